@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shunt: everything is built into $(B); see `make help`.
+
+VERSION := 0.1.0
+PREFIX  ?= /usr
+DESTDIR ?=
+B       ?= build
+V       ?= 0
+# Override MARCH when the binaries go to other machines, e.g. MARCH=x86-64-v2.
+MARCH   ?= native
+CC      ?= cc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
+
+ifeq ($(V),0)
+Q   := @
+say  = @printf '  %-8s%s\n' $(1) $(2)
+else
+Q   :=
+say  = @:
+endif
+
+PKGS     := libxdp libbpf liburcu-qsbr libmnl libcyaml yaml-0.1 jansson libpcap libcap-ng libseccomp
+WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	    -Wpointer-arith -Wno-missing-field-initializers
+OPT      ?= -O3 -g -march=$(MARCH) -fno-strict-aliasing
+SAN      ?=
+# `make deps` may still have to install these libraries: asked for only when a rule needs them.
+PKGFLAGS  = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+CPPFLAGS += -D_GNU_SOURCE -DSHUNT_VERSION=\"$(VERSION)\" -Ilib -Ibpf -I$(B)/bpf
+CFLAGS   += -std=gnu11 $(OPT) $(WARN) $(SAN) -pthread
+LDLIBS    = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+LDFLAGS  += $(SAN) -pthread
+
+# Lists come from the folders, so that a new file is one file.
+BPF_SRC   := $(wildcard bpf/*.bpf.c)
+BPF_OBJ   := $(BPF_SRC:bpf/%.c=$(B)/bpf/%.o)
+SKEL      := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.skel.h)
+LIB_SRC   := $(wildcard lib/*/*.c)
+LIB_OBJ   := $(LIB_SRC:%.c=$(B)/%.o)
+LIB       := $(B)/libshunt.a
+# A program is a folder of user/ with a main.c, or one of tools/ that holds C files.
+PROG_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard user/*/main.c tools/*/*.c))))
+PROGS     := $(notdir $(PROG_DIRS))
+BINS      := $(PROGS:%=$(B)/bin/%)
+SCRIPTS   := $(patsubst tools/%,%,$(foreach f,$(wildcard tools/*),$(if $(wildcard $(f)/.),,$(f))))
+MAN_SRC   := $(wildcard user/man/*.scd)
+MAN       := $(MAN_SRC:user/man/%.scd=$(B)/man/%)
+UNIT_SRC  := $(wildcard tests/unit/*.c)
+UNIT_OBJ  := $(UNIT_SRC:%.c=$(B)/%.o)
+UNIT      := $(B)/tests/unit/shunt-unit
+# The programs' own files, but for main, are tested with the library.
+USER_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard user/*/*.c)))
+
+.PHONY: all
+all: $(BPF_OBJ) $(LIB) $(BINS) $(MAN) compile_commands.json ## build everything into build/
+
+# --- BPF objects and their skeletons ------------------------------------------------------------
+MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
+BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter \
+	     -Ibpf -I/usr/include/$(MULTIARCH)
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+$(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+
+# Make would remove them as intermediates, and build again what includes them.
+.SECONDARY: $(SKEL)
+
+# --- C ------------------------------------------------------------------------------------------
+$(B)/%.o: %.c Makefile | $(SKEL)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(LIB): $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+define prog_rule
+$(B)/bin/$(notdir $(1)): $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(LIB)
+	$$(call say,LD,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+endef
+$(foreach d,$(PROG_DIRS),$(eval $(call prog_rule,$(d))))
+
+$(UNIT): $(UNIT_OBJ) $(USER_OBJ) $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
+
+# The threaded tests alone, without Criterion (tests/tsan/criterion/criterion.h says why).
+RACE_SRC := $(wildcard tests/unit/*_rcu.c) tests/tsan/main.c
+$(B)/shunt-race: CPPFLAGS := -Itests/tsan $(CPPFLAGS)
+$(B)/shunt-race: $(RACE_SRC:%.c=$(B)/%.o) $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Each fuzz target twice: with libFuzzer, which clang brings, and with a main that replays files.
+FUZZ_SRC    := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZERS     := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
+REPLAYS     := $(FUZZ_SRC:%.c=$(B)/%)
+
+$(FUZZERS): $(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/file.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+$(REPLAYS): %: %.o $(B)/tests/fuzz/file.o $(B)/tests/fuzz/replay.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/man/%: user/man/%.scd
+	$(call say,MAN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)scdoc < $< > $@.tmp && mv $@.tmp $@
+
+compile_commands.json: Makefile $(LIB_SRC) $(UNIT_SRC)
+	$(Q)tests/lint/compile-commands '$(CC) $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS)' > $@.tmp && mv $@.tmp $@
+
+$(B)/tests/vm/zc-probe: $(B)/tests/vm/zc-probe.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+FRAMES ?= 1000000
+SEED   ?= 1
+
+# --- what one runs ------------------------------------------------------------------------------
+.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench parity lint asan tsan fuzz fuzzers format install uninstall clean help
+deps: ## install the Debian packages that are missing (root)
+	$(Q)tests/deps
+
+demo: deps ## a lab, real traffic, shunt beside the kernel stack, one table (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tools/demo
+
+test: deps ## every test this machine can run (root)
+	$(Q)$(MAKE) --no-print-directory all $(UNIT)
+	$(Q)tests/run
+
+unit: all $(UNIT) ## the unit tests alone
+	$(Q)$(UNIT) --quiet
+
+# An emulated processor has no AVX-512: what runs in the guest is built for one that it has.
+VM_B     := build/vm
+build-vm: deps
+	$(Q)$(MAKE) --no-print-directory B=$(VM_B) MARCH=x86-64-v3 all $(VM_B)/tests/vm/zc-probe
+
+test-vm: build-vm ## the tests on drivers with zero-copy, in QEMU
+	$(Q)B=$(VM_B) tests/vm/run
+
+demo-vm: build-vm ## which kernels and drivers have zero-copy, and shunt using it, in QEMU
+	$(Q)B=$(VM_B) tests/vm/demo
+
+bench-vm: build-vm ## instructions a forwarded packet takes on zero-copy drivers, in QEMU
+	$(Q)B=$(VM_B) tests/vm/bench
+
+bench: deps ## the benchmark table, written to build/bench.json too (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/bench/run
+
+asan: ## everything again with address and undefined-behaviour sanitizers, in build/asan
+	$(Q)$(MAKE) --no-print-directory B=build/asan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
+		SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined' all \
+		build/asan/tests/unit/shunt-unit $(REPLAYS:$(B)/%=build/asan/%)
+
+tsan: ## lookups while tables change, under ThreadSanitizer, in build/tsan
+	$(Q)$(MAKE) --no-print-directory B=build/tsan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
+		SAN='-fsanitize=thread' build/tsan/shunt-race
+	$(Q)TSAN_OPTIONS='halt_on_error=1 exitcode=66' build/tsan/shunt-race
+
+parity: deps ## a million frames to the kernel and to shunt, what leaves compared byte by byte (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tools/parity --frames $(FRAMES) --seed $(SEED)
+
+fuzzers:
+	$(Q)$(MAKE) --no-print-directory B=build/fuzz CC=$(CLANG) \
+		OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing -Wno-gnu' \
+		SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' \
+		$(FUZZERS:$(B)/%=build/fuzz/%)
+
+fuzz: deps ## search with libFuzzer for inputs that break something, a minute a target
+	$(Q)$(MAKE) --no-print-directory fuzzers
+	$(Q)tests/fuzz/run
+
+lint: all ## format, clang-tidy, shellcheck, layers, SPDX lines
+	$(Q)tests/lint/run
+
+format: ## rewrite the C files in the project's format
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: all ## install to $(DESTDIR)$(PREFIX)
+	$(Q)install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/bpf \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/shunt
+	$(Q)for p in $(PROGS); do case $$p in shuntd) d=sbin;; *) d=bin;; esac; \
+		install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/$$d/ || exit 1; done
+	$(Q)install -m 644 $(B)/bpf/*.bpf.o $(DESTDIR)$(PREFIX)/lib/bpf/
+	$(Q)install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
+	$(Q)for d in lib/*/; do install -d $(DESTDIR)$(PREFIX)/include/shunt/$$(basename $$d); \
+		for h in $$d*.h; do [ ! -f "$$h" ] || install -m 644 $$h $(DESTDIR)$(PREFIX)/include/shunt/$$(basename $$d)/; done; done
+	$(Q)for h in $(filter-out %.bpf.h,$(wildcard bpf/*.h)); do install -m 644 $$h $(DESTDIR)$(PREFIX)/include/shunt/; done
+	$(Q)printf 'Name: libshunt\nDescription: AF_XDP packet forwarding library\nVersion: %s\nRequires: %s\nLibs: -L%s/lib -lshunt\nCflags: -I%s/include/shunt\n' \
+		'$(VERSION)' '$(PKGS)' '$(PREFIX)' '$(PREFIX)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt.pc
+	$(Q)install -D -m 644 user/shuntd.yaml $(DESTDIR)$(PREFIX)/share/doc/shunt/shuntd.yaml
+	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	$(Q)sed 's|/usr/sbin/|$(PREFIX)/sbin/|' user/shuntd.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/shuntd.service
+	$(Q)install -D -m 644 user/shunt.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/shunt.conf
+	$(Q)for m in $(MAN); do s=$${m##*.}; install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$$s/$$(basename $$m) || exit 1; done
+
+uninstall: ## remove what install put there
+	$(Q)rm -f $(PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/sbin/shuntd \
+		$(BPF_OBJ:$(B)/bpf/%=$(DESTDIR)$(PREFIX)/lib/bpf/%) $(DESTDIR)$(PREFIX)/lib/libshunt.a \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt.pc
+	$(Q)for m in $(MAN); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/shuntd.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/shunt.conf
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/shunt $(DESTDIR)$(PREFIX)/share/doc/shunt
+
+clean: ## remove build/
+	$(Q)rm -rf build compile_commands.json
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@echo "  V=1 shows the commands; B=DIR builds elsewhere; MARCH, CC, CLANG, PREFIX, DESTDIR as usual."
