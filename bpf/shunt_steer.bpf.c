@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The steering program: chooses the lane of every frame of a port, first thing
+ * in the driver. The good frame takes a straight line of some sixty instructions:
+ * no loop, no map lookup, no atomic. Whatever is not plainly good leaves it for
+ * the functions that find out why.
+ *
+ * Configuration and counters are global variables, not .rodata and not map
+ * lookups: the one object serves the daemon, `ip link set dev X xdpdrv obj` and
+ * bpftool alike, can be configured while it runs, and reaches them by address.
+ * Attached by hand it has the all-zero configuration: every frame passes. */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <xdp/xdp_helpers.h>
+
+#include "shunt_steer.h"
+
+#define VLAN_TAGS_MAX	2
+#define EXT_HEADERS_MAX 6 /* IPv6 extension headers that the rules see through */
+
+#define NEXTHDR_HOP	0
+#define NEXTHDR_ROUTING 43
+#define NEXTHDR_FRAG	44
+#define NEXTHDR_ICMP6	58
+#define NEXTHDR_DEST	60
+#define ICMP6_SOLICIT	135
+
+/* Filters (libxdp's default priority is 50) see a frame first. XDP_PASS chains. */
+struct {
+	__uint(priority, 60);
+	__uint(XDP_PASS, 1);
+} XDP_RUN_CONFIG(shunt_steer);
+
+struct shunt_steer_ctl shunt_ctl SEC(".data.shunt_cfg");
+
+/* A queue's NAPI runs on one CPU at a time, so a counter has one writer and needs
+ * no atomic. Where several share a slot (the last one, generic mode on a device
+ * whose queue is no NAPI's) an increment may get lost. */
+struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, SHUNT_STEER_SOCKETS_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} shunt_xsks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * SHUNT_STEER_LOCALS_MAX); /* old and new at once */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __be32);
+	__type(value, __u8);
+} shunt_local4 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * SHUNT_STEER_LOCALS_MAX); /* old and new at once */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64[2]);
+	__type(value, __u8);
+} shunt_local6 SEC(".maps");
+
+/* Not the kernel's packed struct ethhdr: clang would load it byte by byte. */
+struct eth {
+	__u8 dst[6];
+	__u8 src[6];
+	__be16 type_be;
+};
+
+struct ipv4 {
+	__u8 version_ihl;
+	__u8 tos;
+	__be16 tot_len_be;
+	__be16 id_be;
+	__be16 frag_off_be;
+	__u8 ttl;
+	__u8 proto;
+	__be16 csum_be;
+	__be32 src_be;
+	__be32 dst_be;
+};
+
+struct ipv6 {
+	__u8 version_class;
+	__u8 flow[3];
+	__be16 payload_len_be;
+	__u8 nexthdr;
+	__u8 hop_limit;
+	__u64 src[2];
+	__u64 dst[2];
+};
+
+/* The fragment header, and the first eight bytes of every other. */
+struct ext_header {
+	__u8 nexthdr;
+	__u8 len;
+	__be16 frag_off_be;
+	__u32 rest;
+};
+
+static __always_inline bool in_filter(const struct shunt_steer_half *half, __u32 hash)
+{
+	return half->filter[hash >> 6] >> (hash & 63) & 1;
+}
+
+static __always_inline bool is_local4(const struct shunt_steer_half *half, __be32 addr_be)
+{
+	return in_filter(half, shunt_steer_hash4(addr_be)) &&
+	       bpf_map_lookup_elem(&shunt_local4, &addr_be);
+}
+
+static __always_inline bool is_local6(const struct shunt_steer_half *half, __u64 hi, __u64 lo)
+{
+	__u64 key[2] = {hi, lo};
+
+	return in_filter(half, shunt_steer_hash6(hi, lo)) &&
+	       bpf_map_lookup_elem(&shunt_local6, key);
+}
+
+/* 01:80:c2:00:00:00 to 0f: never leaves the link (IEEE 802.1Q, 8.6.3). */
+static __always_inline bool is_link_local_control(const struct eth *eth)
+{
+	const __u8 *mac = eth->dst;
+
+	return mac[0] == 0x01 && mac[1] == 0x80 && mac[2] == 0xc2 && mac[3] == 0 && mac[4] == 0 &&
+	       (mac[5] & 0xf0) == 0;
+}
+
+#include "shunt_steer_rules.bpf.h"
+
+/* ---- layer 3 -------------------------------------------------------------------------------- */
+
+/* Addresses that forwarding never sees in its good case: 0/8, 127/8, 169.254/16,
+ * 224/4 and above. The rest is one comparison each. */
+static __always_inline bool is_odd4(__u32 addr)
+{
+	return addr - 0x01000000 >= 0xdf000000 || addr >> 24 == 127 || addr >> 16 == 0xa9fe;
+}
+
+static __always_inline int odd4_reason(__u32 src, __u32 dst)
+{
+	if (dst >> 28 == 0xe || dst == 0xffffffff)
+		return SHUNT_STEER_MULTICAST;
+	if (dst >> 16 == 0xa9fe || src >> 16 == 0xa9fe)
+		return SHUNT_STEER_LINK_LOCAL;
+	return SHUNT_STEER_MARTIAN;
+}
+
+static __always_inline int ipv4_reason(const struct shunt_steer_half *half, const struct ipv4 *ip,
+				       const void *end)
+{
+	__u32 tot_len, src, dst;
+
+	if ((const void *)(ip + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	tot_len = bpf_ntohs(ip->tot_len_be);
+	if (ip->version_ihl != 0x45) {
+		__u32 ihl_bytes = (ip->version_ihl & 0xf) * 4;
+
+		if (ip->version_ihl >> 4 != 4 || ihl_bytes < 20 || tot_len < ihl_bytes ||
+		    tot_len > end - (const void *)ip)
+			return SHUNT_STEER_BAD_HEADER;
+		return SHUNT_STEER_IP_OPTIONS;
+	}
+	if (tot_len < 20 || tot_len > end - (const void *)ip)
+		return SHUNT_STEER_BAD_HEADER;
+	if (ip->ttl <= 1)
+		return SHUNT_STEER_TTL;
+	src = bpf_ntohl(ip->src_be);
+	dst = bpf_ntohl(ip->dst_be);
+	if (is_odd4(src) || is_odd4(dst))
+		return odd4_reason(src, dst);
+	if (is_local4(half, ip->dst_be))
+		return SHUNT_STEER_LOCAL_ADDRESS;
+	return SHUNT_STEER_FORWARD4;
+}
+
+/* First bytes 00, fe and ff hold all that is special: ::/64 (unspecified, loopback,
+ * mapped IPv4), fe80::/10, ff00::/8. What else is there is ordinary unicast. */
+static __always_inline bool is_odd6(__u64 hi)
+{
+	__u64 addr = bpf_be64_to_cpu(hi);
+
+	return addr - (1ULL << 56) >= 0xfdULL << 56;
+}
+
+/* -1 if all is well after all. */
+static __always_inline int odd6_reason(__u64 src_hi, __u64 dst_hi)
+{
+	__u64 src = bpf_be64_to_cpu(src_hi), dst = bpf_be64_to_cpu(dst_hi);
+
+	if (dst >> 56 == 0xff)
+		return SHUNT_STEER_MULTICAST;
+	if (dst >> 54 == 0xfe80 >> 6 || src >> 54 == 0xfe80 >> 6)
+		return SHUNT_STEER_LINK_LOCAL;
+	if (dst == 0 || src == 0 || src >> 56 == 0xff)
+		return SHUNT_STEER_MARTIAN;
+	return -1;
+}
+
+static __always_inline int ipv6_reason(const struct shunt_steer_half *half, const struct ipv6 *ip,
+				       const void *end)
+{
+	if ((const void *)(ip + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	if (ip->version_class >> 4 != 6 ||
+	    bpf_ntohs(ip->payload_len_be) > end - (const void *)(ip + 1))
+		return SHUNT_STEER_BAD_HEADER;
+	if (ip->nexthdr == NEXTHDR_HOP)
+		return SHUNT_STEER_HOPBYHOP;
+	if (ip->hop_limit <= 1)
+		return SHUNT_STEER_HOP_LIMIT;
+	if (is_odd6(ip->src[0]) || is_odd6(ip->dst[0])) {
+		int reason = odd6_reason(ip->src[0], ip->dst[0]);
+
+		if (reason >= 0)
+			return reason;
+	}
+	if (is_local6(half, ip->dst[0], ip->dst[1]))
+		return SHUNT_STEER_LOCAL_ADDRESS;
+	return SHUNT_STEER_FORWARD6;
+}
+
+static __always_inline int other_mac_reason(const struct eth *eth)
+{
+	if (is_link_local_control(eth))
+		return SHUNT_STEER_LINK_LOCAL_CONTROL;
+	if (eth->type_be == bpf_htons(ETH_P_ARP))
+		return SHUNT_STEER_ARP;
+	return eth->dst[0] & 1 ? SHUNT_STEER_MULTICAST : SHUNT_STEER_OTHER_MAC;
+}
+
+static __always_inline int layer3_reason(const struct shunt_steer_half *half, const struct eth *eth,
+					 const void *end)
+{
+	if (shunt_steer_mac_word(*(const __u64 *)eth) != half->mac_word)
+		return other_mac_reason(eth);
+	switch (eth->type_be) {
+	case bpf_htons(ETH_P_IP):
+		return ipv4_reason(half, (const void *)(eth + 1), end);
+	case bpf_htons(ETH_P_IPV6):
+		return ipv6_reason(half, (const void *)(eth + 1), end);
+	case bpf_htons(ETH_P_ARP):
+		return SHUNT_STEER_ARP;
+	case bpf_htons(ETH_P_8021Q):
+	case bpf_htons(ETH_P_8021AD):
+		return SHUNT_STEER_VLAN;
+	default:
+		return SHUNT_STEER_ETHERTYPE;
+	}
+}
+
+/* ---- cross-connect -------------------------------------------------------------------------- */
+
+/* Broadcast and multicast crosses, unless it asks for this host. A tagged one
+ * asks for another network's. */
+static __always_inline int group_reason(const struct shunt_steer_half *half, const struct eth *eth,
+					const void *end)
+{
+	const struct ipv6 *ip6 = (const void *)(eth + 1);
+	const __u8 *l3 = (const void *)(eth + 1), *icmp6 = (const void *)(ip6 + 1);
+
+	if (is_link_local_control(eth))
+		return SHUNT_STEER_LINK_LOCAL_CONTROL;
+	if (eth->type_be == bpf_htons(ETH_P_ARP) && (const void *)(l3 + 28) <= end) {
+		__be32 target_be;
+
+		__builtin_memcpy(&target_be, l3 + 24, sizeof(target_be));
+		if (is_local4(half, target_be))
+			return SHUNT_STEER_ARP;
+	} else if (eth->type_be == bpf_htons(ETH_P_IPV6) && (const void *)(icmp6 + 24) <= end &&
+		   ip6->nexthdr == NEXTHDR_ICMP6 && icmp6[0] == ICMP6_SOLICIT) {
+		const __u64 *target = (const void *)(icmp6 + 8);
+
+		if (is_local6(half, target[0], target[1]))
+			return SHUNT_STEER_ND;
+	}
+	return SHUNT_STEER_BRIDGED;
+}
+
+static __always_inline int xconnect_reason(const struct shunt_steer_half *half,
+					   const struct eth *eth, const void *end)
+{
+	if (shunt_steer_mac_word(*(const __u64 *)eth) == half->mac_word)
+		return SHUNT_STEER_OWN_MAC;
+	if (eth->dst[0] & 1)
+		return group_reason(half, eth, end);
+	return SHUNT_STEER_BRIDGED;
+}
+
+/* ---- bridge --------------------------------------------------------------------------------- */
+
+/* The kernel's bridge floods groups, and delivers them to the host as well: both need every
+ * one of them. Were userspace to flood, the host would miss them or the others get them twice. */
+static __always_inline int bridge_reason(const struct shunt_steer_half *half, const struct eth *eth)
+{
+	__u64 dst = shunt_steer_mac_word(*(const __u64 *)eth);
+
+	if (dst == half->mac_word || dst == half->mac2_word)
+		return SHUNT_STEER_OWN_MAC;
+	if (eth->dst[0] & 1)
+		return is_link_local_control(eth) ? SHUNT_STEER_LINK_LOCAL_CONTROL
+						  : SHUNT_STEER_MULTICAST;
+	return SHUNT_STEER_BRIDGED;
+}
+
+static __always_inline int mix_reason(const struct shunt_steer_half *half, const struct eth *eth,
+				      const void *end)
+{
+	if (shunt_steer_mac_word(*(const __u64 *)eth) == half->mac_word)
+		return layer3_reason(half, eth, end);
+	return xconnect_reason(half, eth, end);
+}
+
+/* ---- the program ---------------------------------------------------------------------------- */
+
+static __always_inline int reason_of(struct xdp_md *ctx, const void *data, const void *end)
+{
+	__u32 live = *(volatile __u32 *)&shunt_ctl.live;
+	const struct shunt_steer_half *half = &shunt_ctl.half[(live - 1) & 1];
+	const struct eth *eth = data;
+
+	if (live - 1 > 1)
+		return live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF;
+	if ((const void *)(eth + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	if (half->rule_cnt) {
+		int reason = by_rules(ctx, live);
+
+		if (reason >= 0)
+			return reason;
+	}
+	if (half->mode == SHUNT_STEER_MODE_LAYER3)
+		return layer3_reason(half, eth, end);
+	if (half->mode == SHUNT_STEER_MODE_XCONNECT)
+		return xconnect_reason(half, eth, end);
+	if (half->mode == SHUNT_STEER_MODE_BRIDGE)
+		return bridge_reason(half, eth);
+	if (half->mode == SHUNT_STEER_MODE_MIX)
+		return mix_reason(half, eth, end);
+	return SHUNT_STEER_OFF;
+}
+
+static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
+{
+	__u32 slot = queue;
+
+	/* Linux 6.1 forgets the bound where clang compares another copy of the value. */
+	barrier_var(slot);
+	if (slot >= SHUNT_STEER_QUEUES_MAX)
+		slot = SHUNT_STEER_QUEUES_MAX - 1;
+	return &shunt_cnt[slot];
+}
+
+static __always_inline int count(struct shunt_steer_counters *counters, int reason,
+				 enum shunt_lane lane, __u64 len, int verdict)
+{
+	counters->packets[reason & (SHUNT_STEER_REASON_MAX - 1)]++;
+	counters->bytes[lane] += len;
+	return verdict;
+}
+
+SEC("xdp")
+int shunt_steer(struct xdp_md *ctx)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__u32 queue = ctx->rx_queue_index;
+	struct shunt_steer_slot *slot = slot_of(queue);
+	struct shunt_steer_counters *counters = &slot->counters;
+	__u64 len = end - data;
+	int reason = reason_of(ctx, data, end);
+
+	if (reason < SHUNT_STEER_USER_REASON_CNT) {
+		__u32 shut = *(volatile __u32 *)&slot->gate.shut;
+
+		if (shut)
+			return count(counters, shut & 0xff ? SHUNT_STEER_HUNG : SHUNT_STEER_DRY,
+				     SHUNT_LANE_KERNEL, len, XDP_PASS);
+		/* XDP_PASS comes back where the slot is empty: no socket, no harm. */
+		if (bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) == XDP_REDIRECT)
+			return count(counters, reason, SHUNT_LANE_USER, len, XDP_REDIRECT);
+		counters->unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
+		reason = SHUNT_STEER_NO_SOCKET;
+	}
+	if (reason == SHUNT_STEER_RULE_DROP)
+		return count(counters, reason, SHUNT_LANE_DROP, len, XDP_DROP);
+	return count(counters, reason, SHUNT_LANE_KERNEL, len, XDP_PASS);
+}
+
+char _license[] SEC("license") = "GPL";

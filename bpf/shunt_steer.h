@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the steering program and userspace share: lanes, reasons, configuration,
+ * rules, counters. One header for both sides; sizes are asserted at the end.
+ *
+ * Userspace writes a whole configuration into the half that is not live and
+ * then stores its number into `live`, one aligned word: a frame is steered by
+ * the old configuration or by the new one, never by a mixture of them. */
+#ifndef SHUNT_STEER_H
+#define SHUNT_STEER_H
+
+#include <linux/types.h>
+
+/* The program's name, as `ip link` and `bpftool prog` show it and by which a
+ * program that a killed daemon left behind is recognised. */
+#define SHUNT_STEER_PROG	"shunt_steer"
+
+#define SHUNT_STEER_QUEUES_MAX	64  /* counted apart; later queues share the last slot */
+#define SHUNT_STEER_SOCKETS_MAX 256 /* slots of the socket map: the highest queue index + 1 */
+#define SHUNT_STEER_RULES_MAX	128
+#define SHUNT_STEER_LOCALS_MAX	4096 /* addresses a family */
+#define SHUNT_STEER_FILTER_BITS                                          \
+	11 /* 2048 bits: 4 cache lines, 1 % false hits with 20 addresses \
+	    */
+#define SHUNT_STEER_FILTER_WORDS ((1 << SHUNT_STEER_FILTER_BITS) / 64)
+
+/* Lanes: X(enumerator, name, help) */
+#define SHUNT_STEER_LANES(X)                                                      \
+	X(USER, "user", "to the worker's AF_XDP socket")                          \
+	X(KERNEL, "kernel", "to the kernel's stack, as if no program were there") \
+	X(DROP, "drop", "dropped in the driver, because a rule says so")          \
+	X(XDP, "xdp", "redirected inside the kernel; reserved, nothing chooses it yet")
+
+/* Why a frame went to its lane: X(enumerator, name, lane, help). Those of the
+ * lane user stand first: their numbers index `unserved` too. */
+#define SHUNT_STEER_REASONS(X)                                                                     \
+	X(FORWARD4, "forward4", USER, "IPv4 in transit that forwarding can finish")                \
+	X(FORWARD6, "forward6", USER, "IPv6 in transit that forwarding can finish")                \
+	X(BRIDGED, "bridged", USER, "crosses to the other port whatever it holds")                 \
+	X(RULE_USER, "rule", USER, "a rule gives it to the worker")                                \
+	X(OFF, "off", KERNEL, "the port has no configuration, or its mode is off")                 \
+	X(CLOSED, "closed", KERNEL, "the daemon closed the lane user")                             \
+	X(NO_SOCKET, "no_socket", KERNEL, "meant for user, but no socket serves its queue")        \
+	X(HUNG, "hung", KERNEL, "meant for user, but the queue's worker gives no sign of life")    \
+	X(DRY, "dry", KERNEL, "meant for user, but the queue has no frame left to receive into")   \
+	X(RULE_KERNEL, "rule", KERNEL, "a rule gives it to the kernel")                            \
+	X(OWN_MAC, "own_mac", KERNEL, "cross-connect, bridge: sent to this host's MAC address")    \
+	X(OTHER_MAC, "other_mac", KERNEL, "layer 3: sent to another station's MAC address")        \
+	X(MULTICAST, "multicast", KERNEL, "layer 3, bridge: multicast or broadcast by MAC or IP")  \
+	X(LINK_LOCAL_CONTROL, "link_local_control", KERNEL,                                        \
+	  "sent to 01:80:c2:00:00:0x: LACP, LLDP, EAPOL, STP, pause")                              \
+	X(ARP, "arp", KERNEL, "ARP; cross-connect: only where it asks for this host's address")    \
+	X(ND, "nd", KERNEL, "cross-connect: neighbour solicitation for this host's address")       \
+	X(VLAN, "vlan", KERNEL, "layer 3: carries a VLAN tag")                                     \
+	X(ETHERTYPE, "ethertype", KERNEL, "layer 3: neither IPv4, IPv6, ARP nor VLAN")             \
+	X(TRUNCATED, "truncated", KERNEL, "shorter than the headers that it announces")            \
+	X(BAD_HEADER, "bad_header", KERNEL, "IP version, header or total length that cannot be")   \
+	X(IP_OPTIONS, "ip_options", KERNEL, "IPv4 with options")                                   \
+	X(TTL, "ttl", KERNEL, "IPv4 with TTL 0 or 1")                                              \
+	X(HOPBYHOP, "hopbyhop", KERNEL, "IPv6 with a hop-by-hop header")                           \
+	X(HOP_LIMIT, "hop_limit", KERNEL, "IPv6 with hop limit 0 or 1")                            \
+	X(LINK_LOCAL, "link_local", KERNEL, "from or to a link-local IP address")                  \
+	X(MARTIAN, "martian", KERNEL, "from or to an IP address that is reserved or never routed") \
+	X(LOCAL_ADDRESS, "local_address", KERNEL, "sent to an IP address of this host")            \
+	X(RULE_DROP, "rule", DROP, "a rule drops it")
+
+#define SHUNT_STEER_LANE_X(e, name, help) SHUNT_LANE_##e,
+enum shunt_lane { SHUNT_STEER_LANES(SHUNT_STEER_LANE_X) SHUNT_LANE_CNT };
+#undef SHUNT_STEER_LANE_X
+
+#define SHUNT_STEER_REASON_X(e, name, lane, help) SHUNT_STEER_##e,
+enum shunt_steer_reason { SHUNT_STEER_REASONS(SHUNT_STEER_REASON_X) SHUNT_STEER_REASON_CNT };
+#undef SHUNT_STEER_REASON_X
+
+#define SHUNT_STEER_USER_REASON_CNT 4 /* FORWARD4 .. RULE_USER */
+#define SHUNT_STEER_REASON_MAX	    32
+
+enum shunt_steer_mode {
+	SHUNT_STEER_MODE_OFF = 0,  /* every frame is the kernel's */
+	SHUNT_STEER_MODE_XCONNECT, /* everything crosses but what is meant for this host */
+	SHUNT_STEER_MODE_LAYER3,   /* only what routing can finish */
+	SHUNT_STEER_MODE_BRIDGE,   /* a kernel bridge lies beneath: unicast to other stations */
+	SHUNT_STEER_MODE_MIX,	   /* to the own MAC as LAYER3, everything else as XCONNECT */
+};
+
+/* What a rule compares, in words: a rule matches where (key ^ value) & mask is 0
+ * in all of them and the ports lie in the ranges. Addresses are in network order,
+ * IPv4 in the first four bytes, zeros behind. A frame whose layer 4 ports are out
+ * of reach (later fragments, truncated, other protocols) has has_ports 0. */
+struct shunt_steer_key {
+	union {
+		struct {
+			__be16 ethertype_be; /* behind up to two VLAN tags */
+			__u8 proto;	     /* layer 4, behind IPv6 extension headers */
+			__u8 is_ip : 1, has_proto : 1, has_ports : 1;
+			__u32 zero;
+		};
+		__u64 meta;
+	};
+	__u64 src[2];
+	__u64 dst[2];
+};
+
+struct shunt_steer_rule {
+	struct shunt_steer_key value;
+	struct shunt_steer_key mask;
+	__u16 sport_min, sport_max; /* host order, inclusive; 0-65535 for any */
+	__u16 dport_min, dport_max;
+	__u32 lane; /* enum shunt_lane: user, kernel or drop */
+	__u32 zero;
+};
+
+/* What a port's owner chooses; all zeros is off. */
+struct shunt_steer_cfg {
+	__u32 mode;   /* enum shunt_steer_mode */
+	__u8 mac[6];  /* the port's own address */
+	__u8 mac2[6]; /* bridge: the address of the kernel's bridge */
+};
+
+/* A whole configuration, as the program reads it. */
+struct shunt_steer_half {
+	__u32 mode;
+	__u32 rule_cnt;
+	__u64 mac_word; /* shunt_steer_mac_word of the port's address */
+	__u64 mac2_word;
+	__u64 zero[5];
+	/* One bit a hash value: an address whose bit is 0 is not this host's. */
+	__u64 filter[SHUNT_STEER_FILTER_WORDS];
+	struct shunt_steer_rule rules[SHUNT_STEER_RULES_MAX];
+};
+
+/* `live`: what steers now. */
+#define SHUNT_STEER_LIVE_OFF	 0 /* nothing configured, as after `ip link set dev X xdp obj` */
+#define SHUNT_STEER_LIVE_HALF(h) ((h) + 1)
+#define SHUNT_STEER_LIVE_CLOSED	 3 /* everything to the kernel until opened again */
+
+struct shunt_steer_ctl {
+	__u32 live;
+	__u32 owner_pid;   /* the process that configures it, for the next one to see; 0 none */
+	__u64 owner_start; /* when that process started, from /proc/PID/stat */
+	__u64 zero[6];
+	struct shunt_steer_half half[2];
+};
+
+/* One queue's counters. `packets` by reason, `bytes` by lane (frame length as the
+ * program sees it, without FCS). `unserved` splits NO_SOCKET by the reason for
+ * which the frame was meant for user; it is contained in it. */
+struct shunt_steer_counters {
+	__u64 packets[SHUNT_STEER_REASON_MAX];
+	__u64 bytes[SHUNT_LANE_CNT];
+	__u64 unserved[SHUNT_STEER_USER_REASON_CNT];
+};
+
+/* Whether a queue's worker can be given frames, one cache line. The program loads
+ * `shut` and nothing else; each of its bytes has one writer. Queues that share the
+ * last slot share its gate too. */
+struct shunt_steer_gate {
+	union {
+		__u32 shut; /* 0: the lane user is open */
+		struct {
+			__u8 is_hung; /* written by the watch, shunt_watch.bpf.c */
+			__u8 is_dry;  /* written by the worker */
+			__u8 zero[2];
+		};
+	};
+	__u32 zero_too;
+	/* Written by the worker: CLOCK_MONOTONIC of his latest sign of life, with bit 0
+	 * set while he sleeps until a frame comes; 0 while nobody serves the queue. */
+	__u64 beat_ns;
+	__u64 zeros[6];
+};
+
+#define SHUNT_STEER_BEAT_ASLEEP 1ULL
+
+/* A worker that is awake beats every millisecond. One that has not for DEAD is taken
+ * for hung, found out a TICK later at the latest: together below 50 ms, and as long as
+ * that allows, since a thread that is merely preempted looks the same. */
+#define SHUNT_STEER_DEAD_NS	(40 * 1000 * 1000ULL)
+#define SHUNT_STEER_TICK_NS	(5 * 1000 * 1000ULL)
+
+/* What the program keeps of a queue. */
+struct shunt_steer_slot {
+	struct shunt_steer_counters counters;
+	struct shunt_steer_gate gate;
+};
+
+/* shunt_steer_mac_word takes the eight bytes that start at a MAC address, loaded
+ * as one word, and keeps the address: one load, one shift, one compare. */
+static inline __attribute__((always_inline)) __u64 shunt_steer_mac_word(__u64 eight_bytes)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return eight_bytes << 16;
+#else
+	return eight_bytes >> 16;
+#endif
+}
+
+/* shunt_steer_hash4 and shunt_steer_hash6 return a bit's index in the filter for
+ * an address in network order: the top bits of a multiplication by 2^64 / phi. */
+static inline __attribute__((always_inline)) __u32 shunt_steer_hash4(__be32 addr_be)
+{
+	return (__u64)addr_be * 0x9e3779b97f4a7c15ULL >> (64 - SHUNT_STEER_FILTER_BITS);
+}
+
+static inline __attribute__((always_inline)) __u32 shunt_steer_hash6(__u64 hi, __u64 lo)
+{
+	return (hi * 3 ^ lo) * 0x9e3779b97f4a7c15ULL >> (64 - SHUNT_STEER_FILTER_BITS);
+}
+
+_Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_cfg) == 16, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
+	       "shared layout");
+_Static_assert(sizeof(struct shunt_steer_counters) == 320, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_gate) == 64, "a cache line");
+_Static_assert((int)SHUNT_STEER_REASON_CNT <= SHUNT_STEER_REASON_MAX, "a reason more than room");
+_Static_assert(SHUNT_STEER_RULE_USER + 1 == SHUNT_STEER_USER_REASON_CNT, "user reasons first");
+
+#endif

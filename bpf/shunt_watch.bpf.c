@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The watch: a timer in the kernel that looks at the workers' signs of life and
+ * shuts the lane user of a queue whose worker gives none. So the steering program
+ * pays one load and one branch a frame and reads no clock, and what has to work
+ * when the daemon does not is not in the daemon.
+ *
+ * An object of its own, on the map of a steering program that is on a device
+ * already: it does not matter who attached that and how, and a kernel without
+ * timers (before 5.17) still loads it. The timer is started by one test run of
+ * shunt_watch, and lives until the daemon's last descriptor of the map is closed:
+ * after a SIGKILL the sockets are gone and nothing is left to watch.
+ *
+ * A worker that is awake is judged by the age of his beat. One that sleeps is
+ * woken by a frame, so he is judged by frames that were sent to him since the
+ * latest look, while he goes on sleeping. */
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "shunt_steer.h"
+
+#define CLOCK_MONOTONIC 1
+
+/* The steering program's own map, put in the place of this one before load. */
+struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt");
+
+/* What the latest look saw of a sleeper. */
+struct sleeper {
+	__u64 beat_ns;
+	__u64 frames;
+	__u64 since_ns; /* frames wait, first seen then; 0: none do */
+};
+
+struct watch {
+	struct bpf_timer timer;
+	struct sleeper sleepers[SHUNT_STEER_QUEUES_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct watch);
+} shunt_watches SEC(".maps");
+
+static __always_inline __u64 frames_sent(const struct shunt_steer_counters *counters)
+{
+	__u64 sum = 0;
+
+	for (int i = 0; i < SHUNT_STEER_USER_REASON_CNT; i++)
+		sum += counters->packets[i];
+	return sum;
+}
+
+static __always_inline bool sleeps_through(struct sleeper *s, __u64 beat_ns, __u64 frames,
+					   __u64 now_ns)
+{
+	if (s->beat_ns != beat_ns) {
+		s->beat_ns = beat_ns;
+		s->frames = frames;
+		s->since_ns = 0;
+	} else if (s->frames == frames) {
+		return false;
+	} else if (!s->since_ns) {
+		s->since_ns = now_ns;
+	}
+	/* The first of them came up to a tick before it was seen. */
+	return s->since_ns && now_ns - s->since_ns > SHUNT_STEER_DEAD_NS - SHUNT_STEER_TICK_NS;
+}
+
+static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct sleeper *s,
+				    __u64 now_ns)
+{
+	__u64 beat_ns = *(volatile __u64 *)&slot->gate.beat_ns;
+
+	if (!beat_ns)
+		return false;
+	if (beat_ns & SHUNT_STEER_BEAT_ASLEEP)
+		return sleeps_through(s, beat_ns, frames_sent(&slot->counters), now_ns);
+	/* Signed: he may have beaten after the clock was read. */
+	return (__s64)(now_ns - beat_ns) > (__s64)SHUNT_STEER_DEAD_NS;
+}
+
+struct look {
+	struct watch *watch;
+	__u64 now_ns;
+};
+
+/* Called by bpf_loop, so that the verifier walks it once and not for every queue: unrolled it
+ * took three quarters of a second of each port's start. */
+static long look_at(__u32 i, struct look *l)
+{
+	struct shunt_steer_slot *slot;
+	__u8 hung;
+
+	if (i >= SHUNT_STEER_QUEUES_MAX)
+		return 1;
+	slot = &shunt_cnt[i];
+	hung = is_hung(slot, &l->watch->sleepers[i], l->now_ns);
+	/* The line is every frame's to read: written only when it changes. */
+	if (slot->gate.is_hung != hung)
+		*(volatile __u8 *)&slot->gate.is_hung = hung;
+	return 0;
+}
+
+static int look(void *map, __u32 *key, struct watch *watch)
+{
+	struct look l = {watch, bpf_ktime_get_ns()};
+
+	bpf_loop(SHUNT_STEER_QUEUES_MAX, look_at, &l, 0);
+	bpf_timer_start(&watch->timer, SHUNT_STEER_TICK_NS, 0);
+	return 0;
+}
+
+SEC("tc")
+int shunt_watch(struct __sk_buff *skb)
+{
+	__u32 key = 0;
+	struct watch *watch = bpf_map_lookup_elem(&shunt_watches, &key);
+
+	if (!watch || bpf_timer_init(&watch->timer, &shunt_watches, CLOCK_MONOTONIC) ||
+	    bpf_timer_set_callback(&watch->timer, look) ||
+	    bpf_timer_start(&watch->timer, SHUNT_STEER_TICK_NS, 0))
+		return 1;
+	return 0;
+}
+
+char _license[] SEC("license") = "GPL";
