@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a device's facts mean. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "control/doctor_facts.h"
+#include "io/port.h"
+#include "shunt_steer.h"
+
+#define ETHER_LEN 14
+
+static bool has(const struct doctor_device_facts *f, uint32_t feature)
+{
+	return f->xdp.features & feature;
+}
+
+static bool is_before(const struct doctor_device_facts *f, unsigned major, unsigned minor)
+{
+	return f->kernel[0] < major || (f->kernel[0] == major && f->kernel[1] < minor);
+}
+
+/* --- the driver and its XDP ------------------------------------------------------------------- */
+
+static const char *driver_of(const struct doctor_device_facts *f)
+{
+	return *f->netdev.driver ? f->netdev.driver : *f->kind ? f->kind : "unknown";
+}
+
+static void judge_driver(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			 const struct shunt_doctor_opts *opts)
+{
+	struct shunt_finding *finding;
+	char names[192];
+
+	if (!f->xdp.is_known) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "driver",
+				 "driver %s; this kernel cannot be asked for its XDP features "
+				 "(Linux 6.3 can): attaching will tell",
+				 driver_of(f));
+		return;
+	}
+	shunt_netdev_xdp_print(&f->xdp, names, sizeof(names));
+	if (has(f, SHUNT_NETDEV_XDP_basic) && has(f, SHUNT_NETDEV_XDP_redirect)) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "driver",
+				 "driver %s, XDP in the driver: %s", driver_of(f), names);
+		return;
+	}
+	finding = shunt_doctor_add(
+		d, opts->generic ? SHUNT_DOCTOR_warning : SHUNT_DOCTOR_error, f->ifname, "driver",
+		"driver %s has no XDP that redirects (features: %s): only generic "
+		"mode works, behind the stack's own receive path",
+		driver_of(f), names);
+	shunt_doctor_remedy(finding, "shuntd ... --driver-mode generic, or another device");
+}
+
+/* --- zero-copy -------------------------------------------------------------------------------- */
+
+bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsigned len)
+{
+	why[0] = 0;
+	if (!strcmp(driver_of(f), "veth"))
+		snprintf(why, len, "veth never has zero-copy: its frames are socket buffers");
+	else if (!f->xdp.is_known)
+		snprintf(why, len, "only a try tells on a kernel before 6.3");
+	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy) && !strcmp(driver_of(f), "virtio_net") &&
+		 is_before(f, 6, 11))
+		snprintf(why, len, "virtio_net has zero-copy since Linux 6.11, and this is %u.%u",
+			 f->kernel[0], f->kernel[1]);
+	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy))
+		snprintf(why, len, "the driver %s has no AF_XDP zero-copy on this kernel",
+			 driver_of(f));
+	else if (f->virtio_dma == 0)
+		snprintf(why, len,
+			 "the virtual device bypasses DMA mapping, which zero-copy needs "
+			 "(VIRTIO_F_ACCESS_PLATFORM is off)");
+	else if (f->virtio_dma == 1 && is_before(f, 6, 13))
+		snprintf(why, len,
+			 "virtio_net sends without a copy since Linux 6.13, and this is %u.%u",
+			 f->kernel[0], f->kernel[1]);
+	else
+		return true;
+	return !f->xdp.is_known && strcmp(driver_of(f), "veth");
+}
+
+static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			   const struct shunt_doctor_opts *opts)
+{
+	struct shunt_finding *finding;
+	char why[192];
+	bool is_likely = shunt_doctor_zerocopy(f, why, sizeof(why));
+
+	if (opts->generic) {
+		is_likely = false;
+		snprintf(why, sizeof(why), "generic mode always copies");
+	}
+	if (is_likely) {
+		shunt_doctor_add(d, *why ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
+				 "zerocopy", "%s", *why ? why : "the driver has AF_XDP zero-copy");
+		return;
+	}
+	finding = shunt_doctor_add(
+		d, opts->require_zerocopy ? SHUNT_DOCTOR_error : SHUNT_DOCTOR_warning, f->ifname,
+		"zerocopy", "frames will be copied: %s", why);
+	if (f->virtio_dma == 0)
+		shunt_doctor_remedy(finding,
+				    "give the guest's NIC iommu_platform=on,disable-legacy=on");
+	else if (!strcmp(driver_of(f), "virtio_net"))
+		shunt_doctor_remedy(finding, "a newer kernel");
+	else
+		shunt_doctor_remedy(finding, "none with this driver; leave out --require zerocopy");
+}
+
+/* --- sizes and queues ------------------------------------------------------------------------- */
+
+static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *f,
+		      const struct shunt_doctor_opts *opts)
+{
+	const uint32_t needed = f->netdev.mtu + ETHER_LEN;
+	/* 0: shuntd takes the larger one where it must */
+	const uint32_t size = opts->frame_size			      ? opts->frame_size
+			      : needed <= 2048 - SHUNT_FRAME_OVERHEAD ? 2048
+								      : 4096;
+	const uint32_t room = size - SHUNT_FRAME_OVERHEAD;
+	const uint32_t largest = 4096 - SHUNT_FRAME_OVERHEAD;
+	struct shunt_finding *finding;
+
+	if (needed <= room) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "mtu",
+				 "MTU %u fits: frames of %u bytes in %u (frame size %u)",
+				 f->netdev.mtu, needed, room, size);
+		return;
+	}
+	finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "mtu",
+				   "MTU %u makes frames of %u bytes and a frame of %u holds %u",
+				   f->netdev.mtu, needed, size, room);
+	if (needed <= largest)
+		shunt_doctor_remedy(finding, "shuntd ... --frame-size 4096");
+	else
+		shunt_doctor_remedy(finding, "ip link set dev %s mtu %u", f->ifname,
+				    room - ETHER_LEN);
+}
+
+/* Drivers that give every queue a second one for what XDP sends, and refuse a
+ * program where there are none left: ena_xdp.c, gve_main.c, nicvf_main.c. */
+static bool wants_half_free(const char *driver)
+{
+	static const char *const drivers[] = {"ena", "gve", "nicvf"};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(drivers); i++)
+		if (!strcmp(driver, drivers[i]))
+			return true;
+	return false;
+}
+
+static void judge_queues(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			 const struct shunt_doctor_opts *opts)
+{
+	const unsigned queues = f->netdev.queue_cnt;
+	struct shunt_finding *finding;
+
+	if (f->channels_max && wants_half_free(f->netdev.driver) && 2 * queues > f->channels_max) {
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_error, f->ifname, "queues",
+			"%s needs as many free queues as are in use before it takes an XDP "
+			"program: %u of %u are in use",
+			f->netdev.driver, queues, f->channels_max);
+		shunt_doctor_remedy(finding, "ethtool -L %s combined %u", f->ifname,
+				    f->channels_max / 2);
+		return;
+	}
+	if (queues < opts->worker_cnt) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "queues",
+					   "%u workers and %u queues (at most %u): every worker "
+					   "needs a queue of every port",
+					   opts->worker_cnt, queues, f->channels_max);
+		shunt_doctor_remedy(
+			finding,
+			f->channels_max >= opts->worker_cnt ? "ethtool -L %s combined %u"
+							    : "fewer workers than %s "
+							      "has now: %u",
+			f->ifname, f->channels_max >= opts->worker_cnt ? opts->worker_cnt : queues);
+		return;
+	}
+	finding = shunt_doctor_add(
+		d, queues > opts->worker_cnt ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
+		"queues", "%u queue%s in use, at most %u; %u worker%s serve%s them all", queues,
+		queues > 1 ? "s" : "", SHUNT_MAX(f->channels_max, queues), opts->worker_cnt,
+		opts->worker_cnt > 1 ? "s" : "", opts->worker_cnt > 1 ? "" : "s");
+	if (queues > opts->worker_cnt)
+		shunt_doctor_remedy(finding,
+				    "a queue for each worker is least work: ethtool -L %s "
+				    "combined %u",
+				    f->ifname, opts->worker_cnt);
+}
+
+/* --- offloads --------------------------------------------------------------------------------- */
+
+static void judge_offload(struct shunt_doctor *d, const char *object, bool is_on,
+			  const char *sentence, const char *dev, const char *feature)
+{
+	if (is_on)
+		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_warning, object, "offload",
+						     "%s", sentence),
+				    "ethtool -K %s %s off", dev, feature);
+}
+
+static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			   const struct shunt_doctor_opts *opts)
+{
+	const struct doctor_offloads *o = &f->offloads;
+	const unsigned before = d->cnt;
+	/* veth has these, and parses and merges nothing itself */
+	const bool is_veth = !strcmp(driver_of(f), "veth");
+
+	judge_offload(d, f->ifname, o->rx_vlan && !is_veth,
+		      "the NIC takes VLAN tags off before XDP sees the frame (rxvlan): they "
+		      "would be lost",
+		      f->ifname, "rxvlan");
+	judge_offload(d, f->ifname, o->lro,
+		      "the NIC merges received packets (LRO): what was merged cannot be forwarded",
+		      f->ifname, "lro");
+	judge_offload(d, f->ifname, o->gro_hw,
+		      "the NIC merges received packets (rx-gro-hw): what was merged cannot be "
+		      "forwarded",
+		      f->ifname, "rx-gro-hw");
+	judge_offload(d, f->ifname, o->gro && opts->generic,
+		      "the stack merges received packets (GRO) before generic XDP sees them",
+		      f->ifname, "gro");
+	if (f->peer_ifindex) {
+		judge_offload(d, f->ifname, f->peer_offloads.tx_checksum,
+			      "the other end hands over packets with unfinished checksums", f->peer,
+			      "tx");
+		judge_offload(d, f->ifname, f->peer_offloads.tso,
+			      "the other end hands over TCP in pieces longer than the MTU", f->peer,
+			      "tso");
+	} else if (is_veth) {
+		shunt_doctor_remedy(
+			shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
+					 "the other end is in another network namespace: its "
+					 "transmit checksums and TSO must be off, and its GRO or "
+					 "an XDP program on"),
+			"there: ethtool -K PEER tx off tso off gro on");
+	}
+	if (d->cnt == before)
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "offload",
+				 "no offload merges or strips packets before XDP%s",
+				 o->gro ? " (GRO works behind it)" : "");
+}
+
+/* --- what is on it and around it -------------------------------------------------------------- */
+
+static void judge_program(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			  const struct shunt_doctor_opts *opts)
+{
+	const struct doctor_program *p = &f->program;
+	const char *mode = p->is_generic ? "generic" : "native";
+	struct shunt_finding *finding;
+
+	if (!p->id) {
+		shunt_doctor_add(d, opts->in_use ? SHUNT_DOCTOR_error : SHUNT_DOCTOR_ok, f->ifname,
+				 "program", "no XDP program is on the device%s",
+				 opts->in_use ? ", and a daemon serves it: somebody took it off; "
+						"restart shuntd"
+					      : "");
+	} else if (opts->in_use) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
+				 "XDP program '%s' (id %u, %s) is the daemon's", p->name, p->id,
+				 mode);
+	} else if (!strcmp(p->name, SHUNT_STEER_PROG)) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
+					   "a steering program (id %u, %s) is on the device and no "
+					   "daemon that was asked serves it: left by a killed one, "
+					   "attached by hand, or another control socket's (-s)",
+					   p->id, mode);
+		shunt_doctor_remedy(finding,
+				    "the next start clears it; or ip link set dev %s xdp off",
+				    f->ifname);
+	} else if (!strcmp(p->name, "xdp_dispatcher")) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
+					   "libxdp's dispatcher (id %u, %s) is on the device: "
+					   "shunt runs behind the programs that are there",
+					   p->id, mode);
+		shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
+	} else {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
+					   "XDP program '%s' (id %u, %s) is on the device and is "
+					   "not shunt's",
+					   *p->name ? p->name : "?", p->id, mode);
+		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, or shuntd ... --replace",
+				    f->ifname);
+	}
+}
+
+static void judge_link(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	struct shunt_finding *finding;
+
+	if (!f->netdev.is_up) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "link",
+					   "the device is down");
+		shunt_doctor_remedy(finding, "ip link set dev %s up", f->ifname);
+	} else if (!f->is_running) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "link",
+					   "the device has no carrier");
+		shunt_doctor_remedy(finding, "look at the cable and the other end: ethtool %s",
+				    f->ifname);
+	} else {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "link", "up, with a carrier");
+	}
+}
+
+static void judge_place(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	struct shunt_finding *finding;
+
+	if (!strcmp(f->kind, "bond") || !strcmp(f->kind, "team")) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "place",
+					   "a %s has no queues of its own: its members have",
+					   f->kind);
+		shunt_doctor_remedy(finding, "name the members as ports: ip link show master %s",
+				    f->ifname);
+	} else if (!strcmp(f->master_kind, "bridge")) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
+				 "a port of bridge %s, which forwards when shunt does not",
+				 f->master);
+	} else if (*f->master) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "place",
+				 "a member of %s %s: XDP sees frames before that does",
+				 *f->master_kind ? f->master_kind : "device", f->master);
+	} else if (f->is_forwarding) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
+				 "the kernel routes what comes in here when shunt does not");
+	} else {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "fallback",
+					   "nothing forwards when shunt does not: no bridge, and "
+					   "the kernel does not route here");
+		shunt_doctor_remedy(finding, "sysctl -w net.ipv4.conf.%s.forwarding=1, or a bridge",
+				    f->ifname);
+	}
+	if (f->numa_node >= 0)
+		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "numa",
+						     "the device is at NUMA node %d, CPUs %s",
+						     f->numa_node, f->local_cpus),
+				    "shuntd ... --cpu with CPUs of that list");
+}
+
+void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_device_facts *facts,
+			       const struct shunt_doctor_opts *opts)
+{
+	judge_link(d, facts);
+	judge_driver(d, facts, opts);
+	judge_zerocopy(d, facts, opts);
+	judge_mtu(d, facts, opts);
+	judge_queues(d, facts, opts);
+	judge_offloads(d, facts, opts);
+	judge_program(d, facts, opts);
+	judge_place(d, facts);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Facts of a device, by ethtool, rtnetlink, sysfs and BPF. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "control/doctor_facts.h"
+
+/* --- ethtool ---------------------------------------------------------------------------------- */
+
+static int ethtool(int fd, const char *ifname, void *command)
+{
+	struct ifreq ifr = {0};
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
+	ifr.ifr_data = command;
+	return ioctl(fd, SIOCETHTOOL, &ifr) ? -errno : 0;
+}
+
+static void read_channels(int fd, struct doctor_device_facts *out)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+
+	if (ethtool(fd, out->ifname, &channels))
+		return;
+	out->channels = channels.combined_count + channels.rx_count;
+	out->channels_max = channels.max_combined ? channels.max_combined : channels.max_rx;
+}
+
+static unsigned feature_cnt(int fd, const char *ifname)
+{
+	struct {
+		struct ethtool_sset_info info;
+		uint32_t len;
+	} sset = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES}};
+
+	return ethtool(fd, ifname, &sset) || !sset.info.sset_mask ? 0 : sset.len;
+}
+
+static void take_feature(const char *name, bool is_on, struct doctor_offloads *out)
+{
+#define X(field, string)           \
+	if (!strcmp(name, string)) \
+		out->field = is_on;
+	DOCTOR_OFFLOADS(X)
+#undef X
+}
+
+static void read_offloads(int fd, const char *ifname, struct doctor_offloads *out)
+{
+	unsigned cnt = feature_cnt(fd, ifname), blocks = (cnt + 31) / 32, i;
+	struct ethtool_gstrings *names;
+	struct ethtool_gfeatures *values;
+
+	names = calloc(1, sizeof(*names) + cnt * ETH_GSTRING_LEN);
+	values = calloc(1, sizeof(*values) + blocks * sizeof(values->features[0]));
+	if (!cnt || !names || !values)
+		goto out;
+	*names = (struct ethtool_gstrings){
+		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = cnt};
+	*values = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
+	if (ethtool(fd, ifname, names) || ethtool(fd, ifname, values))
+		goto out;
+	for (i = 0; i < cnt; i++)
+		take_feature((const char *)names->data + i * ETH_GSTRING_LEN,
+			     values->features[i / 32].active >> i % 32 & 1, out);
+out:
+	free(names);
+	free(values);
+}
+
+/* --- rtnetlink -------------------------------------------------------------------------------- */
+
+struct link_facts {
+	unsigned master, peer;
+	bool is_peer_elsewhere;
+	char kind[16];
+};
+
+static int take_link(const struct nlattr *attr, void *data)
+{
+	struct link_facts *out = data;
+	const struct nlattr *nested;
+
+	switch (mnl_attr_get_type(attr)) {
+	case IFLA_MASTER:
+		out->master = mnl_attr_get_u32(attr);
+		break;
+	case IFLA_LINK:
+		out->peer = mnl_attr_get_u32(attr);
+		break;
+	case IFLA_LINK_NETNSID:
+		out->is_peer_elsewhere = true;
+		break;
+	case IFLA_LINKINFO:
+		mnl_attr_for_each_nested(nested,
+					 attr) if (mnl_attr_get_type(nested) == IFLA_INFO_KIND)
+			snprintf(out->kind, sizeof(out->kind), "%s", mnl_attr_get_str(nested));
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int link_message(const struct nlmsghdr *nlh, void *data)
+{
+	return mnl_attr_parse(nlh, sizeof(struct ifinfomsg), take_link, data);
+}
+
+static void read_link(struct mnl_socket *nl, unsigned ifindex, struct link_facts *out)
+{
+	char buf[32768] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi;
+	ssize_t n;
+
+	memset(out, 0, sizeof(*out));
+	nlh->nlmsg_type = RTM_GETLINK;
+	nlh->nlmsg_flags = NLM_F_REQUEST;
+	nlh->nlmsg_seq = 1;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_index = (int)ifindex;
+	if (mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
+		return;
+	n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+	if (n > 0)
+		mnl_cb_run(buf, (size_t)n, 1, mnl_socket_get_portid(nl), link_message, out);
+}
+
+static void read_neighbourhood(int fd, struct doctor_device_facts *out)
+{
+	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	struct timeval limit = {.tv_sec = 1};
+	struct link_facts link, master;
+
+	if (!nl)
+		return;
+	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		goto out;
+	read_link(nl, out->netdev.ifindex, &link);
+	memcpy(out->kind, link.kind, sizeof(out->kind));
+	if (link.master && if_indextoname(link.master, out->master)) {
+		read_link(nl, link.master, &master);
+		memcpy(out->master_kind, master.kind, sizeof(out->master_kind));
+	}
+	if (!strcmp(link.kind, "veth") && link.peer && !link.is_peer_elsewhere &&
+	    if_indextoname(link.peer, out->peer)) {
+		out->peer_ifindex = link.peer;
+		read_offloads(fd, out->peer, &out->peer_offloads);
+	}
+out:
+	mnl_socket_close(nl);
+}
+
+/* --- XDP -------------------------------------------------------------------------------------- */
+
+/* Its name needs CAP_SYS_ADMIN, its number needs nothing. */
+static void read_program(struct doctor_device_facts *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, opts);
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info);
+	int fd;
+
+	if (bpf_xdp_query((int)out->netdev.ifindex, 0, &opts))
+		return;
+	out->program.is_generic = !opts.drv_prog_id && !opts.hw_prog_id;
+	out->program.id = opts.drv_prog_id  ? opts.drv_prog_id
+			  : opts.hw_prog_id ? opts.hw_prog_id
+					    : opts.skb_prog_id;
+	fd = out->program.id ? bpf_prog_get_fd_by_id(out->program.id) : -1;
+	if (fd < 0)
+		return;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len))
+		snprintf(out->program.name, sizeof(out->program.name), "%s", info.name);
+	close(fd);
+}
+
+/* --- sysfs ------------------------------------------------------------------------------------ */
+
+static void read_sysfs(struct doctor_device_facts *out)
+{
+	char path[96], text[128];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device/numa_node", out->ifname);
+	shunt_doctor_read_text(path, text, sizeof(text));
+	out->numa_node = *text ? atoi(text) : -1;
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device/local_cpulist", out->ifname);
+	shunt_doctor_read_text(path, out->local_cpus, sizeof(out->local_cpus));
+	/* A string of 64 bits, the first is bit 0; 33 is VIRTIO_F_ACCESS_PLATFORM. */
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device/features", out->ifname);
+	shunt_doctor_read_text(path, text, sizeof(text));
+	out->virtio_dma = strcmp(out->netdev.driver, "virtio_net") || strlen(text) < 34
+				  ? -1
+				  : text[33] == '1';
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", out->ifname);
+	shunt_doctor_read_text(path, text, sizeof(text));
+	out->is_forwarding = *text == '1';
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static bool has_carrier(int fd, const char *ifname)
+{
+	struct ifreq ifr = {0};
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
+	return !ioctl(fd, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_RUNNING;
+}
+
+int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *out,
+			      struct shunt_err *err)
+{
+	char release[65];
+	int ret, fd;
+
+	memset(out, 0, sizeof(*out));
+	ret = shunt_netdev_query(ifname, &out->netdev, err);
+	if (ret)
+		return ret;
+	snprintf(out->ifname, sizeof(out->ifname), "%s", ifname);
+	shunt_netdev_xdp_query(out->netdev.ifindex, &out->xdp, NULL);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return shunt_err_set(err, errno, "%s: socket: %s", ifname, strerror(errno));
+	out->is_running = has_carrier(fd, ifname);
+	read_channels(fd, out);
+	read_offloads(fd, ifname, &out->offloads);
+	read_neighbourhood(fd, out);
+	close(fd);
+	read_program(out);
+	read_sysfs(out);
+	shunt_doctor_kernel(release, out->kernel);
+	return 0;
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The engine as a whole: ports, workers, start and stop. Its workers are built
+ * in engine_worker.c. */
+#include "control/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "control/bridge.h"
+#include "control/engine_worker.h"
+#include "control/router.h"
+
+/* Teardown waits so long for frames in flight to be transmitted. */
+#define DRAIN_MS 1000
+
+/* --- ports ------------------------------------------------------------------------------------ */
+
+static bool forwards_foreign_macs(const struct shunt_config *config, unsigned port)
+{
+	int mode = shunt_config_mode(config, port);
+
+	return mode == SHUNT_FORWARD_XCONNECT || mode == SHUNT_FORWARD_MACREWRITE ||
+	       mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
+}
+
+/* The longest packet that a frame holds. igb lets its device write whole KiB only:
+ * a longer packet arrives in pieces, which the driver drops (igb_setup_srrctl). */
+static uint32_t frame_room(const struct shunt_port *port, uint32_t frame_size)
+{
+	const struct shunt_port_config *config = port->config;
+	uint32_t room = frame_size - SHUNT_FRAME_OVERHEAD;
+
+	if (!strcmp(port->netdev.driver, "igb") && config->copy_mode != SHUNT_COPY_COPY &&
+	    config->driver_mode != SHUNT_DRIVER_GENERIC)
+		room &= ~1023u;
+	return room;
+}
+
+/* Frames are of the smaller size unless the configuration or a port wants the
+ * larger. */
+static int fit_frame_size(struct shunt_engine *engine, const struct shunt_port *port,
+			  struct shunt_err *err)
+{
+	const uint32_t needed = port->netdev.mtu + 14;
+
+	if (!engine->config->frame_size && needed > frame_room(port, engine->frame_size))
+		engine->frame_size = SHUNT_FRAME_SIZE_MAX;
+	if (needed <= frame_room(port, engine->frame_size))
+		return 0;
+	return shunt_err_set(
+		err, ERANGE, "%s: MTU %u makes frames of %u bytes and a frame of %u holds %u; %s",
+		port->config->name, port->netdev.mtu, needed, engine->frame_size,
+		frame_room(port, engine->frame_size),
+		needed <= frame_room(port, SHUNT_FRAME_SIZE_MAX)
+			? "set frame_size 4096 or lower the MTU"
+			: "lower the MTU: packets over several frames are not supported");
+}
+
+static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shunt_err *err)
+{
+	const struct shunt_port_config *config = port->config;
+
+	port->queue_cnt = config->queues ? config->queues : port->netdev.queue_cnt;
+	if (port->queue_cnt > port->netdev.queue_cnt)
+		return shunt_err_set(err, EINVAL,
+				     "%s: %u queues asked for and the device has %u; lower queues "
+				     "or raise them with ethtool -L %s combined %u",
+				     config->name, port->queue_cnt, port->netdev.queue_cnt,
+				     config->name, port->queue_cnt);
+	if (port->queue_cnt > SHUNT_STEER_SOCKETS_MAX)
+		port->queue_cnt = SHUNT_STEER_SOCKETS_MAX;
+	if (port->queue_cnt < worker_cnt)
+		return shunt_err_set(err, EINVAL,
+				     "%s: %u workers and %u queues: every worker needs a queue of "
+				     "every port to transmit on; use fewer workers or raise the "
+				     "queues with ethtool -L %s combined %u",
+				     config->name, worker_cnt, port->queue_cnt, config->name,
+				     worker_cnt);
+	return 0;
+}
+
+static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
+{
+	const struct shunt_config *config = engine->config;
+	struct shunt_xdp_opts opts = {
+		.ifname = port->config->name,
+		.requested = port->config->driver_mode == SHUNT_DRIVER_GENERIC ? SHUNT_XDP_GENERIC
+									       : SHUNT_XDP_NATIVE,
+		.external = config->external,
+		.replace = config->replace,
+		.persist = config->persist,
+		.adopt = config->persist || config->takeover,
+	};
+	int ret = shunt_netdev_query(port->config->name, &port->netdev, err);
+
+	if (ret)
+		return ret;
+	if (!port->netdev.is_up)
+		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up",
+				     port->config->name, port->config->name);
+	ret = fit_frame_size(engine, port, err);
+	if (!ret)
+		ret = check_queues(port, config->worker_cnt, err);
+	if (!ret)
+		ret = shunt_xdp_attach(&port->xdp, &opts, err);
+	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
+	 * is better off waiting for the worker than given to a kernel that drops it. */
+	port->has_fallback = !forwards_foreign_macs(config, port->index) || port->netdev.has_master;
+	if (ret || !forwards_foreign_macs(config, port->index))
+		return ret;
+	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->config->name, err);
+	return port->promisc_fd < 0 ? port->promisc_fd : 0;
+}
+
+static int open_ports(struct shunt_engine *engine, struct shunt_err *err)
+{
+	struct shunt_port *port;
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < engine->port_cnt && !ret; i++) {
+		port = &engine->ports[i];
+		if (port->config->kind == SHUNT_PORT_XSK)
+			ret = open_device(engine, port, err);
+		else
+			port->queue_cnt = engine->config->worker_cnt;
+		if (ret)
+			break;
+		port->queues = calloc(port->queue_cnt, sizeof(*port->queues));
+		if (!port->queues)
+			ret = shunt_err_set(err, ENOMEM, "%s: not enough memory",
+					    port->config->name);
+	}
+	return ret;
+}
+
+static void close_port(struct shunt_port *port)
+{
+	shunt_xdp_detach(port->xdp);
+	if (port->promisc_fd >= 0)
+		close(port->promisc_fd);
+	free(port->queues);
+}
+
+/* --- made and unmade -------------------------------------------------------------------------- */
+
+static int check_ports(const struct shunt_config *config, struct shunt_err *err)
+{
+	if (!config->port_cnt || config->port_cnt > SHUNT_PORT_MAX)
+		return shunt_err_set(err, EINVAL, "%u ports configured; 1 to %u can be served",
+				     config->port_cnt, SHUNT_PORT_MAX);
+	return 0;
+}
+
+bool shunt_engine_punts(const struct shunt_engine *engine)
+{
+	return engine->punts;
+}
+
+/* The tables that groups of ports forward by, and what they punt with. */
+static int open_tables(struct shunt_engine *engine, struct shunt_err *err)
+{
+	bool mixes = shunt_config_uses(engine->config, SHUNT_FORWARD_MIX);
+	int ret = 0;
+
+	if (mixes || shunt_config_uses(engine->config, SHUNT_FORWARD_ROUTE))
+		ret = shunt_router_create(&engine->router, engine, err);
+	if (!ret && (mixes || shunt_config_uses(engine->config, SHUNT_FORWARD_BRIDGE)))
+		ret = shunt_bridge_create(&engine->bridge, engine, err);
+	if (ret || (!engine->router && !(engine->bridge && engine->bridge->puntdev)))
+		return ret;
+	engine->punts = calloc(engine->config->worker_cnt, sizeof(*engine->punts));
+	if (!engine->punts)
+		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
+	return 0;
+}
+
+int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
+			struct shunt_err *err)
+{
+	struct shunt_engine *engine;
+	unsigned i;
+	int ret = check_ports(config, err);
+
+	if (ret)
+		return ret;
+	engine = calloc(1, sizeof(*engine));
+	if (!engine)
+		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
+	engine->config = config;
+	engine->frame_size = config->frame_size ? config->frame_size : SHUNT_FRAME_SIZE_MIN;
+	engine->ports = calloc(config->port_cnt, sizeof(*engine->ports));
+	engine->workers = calloc(config->worker_cnt, sizeof(*engine->workers));
+	engine->umems = calloc(config->worker_cnt, sizeof(*engine->umems));
+	if (!engine->ports || !engine->workers || !engine->umems) {
+		ret = shunt_err_set(err, ENOMEM, "engine: not enough memory");
+		goto fail;
+	}
+	engine->port_cnt = config->port_cnt;
+	for (i = 0; i < config->port_cnt; i++) {
+		engine->ports[i].config = &config->ports[i];
+		engine->ports[i].index = i;
+		engine->ports[i].promisc_fd = -1;
+	}
+	ret = open_ports(engine, err);
+	if (!ret)
+		ret = open_tables(engine, err);
+	while (!ret && engine->worker_cnt < config->worker_cnt)
+		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
+	if (!ret) {
+		*out = engine;
+		return 0;
+	}
+fail:
+	shunt_engine_destroy(engine, NULL);
+	return ret;
+}
+
+/* Waits until the workers have taken what was redirected to them before the
+ * programs went. */
+static void settle(struct shunt_engine *engine)
+{
+	const struct timespec pause = {.tv_nsec = 1000 * 1000};
+	uint64_t until = shunt_clock_ns() + DRAIN_MS * 1000000ULL / 4;
+	struct shunt_ledger ledger;
+	unsigned i;
+
+	for (i = 0; i < engine->worker_cnt; i++)
+		while (!shunt_worker_ledger(engine->workers[i], &ledger, 50) && ledger.rx &&
+		       shunt_clock_ns() < until)
+			nanosleep(&pause, NULL);
+}
+
+void shunt_engine_persist(struct shunt_engine *engine)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].xdp)
+			shunt_xdp_persist(engine->ports[i].xdp, true);
+}
+
+int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
+{
+	struct shunt_err ignored;
+	unsigned i;
+	int ret = 0;
+
+	if (!engine)
+		return 0;
+	for (i = 0; i < engine->port_cnt; i++)
+		shunt_xdp_withdraw(engine->ports[i].xdp);
+	if (engine->started_ns)
+		settle(engine);
+	for (i = 0; i < engine->worker_cnt; i++) {
+		struct shunt_worker *worker = engine->workers[i];
+
+		shunt_worker_stop(worker);
+		if (engine->started_ns) {
+			shunt_worker_drain(worker, DRAIN_MS);
+			if (shunt_worker_audit(worker, ret ? &ignored : err))
+				ret = -EBADMSG;
+		}
+		shunt_engine_unbuild_worker(engine, i);
+	}
+	shunt_bridge_destroy(engine->bridge);
+	shunt_router_destroy(engine->router);
+	for (i = 0; i < engine->port_cnt; i++)
+		close_port(&engine->ports[i]);
+	free(engine->punts);
+	shunt_locals_fini(&engine->locals);
+	free(engine->umems);
+	free(engine->workers);
+	free(engine->ports);
+	free(engine);
+	return ret;
+}
+
+/* --- start and refresh ------------------------------------------------------------------------ */
+
+static int set_locals(struct shunt_engine *engine, struct shunt_err *err)
+{
+	const struct shunt_locals *l = &engine->locals;
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < engine->port_cnt && !ret; i++)
+		if (engine->ports[i].xdp)
+			ret = shunt_xdp_set_locals(engine->ports[i].xdp, l->ip4_be, l->ip4_cnt,
+						   l->ip6, l->ip6_cnt, err);
+	return ret;
+}
+
+static int refresh_locals(struct shunt_engine *engine, struct shunt_err *err)
+{
+	struct shunt_locals now;
+	int ret = shunt_locals_query(&now, err);
+
+	if (ret)
+		return ret;
+	if (shunt_locals_equal(&now, &engine->locals)) {
+		shunt_locals_fini(&now);
+		return 0;
+	}
+	shunt_locals_fini(&engine->locals);
+	engine->locals = now;
+	return set_locals(engine, err);
+}
+
+int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
+{
+	if (engine->bridge)
+		shunt_bridge_tick(engine->bridge);
+	return engine->router ? shunt_router_tick(engine->router, err)
+			      : refresh_locals(engine, err);
+}
+
+int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int more = engine->router ? shunt_router_service(engine->router, err) : 0, ret = 0;
+
+	if (engine->bridge)
+		shunt_bridge_service(engine->bridge);
+	if (engine->router && shunt_router_take_addrs_new(engine->router))
+		ret = refresh_locals(engine, err);
+	return ret ? ret : more;
+}
+
+int shunt_engine_fd(const struct shunt_engine *engine)
+{
+	return engine->router ? shunt_router_fd(engine->router) : -1;
+}
+
+int shunt_engine_bridge_fd(const struct shunt_engine *engine)
+{
+	return engine->bridge ? shunt_bridge_fd(engine->bridge) : -1;
+}
+
+int shunt_engine_timeout_ms(const struct shunt_engine *engine)
+{
+	if (engine->bridge && engine->bridge->is_behind)
+		return 0;
+	return engine->router ? shunt_router_timeout_ms(engine->router) : -1;
+}
+
+unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *out, unsigned max)
+{
+	unsigned cnt = engine->router ? shunt_router_warn(engine->router, out, max) : 0;
+
+	return engine->bridge ? cnt + shunt_bridge_warn(engine->bridge, out + cnt, max - cnt) : cnt;
+}
+
+static int set_rules(struct shunt_engine *engine, struct shunt_xdp *xdp, struct shunt_err *err)
+{
+	const struct shunt_config *config = engine->config;
+	struct shunt_steer_rule *rules = calloc(config->rule_cnt + 1, sizeof(*rules));
+	unsigned i;
+	int ret;
+
+	if (!rules)
+		return shunt_err_set(err, ENOMEM, "rules: not enough memory");
+	for (i = 0; i < config->rule_cnt; i++)
+		shunt_rule_compile(&config->rules[i], &rules[i]);
+	ret = shunt_xdp_set_rules(xdp, rules, config->rule_cnt, err);
+	free(rules);
+	return ret;
+}
+
+static bool is_bridged(const struct shunt_config *config, unsigned port)
+{
+	int mode = shunt_config_mode(config, port);
+
+	return mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
+}
+
+static int open_gate(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
+{
+	struct shunt_steer_cfg cfg = {0};
+	int ret = set_rules(engine, port->xdp, err);
+
+	if (ret)
+		return ret;
+	cfg.mode = forwards_foreign_macs(engine->config, port->index) ? SHUNT_STEER_MODE_XCONNECT
+								      : SHUNT_STEER_MODE_LAYER3;
+	memcpy(cfg.mac, port->netdev.mac, 6);
+	if (engine->bridge && is_bridged(engine->config, port->index))
+		shunt_bridge_steer(engine->bridge, port->index, &cfg);
+	return shunt_xdp_set_config(port->xdp, &cfg, err);
+}
+
+int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = engine->router ? shunt_router_load(engine->router, err) : 0;
+
+	if (!ret)
+		ret = refresh_locals(engine, err);
+	for (i = 0; i < engine->worker_cnt && !ret; i++)
+		ret = shunt_worker_start(engine->workers[i], err);
+	for (i = 0; i < engine->port_cnt && !ret; i++)
+		if (engine->ports[i].xdp)
+			ret = open_gate(engine, &engine->ports[i], err);
+	if (!ret)
+		engine->started_ns = shunt_clock_ns();
+	return ret;
+}
+
+void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, struct shunt_err *),
+			    void *arg)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->worker_cnt; i++) {
+		engine->workers[i]->opts.enter = enter;
+		engine->workers[i]->opts.enter_arg = arg;
+	}
+}
+
+bool shunt_engine_is_dispatched(const struct shunt_engine *engine)
+{
+	struct shunt_xdp_info info;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].xdp && !shunt_xdp_info(engine->ports[i].xdp, &info, NULL) &&
+		    info.dispatcher && !info.external)
+			return true;
+	return false;
+}

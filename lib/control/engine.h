@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The engine: a configuration brought to life. It opens the ports, attaches the
+ * steering programs, builds each worker's pool, sockets and graph, and takes
+ * all of it down again in the right order (programs first, then workers, then
+ * sockets). A program that wants to forward packets needs this header and
+ * control/config.h.
+ *
+ *   shunt_engine_create(&engine, &config, &err);
+ *   shunt_engine_start(engine, &err);
+ *   ...
+ *   shunt_engine_destroy(engine);
+ */
+#ifndef SHUNT_CONTROL_ENGINE_H
+#define SHUNT_CONTROL_ENGINE_H
+
+#include "base/err.h"
+#include "control/config.h"
+#include "graph/worker.h"
+#include "io/netdev.h"
+#include "io/xdp.h"
+
+struct shunt_port {
+	const struct shunt_port_config *config;
+	unsigned index;
+	unsigned queue_cnt;	     /* served */
+	bool has_fallback;	     /* the kernel forwards what it gets in the user lane's place */
+	struct shunt_netdev netdev;  /* xsk: the device's facts at start */
+	int promisc_fd;		     /* keeps the device promiscuous; -1 */
+	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
+	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
+};
+
+struct shunt_router;
+struct shunt_bridge;
+
+struct shunt_engine {
+	struct shunt_config *config; /* the caller's; unchanged while the engine lives */
+	struct shunt_port *ports;
+	unsigned port_cnt;
+	struct shunt_worker **workers;
+	struct shunt_xsk_umem **umems; /* one a worker */
+	unsigned worker_cnt;
+	uint32_t frame_size;		    /* bytes, in use */
+	struct shunt_router *router;	    /* NULL when no port routes */
+	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
+	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
+	struct shunt_locals locals;	    /* as the steering programs know them */
+	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */
+};
+
+/* shunt_engine_create opens everything the configuration names; no packet moves
+ * yet. Returns 0 with *out set, or -errno with err set and the machine as it
+ * was. Thread: control. Cost: setup. */
+int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
+			struct shunt_err *err);
+
+/* shunt_engine_on_worker has every worker call enter(arg) in his thread before his first
+ * turn (see struct shunt_worker_opts); arg lives as long as the engine. Thread: control,
+ * before start. */
+void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, struct shunt_err *),
+			    void *arg);
+
+/* shunt_engine_punts tells whether workers hand frames back to the kernel. Thread: control. */
+bool shunt_engine_punts(const struct shunt_engine *engine);
+
+/* shunt_engine_is_dispatched tells whether a port's program runs under libxdp's dispatcher.
+ * Thread: control. */
+bool shunt_engine_is_dispatched(const struct shunt_engine *engine);
+
+/* shunt_engine_start starts the workers, then opens the steering programs'
+ * gate. Returns 0 or -errno with err set. Thread: control. */
+int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err);
+
+/* shunt_engine_refresh looks at what no message tells of and tells the steering programs
+ * when this host's addresses changed; to be called every second. Returns 0 or -errno with
+ * err set. Thread: control. Cost: a few syscalls. */
+int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err);
+
+/* shunt_engine_service follows the kernel's routes: to be called when shunt_engine_fd is
+ * readable (-1: there is nothing to follow; it may change at a refresh), or after
+ * shunt_engine_timeout_ms (-1: never). Returns 1 when there is more to do, 0, or -errno
+ * with err set. Thread: control. */
+int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err);
+int shunt_engine_fd(const struct shunt_engine *engine);
+int shunt_engine_bridge_fd(const struct shunt_engine *engine); /* the same for stations learned */
+int shunt_engine_timeout_ms(const struct shunt_engine *engine);
+
+/* shunt_engine_warn writes up to max sentences about settings of this host under which the
+ * engine does less than was asked for. Returns how many. Thread: control, after start. */
+unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *out, unsigned max);
+
+/* shunt_engine_persist leaves the steering programs on the devices when the engine
+ * is destroyed, for a successor; all frames are the kernel's then. Thread: control. */
+void shunt_engine_persist(struct shunt_engine *engine);
+
+/* shunt_engine_destroy detaches the programs, stops the workers, closes the
+ * sockets. Returns 0, or -EBADMSG with err set when a worker's ledger did not
+ * balance. NULL is legal. Thread: control. */
+int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Building one worker of an engine; for engine.c alone. */
+#ifndef SHUNT_CONTROL_ENGINE_WORKER_H
+#define SHUNT_CONTROL_ENGINE_WORKER_H
+
+#include "control/engine.h"
+
+/* shunt_engine_build_worker makes worker number id: pool, UMEM, one queue or more
+ * of every port, graph; and counts it in engine->worker_cnt. Returns 0 or -errno
+ * with err set and the worker gone again. Thread: control. */
+int shunt_engine_build_worker(struct shunt_engine *engine, unsigned id, struct shunt_err *err);
+
+/* shunt_engine_build_graph makes the graph of a worker whose queues are open. Returns 0 or -errno
+ * with err set. Thread: control. */
+int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *worker,
+			     struct shunt_err *err);
+
+/* shunt_engine_unbuild_worker frees a stopped worker. Thread: control. */
+void shunt_engine_unbuild_worker(struct shunt_engine *engine, unsigned id);
+
+#endif

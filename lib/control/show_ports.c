@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdbool.h>
+
+#include "control/show.h"
+#include "control/show_json.h"
+#include "control/steer_counters.h"
+#include "steer/steer.h"
+
+/* What the queues of a port agree on. */
+struct agreed {
+	unsigned zerocopy_cnt, copy_cnt;
+	bool need_wakeup, busy_poll;
+};
+
+static const char *copy_mode(const struct agreed *a)
+{
+	if (a->zerocopy_cnt && a->copy_cnt)
+		return "mixed";
+	return a->zerocopy_cnt ? "zerocopy" : a->copy_cnt ? "copy" : NULL;
+}
+
+static void set_in_use(json_t *row, const struct shunt_queue *queue, struct agreed *a)
+{
+	struct shunt_xsk_in_use in_use;
+
+	if (shunt_xsk_in_use(queue, &in_use)) {
+		set_text(row, "copy_mode", NULL);
+		set_text(row, "need_wakeup", NULL);
+		set_text(row, "busy_poll", NULL);
+		return;
+	}
+	a->zerocopy_cnt += in_use.zerocopy;
+	a->copy_cnt += !in_use.zerocopy;
+	a->need_wakeup &= in_use.need_wakeup;
+	a->busy_poll &= in_use.busy_poll;
+	set_text(row, "copy_mode", in_use.zerocopy ? "zerocopy" : "copy");
+	json_object_set_new(row, "need_wakeup", json_boolean(in_use.need_wakeup));
+	json_object_set_new(row, "busy_poll", json_boolean(in_use.busy_poll));
+}
+
+static json_t *queue_json(const struct shunt_engine *engine, const struct shunt_port *port,
+			  unsigned q, struct agreed *a)
+{
+	const struct shunt_queue *queue = port->queues[q];
+	json_t *row = json_object();
+
+	set_u64(row, "queue", queue->index);
+	set_u64(row, "worker", engine->worker_cnt ? q % engine->worker_cnt : 0);
+	if (port->config->kind == SHUNT_PORT_XSK)
+		set_in_use(row, queue, a);
+#define X(name, help) set_u64(row, #name, shunt_counter_read(&queue->stats.name));
+	SHUNT_QUEUE_COUNTERS(X)
+#undef X
+	return row;
+}
+
+static json_t *totals_json(const struct shunt_port *port)
+{
+	json_t *total = json_object();
+
+#define X(name, help)                                                            \
+	{                                                                        \
+		uint64_t sum = 0;                                                \
+		for (unsigned q = 0; q < port->queue_cnt; q++)                   \
+			sum += shunt_counter_read(&port->queues[q]->stats.name); \
+		set_u64(total, #name, sum);                                      \
+	}
+	SHUNT_QUEUE_COUNTERS(X)
+#undef X
+	return total;
+}
+
+static json_t *requested_json(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	const struct shunt_port_config *config = port->config;
+
+	return json_pack("{s:s, s:s, s:b, s:b, s:I}", "driver_mode",
+			 shunt_driver_mode_name(config->driver_mode), "copy_mode",
+			 shunt_copy_mode_name(config->copy_mode), "require_zerocopy",
+			 config->require_zerocopy, "busy_poll",
+			 engine->config->poll == SHUNT_POLL_busy, "queues",
+			 (json_int_t)config->queues);
+}
+
+static json_t *lanes_json(const struct shunt_port *port)
+{
+	struct shunt_steer_counters sum;
+	json_t *lanes = json_object();
+	unsigned lane;
+
+	shunt_steer_counters_of_port(port, &sum);
+	for (lane = 0; lane < SHUNT_LANE_CNT; lane++)
+		set_u64(lanes, shunt_steer_lane_name(lane),
+			shunt_steer_counters_lane(&sum, (enum shunt_lane)lane));
+	return lanes;
+}
+
+static void set_program(json_t *row, json_t *in_use, const struct shunt_port *port)
+{
+	struct shunt_err err = {""};
+	struct shunt_xdp_info info;
+
+	if (shunt_xdp_info(port->xdp, &info, &err)) {
+		set_text(in_use, "driver_mode", NULL);
+		json_object_set_new(row, "program",
+				    json_pack("{s:n, s:s}", "id", "error", err.msg));
+		return;
+	}
+	set_text(in_use, "driver_mode", shunt_xdp_mode_name(info.in_use));
+	json_object_set_new(row, "program",
+			    json_pack("{s:I, s:b, s:b, s:b}", "id", (json_int_t)info.prog_id,
+				      "dispatcher", info.dispatcher, "external", info.external,
+				      "watched", info.watched));
+}
+
+static void set_device(json_t *row, const struct shunt_engine *engine,
+		       const struct shunt_port *port, const struct agreed *a)
+{
+	json_t *in_use = json_object();
+	bool is_known = a->zerocopy_cnt + a->copy_cnt > 0;
+	const uint8_t *m = port->netdev.mac;
+
+	set_u64(row, "ifindex", port->netdev.ifindex);
+	set_text(row, "driver", *port->netdev.driver ? port->netdev.driver : NULL);
+	json_object_set_new(
+		row, "mac",
+		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
+	set_u64(row, "mtu", port->netdev.mtu);
+	set_u64(row, "queues_of_device", port->netdev.queue_cnt);
+	json_object_set_new(row, "requested", requested_json(engine, port));
+	if (port->xdp)
+		set_program(row, in_use, port);
+	set_text(in_use, "copy_mode", copy_mode(a));
+	json_object_set_new(in_use, "need_wakeup",
+			    is_known ? json_boolean(a->need_wakeup) : json_null());
+	json_object_set_new(in_use, "busy_poll",
+			    is_known ? json_boolean(a->busy_poll) : json_null());
+	set_u64(in_use, "queues", port->queue_cnt);
+	json_object_set_new(row, "in_use", in_use);
+	if (port->xdp)
+		json_object_set_new(row, "lanes", lanes_json(port));
+}
+
+static json_t *port_json(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	struct agreed a = {.need_wakeup = true, .busy_poll = true};
+	json_t *row = json_object(), *queues = json_array();
+	unsigned q;
+
+	for (q = 0; q < port->queue_cnt; q++)
+		json_array_append_new(queues, queue_json(engine, port, q, &a));
+	set_text(row, "name", port->config->name);
+	set_text(row, "kind", shunt_port_kind_name(port->config->kind));
+	set_u64(row, "index", port->index);
+	set_u64(row, "queues_served", port->queue_cnt);
+	if (port->config->kind == SHUNT_PORT_XSK)
+		set_device(row, engine, port, &a);
+	json_object_set_new(row, "total", totals_json(port));
+	json_object_set_new(row, "queues", queues);
+	return row;
+}
+
+json_t *shunt_show_ports(const struct shunt_engine *engine)
+{
+	json_t *rows = json_array();
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		json_array_append_new(rows, port_json(engine, &engine->ports[i]));
+	return timed("ports", rows);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An adjacency: what is done with a packet whose next hop is known. For `rewrite` it holds the
+ * output port and the Ethernet header ready to be written; the other kinds say why there is
+ * none. 32 bytes, two a cache line; immutable while published (nexthop.h replaces it whole).
+ */
+#ifndef SHUNT_FIB_ADJ_H
+#define SHUNT_FIB_ADJ_H
+
+#include <stdint.h>
+
+/* kind, name, help. `noroute` is 0: adjacency 0 is that of addresses without a route. */
+#define SHUNT_ADJ_KINDS(X)                                                          \
+	X(NOROUTE, "noroute", "no route; the kernel answers")                       \
+	X(REWRITE, "rewrite", "write the Ethernet header and transmit on the port") \
+	X(GLEAN, "glean", "no neighbour entry yet; the kernel resolves it")         \
+	X(LOCAL, "local", "an address of this host")                                \
+	X(PUNT, "punt", "the kernel forwards it")                                   \
+	X(BLACKHOLE, "blackhole", "dropped silently")                               \
+	X(UNREACHABLE, "unreachable", "the kernel answers host unreachable")        \
+	X(PROHIBIT, "prohibit", "the kernel answers administratively prohibited")
+
+enum shunt_adj_kind {
+#define X(kind, name, help) SHUNT_ADJ_##kind,
+	SHUNT_ADJ_KINDS(X)
+#undef X
+		SHUNT_ADJ_KIND_CNT
+};
+
+struct shunt_adj {
+	uint8_t eth[16]; /* destination, source, EtherType; two bytes unused: copy 16, advance 14 */
+	uint32_t mtu;	 /* of the port, in bytes from the network header on */
+	uint16_t port;	 /* output port's index */
+	uint8_t kind;	 /* enum shunt_adj_kind */
+	uint8_t flags;	 /* the owner's */
+	uint64_t user;	 /* the owner's, e.g. an interface index */
+};
+
+_Static_assert(sizeof(struct shunt_adj) == 32, "two adjacencies a cache line");
+
+/* shunt_adj_kind_name and shunt_adj_kind_help return static text, "?" for a number that is no
+ * kind. Thread: any. */
+const char *shunt_adj_kind_name(unsigned kind);
+const char *shunt_adj_kind_help(unsigned kind);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The MAC table of the learning bridge: address and bridge to port, for 100,000 stations and more.
+ *
+ * Made small, because a lookup costs what its cache misses cost. A bucket is a cache line: seven
+ * entries of one word, and behind them a byte each that says when the station was last heard. An
+ * address is mixed by a bijection of 60 bits whose top bits are the bucket, so the word need only
+ * hold the rest of them. Two buckets a station (cuckoo), the first whenever it has room: 100,000
+ * fit into 1 MiB, and at least three lookups in four touch one line.
+ *
+ * Who writes: the control thread alone puts entries in, moves and removes them, each with one
+ * store of one word; so a lookup needs no lock and never sees half an entry. An entry on its
+ * way to its other bucket is written there before it goes here; a lookup that misses it just
+ * then floods one frame. Workers store one thing, the byte: all store the same value, and to
+ * lose such a store does no harm. A table for each worker instead would learn each station as often
+ * as there are workers and, as the two directions of a flow reach different workers, flood.
+ *
+ * Limits: 4096 bridges, 126 ports; time has a resolution of 1/64 of the ageing time.
+ *
+ *	shunt_mac_create(&macs, 100000, seed, &err);
+ *	shunt_mac_learn(macs, key, port);                       control
+ *	port = shunt_mac_lookup(macs, shunt_mac_hash(macs, key));    worker
+ *	shunt_mac_age(macs, gone, arg);                         control, every 1/64 ageing time
+ */
+#ifndef SHUNT_FIB_MAC_H
+#define SHUNT_FIB_MAC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#define SHUNT_MAC_SLOT_CNT	7
+#define SHUNT_MAC_HOST		100  /* in the place of a port: this host's own address */
+#define SHUNT_MAC_NONE		0xff /* no entry */
+#define SHUNT_MAC_AGE_TICKS	64   /* ticks of the ageing time */
+#define SHUNT_MAC_AGE_S_DEFAULT 300  /* as the kernel's bridge */
+
+/* 93 % of 16384 buckets: 1 MiB. A unit test fills it. */
+#define SHUNT_MAC_MAX_DEFAULT	106496u
+
+#define SHUNT_MAC_KEY_BITS	60
+#define SHUNT_MAC_KEY_MASK	((1ULL << SHUNT_MAC_KEY_BITS) - 1)
+
+/* A slot: valid << 63 | rest of the hash << 9 | in the second bucket << 8 | static << 7 | port + 1;
+ * an empty one is 0 and matches nothing. */
+#define SHUNT_MAC_SLOT_VALID	(1ULL << 63)
+#define SHUNT_MAC_SLOT_SECOND	(1ULL << 8)
+#define SHUNT_MAC_SLOT_STATIC	(1ULL << 7)
+#define SHUNT_MAC_SLOT_PORT	0x7fULL
+
+struct shunt_mac_bucket {
+	uint64_t slots[SHUNT_MAC_SLOT_CNT];
+	uint8_t seen[8]; /* tick; the last is of no slot */
+} SHUNT_CACHE_ALIGNED;
+
+_Static_assert(sizeof(struct shunt_mac_bucket) == SHUNT_CACHELINE, "a lookup is a cache line");
+
+struct shunt_mac_table {
+	/* per packet, read-only */
+	struct shunt_mac_bucket *buckets;
+	uint64_t factor; /* odd, secret: nobody outside can choose addresses that collide */
+	uint8_t rest_bits;
+	uint8_t tick; /* now; one writer, control */
+	struct shunt_mac_control *control;
+};
+
+enum shunt_mac_result {
+	SHUNT_MAC_KNOWN,  /* as it was */
+	SHUNT_MAC_NEW,	  /* put in */
+	SHUNT_MAC_MOVED,  /* its port is another now */
+	SHUNT_MAC_STATIC, /* a static entry stands, unchanged */
+	SHUNT_MAC_FULL,	  /* no room */
+};
+
+struct shunt_mac_entry {
+	uint64_t key;
+	uint8_t port;
+	bool is_static;
+	uint8_t age_ticks; /* since last heard */
+};
+
+struct shunt_mac_counts {
+	uint32_t entries, statics, max;
+	uint64_t bytes; /* memory of the table */
+};
+
+/* shunt_mac_create makes a table for max stations (1 to 2^24); seed makes the hash unpredictable.
+ * Returns 0, -EINVAL or -ENOMEM with err set. shunt_mac_destroy: NULL is legal.
+ * Thread: control. Cost: setup. */
+int shunt_mac_create(struct shunt_mac_table **out, uint32_t max, uint64_t seed,
+		     struct shunt_err *err);
+void shunt_mac_destroy(struct shunt_mac_table *table);
+
+/* shunt_mac_key makes the key of six bytes at mac, in bridge number bridge. Thread: any. */
+static inline uint64_t shunt_mac_key(const uint8_t *mac, unsigned bridge)
+{
+	uint32_t low;
+	uint16_t high;
+
+	memcpy(&low, mac, sizeof(low));
+	memcpy(&high, mac + 4, sizeof(high));
+	return (uint64_t)(bridge & 0xfff) << 48 | (uint64_t)high << 32 | low;
+}
+
+/* shunt_mac_key_mac writes a key's six bytes. Thread: any. */
+static inline void shunt_mac_key_mac(uint64_t key, uint8_t *mac)
+{
+	uint32_t low = (uint32_t)key;
+	uint16_t high = (uint16_t)(key >> 32);
+
+	memcpy(mac, &low, sizeof(low));
+	memcpy(mac + 4, &high, sizeof(high));
+}
+
+static inline unsigned shunt_mac_key_bridge(uint64_t key)
+{
+	return (unsigned)(key >> 48);
+}
+
+/* shunt_mac_hash mixes a key; the functions below take its value. Shifts of half the width are
+ * their own inverse. Two rounds: with one, addresses that count up fall into a lattice, and the
+ * table is full at 90 %. Thread: any. */
+static inline uint64_t shunt_mac_hash(const struct shunt_mac_table *table, uint64_t key)
+{
+	key ^= key >> 30;
+	key = key * table->factor & SHUNT_MAC_KEY_MASK;
+	key ^= key >> 30;
+	key = key * table->factor & SHUNT_MAC_KEY_MASK;
+	return key ^ key >> 30;
+}
+
+static inline struct shunt_mac_bucket *shunt_mac_first(const struct shunt_mac_table *table,
+						       uint64_t hash)
+{
+	return &table->buckets[hash >> table->rest_bits];
+}
+
+static inline uint64_t shunt_mac_rest(const struct shunt_mac_table *table, uint64_t hash)
+{
+	return hash & ((1ULL << table->rest_bits) - 1);
+}
+
+/* The distance between an entry's two buckets, the same both ways. */
+static inline uint64_t shunt_mac_leap(const struct shunt_mac_table *table, uint64_t rest)
+{
+	return (rest * 0x9e3779b97f4a7c15ULL) >> 4 >> table->rest_bits;
+}
+
+/* shunt_mac_prefetch fetches the line that shunt_mac_lookup will most likely read.
+ * Thread: any worker. */
+static inline void shunt_mac_prefetch(const struct shunt_mac_table *table, uint64_t hash)
+{
+	__builtin_prefetch(shunt_mac_first(table, hash));
+}
+
+static inline uint64_t shunt_mac_word(uint64_t rest)
+{
+	return SHUNT_MAC_SLOT_VALID | rest << 9;
+}
+
+/* The slot of a bucket that holds want, without a branch: SHUNT_MAC_SLOT_CNT if none. */
+#if defined(__AVX512F__) && !defined(__SANITIZE_THREAD__)
+/* The whole line in one comparison. It says where to look; the word itself is then loaded as
+ * one, and looked at once more: control may have changed it in between. */
+static inline unsigned shunt_mac_match(const struct shunt_mac_bucket *bucket, uint64_t want,
+				       uint64_t *word)
+{
+	__m512i line = _mm512_srli_epi64(_mm512_load_si512(bucket), 8);
+	unsigned hits = _mm512_mask_cmpeq_epi64_mask((1 << SHUNT_MAC_SLOT_CNT) - 1, line,
+						     _mm512_set1_epi64((long long)(want >> 8)));
+	unsigned at = (unsigned)__builtin_ctz(hits | 1u << SHUNT_MAC_SLOT_CNT);
+
+	*word = 0;
+	if (unlikely(at == SHUNT_MAC_SLOT_CNT))
+		return at;
+	*word = __atomic_load_n(&bucket->slots[at], __ATOMIC_RELAXED);
+	return likely(*word >> 8 == want >> 8) ? at : SHUNT_MAC_SLOT_CNT;
+}
+#else
+static inline unsigned shunt_mac_match(const struct shunt_mac_bucket *bucket, uint64_t want,
+				       uint64_t *word)
+{
+	unsigned at = SHUNT_MAC_SLOT_CNT, i;
+	uint64_t found = 0;
+
+	for (i = 0; i < SHUNT_MAC_SLOT_CNT; i++) {
+		uint64_t slot = __atomic_load_n(&bucket->slots[i], __ATOMIC_RELAXED);
+		bool hit = slot >> 8 == want >> 8;
+
+		at = hit ? i : at;
+		found = hit ? slot : found;
+	}
+	*word = found;
+	return at;
+}
+#endif
+
+/* shunt_mac_find returns the bucket of an entry and sets *at and *word, or NULL. Workers call
+ * shunt_mac_lookup and shunt_mac_heard. Thread: any. */
+static inline struct shunt_mac_bucket *shunt_mac_find(const struct shunt_mac_table *table,
+						      uint64_t hash, unsigned *at, uint64_t *word)
+{
+	uint64_t rest = shunt_mac_rest(table, hash);
+	struct shunt_mac_bucket *bucket = shunt_mac_first(table, hash);
+
+	*at = shunt_mac_match(bucket, shunt_mac_word(rest), word);
+	if (likely(*at < SHUNT_MAC_SLOT_CNT))
+		return bucket;
+	bucket = &table->buckets[(hash >> table->rest_bits) ^ shunt_mac_leap(table, rest)];
+	*at = shunt_mac_match(bucket, shunt_mac_word(rest) | SHUNT_MAC_SLOT_SECOND, word);
+	return *at < SHUNT_MAC_SLOT_CNT ? bucket : NULL;
+}
+
+/* shunt_mac_lookup returns the port of a station, SHUNT_MAC_HOST for this host, SHUNT_MAC_NONE for
+ * an unknown one. Thread: any worker. Cost: packet. */
+static inline unsigned shunt_mac_lookup(const struct shunt_mac_table *table, uint64_t hash)
+{
+	uint64_t word;
+	unsigned at;
+
+	if (!shunt_mac_find(table, hash, &at, &word))
+		return SHUNT_MAC_NONE;
+	return (unsigned)(word & SHUNT_MAC_SLOT_PORT) - 1;
+}
+
+/* shunt_mac_heard notes that a station was heard on port. Returns false when the table says
+ * otherwise, and shunt_mac_learn is due; true also for static entries, which learning does not
+ * change. Thread: any worker. Cost: packet; writes at most once a tick. */
+static inline bool shunt_mac_heard(const struct shunt_mac_table *table, uint64_t hash,
+				   unsigned port)
+{
+	uint8_t tick = __atomic_load_n(&table->tick, __ATOMIC_RELAXED);
+	struct shunt_mac_bucket *bucket;
+	uint64_t word;
+	unsigned at;
+
+	bucket = shunt_mac_find(table, hash, &at, &word);
+	if (unlikely(!bucket))
+		return false;
+	if (unlikely((word & SHUNT_MAC_SLOT_PORT) != port + 1))
+		return word & SHUNT_MAC_SLOT_STATIC;
+	if (unlikely(__atomic_load_n(&bucket->seen[at], __ATOMIC_RELAXED) != tick))
+		__atomic_store_n(&bucket->seen[at], tick, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* shunt_mac_learn puts in, moves or refreshes a dynamic entry; a static one stands.
+ * shunt_mac_set makes a static entry, in the place of any. port is below 100 or SHUNT_MAC_HOST.
+ * Thread: control. Cost: SHUNT_MAC_FULL searches some hundred buckets. */
+enum shunt_mac_result shunt_mac_learn(struct shunt_mac_table *table, uint64_t key, unsigned port);
+enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key, unsigned port);
+
+/* shunt_mac_del removes an entry. Returns 0 or -ENOENT. Thread: control. */
+int shunt_mac_del(struct shunt_mac_table *table, uint64_t key);
+
+/* shunt_mac_age lets a tick pass and removes what was not heard for SHUNT_MAC_AGE_TICKS of them,
+ * calling gone (may be NULL) for each. Returns how many. Thread: control. Cost: a walk over the
+ * table. */
+unsigned shunt_mac_age(struct shunt_mac_table *table,
+		       void (*gone)(void *arg, const struct shunt_mac_entry *entry), void *arg);
+
+/* shunt_mac_flush removes the dynamic entries of a port of a bridge, as a change of the spanning
+ * tree asks for. Returns how many. Thread: control. */
+unsigned shunt_mac_flush(struct shunt_mac_table *table, unsigned bridge, unsigned port);
+
+/* shunt_mac_next walks the entries: *at 0 first. Returns false at the end. Between two steps
+ * nothing may be put in. Thread: control. */
+bool shunt_mac_next(const struct shunt_mac_table *table, uint64_t *at,
+		    struct shunt_mac_entry *entry);
+
+/* shunt_mac_get reads one entry. Returns 0 or -ENOENT. Thread: control. */
+int shunt_mac_get(const struct shunt_mac_table *table, uint64_t key, struct shunt_mac_entry *entry);
+
+void shunt_mac_counts(const struct shunt_mac_table *table, struct shunt_mac_counts *out);
+
+#endif

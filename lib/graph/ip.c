@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "graph/ip.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Back where it came from is the kernel's: it sends a redirect besides. */
+static void fill_tx(struct shunt_ip *ip, const struct shunt_graph *graph, unsigned in)
+{
+	unsigned out;
+
+	for (out = 0; out < SHUNT_PORT_MAX; out++) {
+		uint16_t node = shunt_graph_tx_or_drop(graph, (uint16_t)out);
+
+		ip->tx[in][out] = node == graph->drop_node || in == out ? ip->punt : node;
+	}
+}
+
+int shunt_ip_init(struct shunt_node *node, const struct shunt_ip_params *params, const char *on,
+		  struct shunt_err *err)
+{
+	const struct shunt_graph *graph = node->graph;
+	int next = on ? shunt_graph_find(graph, on) : 0, punt = shunt_graph_find(graph, "punt");
+	struct shunt_ip *ip;
+	unsigned port;
+
+	if (next < 0 || punt < 0)
+		return shunt_err_set(err, EINVAL, "node %s: no node %s in the graph", node->name,
+				     punt < 0 ? "punt" : on);
+	ip = calloc(1, sizeof(*ip));
+	if (!ip)
+		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
+	ip->tables = *params;
+	ip->on = (uint16_t)next;
+	next = shunt_graph_find(graph, "ip4_rpf");
+	ip->rpf = next < 0 ? ip->on : (uint16_t)next;
+	ip->punt = (uint16_t)punt;
+	ip->drop = graph->drop_node;
+	for (port = 0; port < SHUNT_PORT_MAX; port++)
+		fill_tx(ip, graph, port);
+	node->priv = ip;
+	return 0;
+}
+
+void shunt_ip_fini(struct shunt_node *node)
+{
+	free(node->priv);
+}
+
+uint32_t shunt_ip_pad(uint8_t *l3, uint32_t l3_len, uint32_t min_len)
+{
+	memset(l3 + l3_len, 0, min_len - SHUNT_ETH_LEN - l3_len);
+	return min_len;
+}
+
+unsigned shunt_ip_divert(uint16_t *next, unsigned i, unsigned cnt, unsigned bad, uint16_t on,
+			 uint16_t to)
+{
+	unsigned k;
+
+	if (to == on)
+		return 0;
+	for (k = 0; !bad && k < cnt; k++)
+		next[k] = on;
+	next[i] = to;
+	return 1;
+}
+
+uint16_t shunt_ip_turn_away(const struct shunt_ip *ip, struct shunt_pkt *pkt,
+			    const struct shunt_adj *adj)
+{
+	static const uint8_t reasons[SHUNT_ADJ_KIND_CNT] = {
+		[SHUNT_ADJ_NOROUTE] = SHUNT_PUNT_noroute,
+		[SHUNT_ADJ_REWRITE] = SHUNT_PUNT_other_path,
+		[SHUNT_ADJ_GLEAN] = SHUNT_PUNT_glean,
+		[SHUNT_ADJ_LOCAL] = SHUNT_PUNT_local,
+		[SHUNT_ADJ_PUNT] = SHUNT_PUNT_other_path,
+		[SHUNT_ADJ_UNREACHABLE] = SHUNT_PUNT_unreachable,
+		[SHUNT_ADJ_PROHIBIT] = SHUNT_PUNT_prohibit,
+	};
+
+	if (adj->kind == SHUNT_ADJ_BLACKHOLE)
+		return shunt_ip_drop(ip, pkt, SHUNT_DROP_blackhole);
+	return shunt_ip_punt(ip, pkt, (enum shunt_punt)reasons[adj->kind]);
+}
+
+uint16_t shunt_ip_hold_back(const struct shunt_ip *ip, struct shunt_pkt *pkt,
+			    const struct shunt_adj *adj)
+{
+	if (pkt->len - SHUNT_ETH_LEN > adj->mtu)
+		return shunt_ip_punt(ip, pkt, SHUNT_PUNT_too_big);
+	if (adj->port == pkt->port)
+		return shunt_ip_punt(ip, pkt, SHUNT_PUNT_redirect);
+	return shunt_ip_punt(ip, pkt, SHUNT_PUNT_other_path);
+}

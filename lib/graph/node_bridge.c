@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Learning bridge (IEEE 802.1Q, 8.6 to 8.8, as far as Linux without VLAN filtering does it): the
+ * source is learned, the destination looked up; what is not known and what goes to a group is
+ * flooded, by copies, to the bridge's other ports.
+ *
+ * Three passes over the batch: the frames' first lines are fetched, then both addresses are hashed
+ * and their lines of the table fetched, then all is decided. With 100,000 stations the table
+ * fills an L2 cache; a miss there is what bridging costs, so they must overlap.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/nodes.h"
+
+/* Frames ahead whose header line is fetched while addresses are hashed. */
+#define PREFETCH_AHEAD 8u
+
+/* Of the pool's frames, flooding leaves so many to receive and unicast: one in 16. */
+#define RESERVE_SHARE  16u
+
+struct addresses {
+	uint64_t dst, src; /* hashes */
+	uint64_t src_key;
+	bool is_group;
+	bool is_bad; /* the source is no station's */
+};
+
+struct bridge {
+	struct shunt_bridge_params params;
+	uint16_t tx[SHUNT_PORT_MAX];
+	uint16_t punt; /* the drop node where there is none */
+	uint32_t reserve;
+	struct addresses addresses[SHUNT_BATCH_MAX];
+};
+
+/* One turn's view of a batch: all its packets came in on one port. */
+struct batch {
+	struct shunt_node *node;
+	struct bridge *br;
+	uint64_t outputs; /* ports that a frame can leave by */
+	uint64_t unknown; /* of these, where unknown stations are looked for */
+	uint64_t now_ns;
+	unsigned port;
+	bool learns, told;
+	bool is_foreign; /* the kernel's bridge has ports of its own: it floods */
+};
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+static inline void read_addresses(const struct bridge *br, const uint8_t *data, unsigned bridge,
+				  struct addresses *a)
+{
+	const struct shunt_mac_table *macs = br->params.macs;
+	uint64_t src = shunt_mac_key(data + 6, 0);
+
+	a->is_group = data[0] & 1;
+	a->is_bad = (data[6] & 1) | !src;
+	a->src_key = src | (uint64_t)bridge << 48;
+	a->src = shunt_mac_hash(macs, a->src_key);
+	a->dst = shunt_mac_hash(macs, shunt_mac_key(data, bridge));
+	shunt_mac_prefetch(macs, a->src);
+	shunt_mac_prefetch(macs, a->dst);
+}
+
+static void read_batch(const struct batch *b, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	struct bridge *br = b->br;
+	unsigned bridge = br->params.bridge[b->port], i;
+	uint8_t *mem = b->node->mem;
+
+	for (i = 0; i < SHUNT_MIN(cnt, PREFETCH_AHEAD); i++)
+		__builtin_prefetch(shunt_pkt_data(&pkts[i], mem));
+	for (i = 0; i < cnt; i++) {
+		if (i + PREFETCH_AHEAD < cnt)
+			__builtin_prefetch(shunt_pkt_data(&pkts[i + PREFETCH_AHEAD], mem));
+		read_addresses(br, shunt_pkt_data(&pkts[i], mem), bridge, &br->addresses[i]);
+	}
+}
+
+/* 01:80:c2:00:00:00 to 0f (8.6.3): never leaves the link. */
+static bool is_reserved(const uint8_t *mac)
+{
+	static const uint8_t prefix[5] = {0x01, 0x80, 0xc2, 0, 0};
+
+	return !memcmp(mac, prefix, sizeof(prefix)) && (mac[5] & 0xf0) == 0;
+}
+
+/* --- flooding --------------------------------------------------------------------------------- */
+
+/* A copy for a port, unless frames are short: then the port is left out, and that is counted. */
+static void flood_copy(struct batch *b, const struct shunt_pkt *pkt, unsigned port)
+{
+	struct shunt_learn_stats *stats = &b->br->params.learn->stats;
+	struct shunt_pool *pool = b->node->graph->pool;
+	uint64_t offset = pkt->addr & ~pool->frame_mask, frame;
+	struct shunt_pkt copy = *pkt;
+
+	if (pool->free_cnt <= b->br->reserve || !shunt_pool_alloc(pool, &frame, 1)) {
+		shunt_counter_add(&stats->copies_missing, 1);
+		return;
+	}
+	copy.addr = frame + offset;
+	memcpy(pool->mem + copy.addr, pool->mem + pkt->addr, pkt->len);
+	shunt_counter_add(&stats->copies, 1);
+	shunt_graph_inject(b->node->graph, b->br->tx[port], &copy, 1);
+}
+
+/* Copies for all outputs but the last, which gets the frame itself. Returns its node. */
+static uint16_t flood(struct batch *b, struct shunt_pkt *pkt, bool is_group)
+{
+	struct shunt_learn_stats *stats = &b->br->params.learn->stats;
+	uint64_t left = is_group ? b->outputs : b->unknown;
+
+	shunt_counter_add(&stats->floods, 1);
+	shunt_counter_add(&stats->unknown, !is_group);
+	if (!left) {
+		pkt->reason = SHUNT_DROP_no_output;
+		return b->node->graph->drop_node;
+	}
+	while (left & (left - 1)) {
+		flood_copy(b, pkt, (unsigned)__builtin_ctzll(left));
+		left &= left - 1;
+	}
+	return b->br->tx[__builtin_ctzll(left)];
+}
+
+/* --- decisions -------------------------------------------------------------------------------- */
+
+static uint16_t drop(const struct batch *b, struct shunt_pkt *pkt, enum shunt_drop reason)
+{
+	pkt->reason = (uint8_t)reason;
+	return b->node->graph->drop_node;
+}
+
+static uint16_t to_host(const struct batch *b, struct shunt_pkt *pkt)
+{
+	bool can_punt = b->br->punt != b->node->graph->drop_node;
+
+	pkt->reason = can_punt ? (uint8_t)SHUNT_PUNT_bridge : (uint8_t)SHUNT_DROP_to_host;
+	return b->br->punt;
+}
+
+/* The destinations that the straight line has no part in. */
+static uint16_t go_unusual(struct batch *b, struct shunt_pkt *pkt, const struct addresses *a,
+			   unsigned port)
+{
+	if (a->is_group && is_reserved(shunt_pkt_data(pkt, b->node->mem)))
+		return drop(b, pkt, SHUNT_DROP_reserved_group);
+	if (a->is_group)
+		return flood(b, pkt, true);
+	if (port == SHUNT_MAC_HOST || (port == SHUNT_MAC_NONE && b->is_foreign))
+		return to_host(b, pkt);
+	if (port == SHUNT_MAC_NONE)
+		return flood(b, pkt, false);
+	return drop(b, pkt, port == b->port ? SHUNT_DROP_same_port : SHUNT_DROP_port_blocked);
+}
+
+static inline uint16_t decide(struct batch *b, struct shunt_pkt *pkt, const struct addresses *a)
+{
+	const struct shunt_bridge_params *p = &b->br->params;
+	unsigned port;
+
+	if (unlikely(a->is_bad))
+		return drop(b, pkt, SHUNT_DROP_bad_source);
+	if (unlikely(!shunt_mac_heard(p->macs, a->src, b->port)) && b->learns) {
+		shunt_learn_put(p->learn, a->src_key, b->port, b->now_ns);
+		b->told = true;
+	}
+	port = shunt_mac_lookup(p->macs, a->dst);
+	/* Names and group addresses shift out of the 64 bits that outputs has. */
+	if (likely(!a->is_group && port < SHUNT_PORT_MAX && b->outputs >> port & 1))
+		return b->br->tx[port];
+	return go_unusual(b, pkt, a, port);
+}
+
+static unsigned run_blocked(struct batch *b, struct shunt_pkt *pkts, unsigned cnt)
+{
+	const struct shunt_bridge_params *p = &b->br->params;
+	unsigned i;
+
+	for (i = 0; b->learns && i < cnt; i++) {
+		const struct addresses *a = &b->br->addresses[i];
+
+		if (a->is_bad || shunt_mac_heard(p->macs, a->src, b->port))
+			continue;
+		shunt_learn_put(p->learn, a->src_key, b->port, b->now_ns);
+		b->told = true;
+	}
+	shunt_graph_set_reason(pkts, cnt, SHUNT_DROP_port_blocked);
+	return b->node->graph->drop_node;
+}
+
+static inline unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt,
+				 uint16_t *next)
+{
+	unsigned i, diff = 0;
+
+	for (i = 0; i < cnt; i++) {
+		next[i] = decide(b, &pkts[i], &b->br->addresses[i]);
+		diff |= next[i] ^ next[0];
+	}
+	return diff ? SHUNT_NEXT_EACH : next[0];
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	struct bridge *br = node->priv;
+	const struct shunt_bridge_ways *ways = br->params.ways;
+	uint64_t forwarding = __atomic_load_n(&ways->forwarding, __ATOMIC_RELAXED);
+	const unsigned port = pkts[0].port;
+	struct batch b = {
+		.node = node,
+		.br = br,
+		.outputs =
+			br->params.members[br->params.bridge[port]] & forwarding & ~(1ULL << port),
+		.now_ns = node->graph->now_ns,
+		.port = port,
+		.learns = __atomic_load_n(&ways->learning, __ATOMIC_RELAXED) >> port & 1,
+		.is_foreign = __atomic_load_n(&ways->foreign, __ATOMIC_RELAXED) >>
+				      br->params.bridge[port] &
+			      1,
+	};
+	unsigned to;
+
+	b.unknown = b.outputs & __atomic_load_n(&ways->flooding, __ATOMIC_RELAXED);
+
+	read_batch(&b, pkts, cnt);
+	if (likely(forwarding >> port & 1))
+		to = run_batch(&b, pkts, cnt, next);
+	else
+		to = run_blocked(&b, pkts, cnt);
+	if (unlikely(b.told))
+		shunt_learn_kick(br->params.learn);
+	return to;
+}
+
+/* --- made and unmade -------------------------------------------------------------------------- */
+
+/* A port that the worker has no queue of. */
+static void leave_out(struct bridge *br, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < SHUNT_BRIDGE_MAX; i++)
+		br->params.members[i] &= ~(1ULL << port);
+}
+
+static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	const struct shunt_graph *graph = node->graph;
+	const int punt = shunt_graph_find(graph, "punt");
+	struct bridge *br = malloc(sizeof(*br));
+	unsigned port;
+
+	if (!br)
+		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
+	br->params = *(const struct shunt_bridge_params *)params;
+	br->punt = punt < 0 ? graph->drop_node : (uint16_t)punt;
+	br->reserve = graph->pool->total / RESERVE_SHARE;
+	for (port = 0; port < SHUNT_PORT_MAX; port++) {
+		br->tx[port] = shunt_graph_tx_or_drop(graph, (uint16_t)port);
+		if (br->tx[port] == graph->drop_node)
+			leave_out(br, port);
+	}
+	node->priv = br;
+	return 0;
+}
+
+static void fini(struct shunt_node *node)
+{
+	free(node->priv);
+}
+
+const struct shunt_node_type shunt_node_bridge = {
+	.name = "bridge",
+	.help = "learns where stations are, forwards to them, floods what is unknown or a group's",
+	.fn = run,
+	.init = init,
+	.fini = fini,
+};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* IPv4 input: what Linux checks in ip_rcv_core, ip_route_input_slow and ip_forward before it
+ * forwards. The loop knows the good packet alone: 20 bytes of header, everything in order.
+ * Whatever else comes is looked at again by judge(), check by check in the kernel's order.
+ *
+ * Dropped here is what the kernel drops without a word (net/ipv4/ip_input.c); what it answers
+ * or logs is punted.
+ */
+#include "graph/ip.h"
+
+#define HEADER_LEN 20u
+#define FIRST_BYTE 0x45 /* version 4, five words */
+
+/* By the first octet: addresses under it may not be forwarded from, or to. */
+static const uint8_t suspect[256] = {[0] = 1, [127] = 1, [224 ... 239] = 1, [255] = 1};
+
+/* The sum of the header's 16-bit words, end around carry, is 0xffff if all is right, so their
+ * sum in any wider ring where 2^16 = 1 is divisible by 0xffff. No version 4 header sums to 0. */
+static inline bool sum_is_right(const uint8_t *ip)
+{
+	uint64_t a = shunt_ip_load64(ip), b = shunt_ip_load64(ip + 8);
+	uint64_t sum = shunt_ip_load32(ip + 16);
+
+	sum += (a >> 32) + (uint32_t)a;
+	sum += (b >> 32) + (uint32_t)b;
+	return sum % 0xffff == 0;
+}
+
+static bool long_sum_is_right(const uint8_t *ip, unsigned words)
+{
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < words; i++)
+		sum += shunt_ip_load32(ip + 4 * i);
+	return sum % 0xffff == 0;
+}
+
+/* ipv4_is_zeronet, _loopback, _multicast, _lbcast: never forwarded. */
+static bool is_special(uint32_t addr_be)
+{
+	uint8_t octet = (uint8_t)(ntohl(addr_be) >> 24);
+
+	return suspect[octet] && (octet != 255 || addr_be == UINT32_MAX);
+}
+
+static uint16_t judge_route(const struct shunt_ip *state, struct shunt_pkt *pkt, const uint8_t *ip,
+			    const struct shunt_local4 *local, uint16_t on)
+{
+	uint32_t src_be = shunt_ip_load32(ip + 12);
+
+	if ((ip[0] & 15) > 5)
+		return shunt_ip_punt(state, pkt, SHUNT_PUNT_options);
+	if (is_special(src_be) || is_special(shunt_ip_load32(ip + 16)))
+		return shunt_ip_punt(state, pkt, SHUNT_PUNT_address);
+	if (shunt_local4_has(local, src_be))
+		return shunt_ip_punt(state, pkt, SHUNT_PUNT_own_source);
+	if (ip[8] <= 1)
+		return shunt_ip_punt(state, pkt, SHUNT_PUNT_expired);
+	return on;
+}
+
+static __attribute__((noinline)) uint16_t judge(const struct shunt_ip *state, struct shunt_pkt *pkt,
+						const uint8_t *ip, const struct shunt_local4 *local,
+						uint16_t on)
+{
+	uint32_t len = pkt->len - SHUNT_ETH_LEN, header_len, total_len;
+
+	if (pkt->len < SHUNT_ETH_LEN + HEADER_LEN)
+		return shunt_ip_drop(state, pkt, SHUNT_DROP_truncated);
+	header_len = (ip[0] & 15u) * 4;
+	total_len = ntohs(shunt_ip_load16(ip + 2));
+	if (ip[0] >> 4 != 4 || header_len < HEADER_LEN)
+		return shunt_ip_drop(state, pkt, SHUNT_DROP_bad_header);
+	if (header_len > len)
+		return shunt_ip_drop(state, pkt, SHUNT_DROP_truncated);
+	if (!long_sum_is_right(ip, header_len / 4))
+		return shunt_ip_drop(state, pkt, SHUNT_DROP_bad_checksum);
+	if (total_len > len)
+		return shunt_ip_drop(state, pkt, SHUNT_DROP_truncated);
+	if (total_len < header_len)
+		return shunt_ip_drop(state, pkt, SHUNT_DROP_bad_header);
+	return judge_route(state, pkt, ip, local, on);
+}
+
+static inline bool is_good(const uint8_t *ip, uint32_t len, uint32_t total_len,
+			   const struct shunt_local4 *local)
+{
+	return len >= SHUNT_ETH_LEN + HEADER_LEN && ip[0] == FIRST_BYTE &&
+	       total_len >= HEADER_LEN && total_len <= len - SHUNT_ETH_LEN && ip[8] > 1 &&
+	       sum_is_right(ip) && !suspect[ip[12]] && !suspect[ip[16]] &&
+	       !shunt_local4_has(local, shunt_ip_load32(ip + 12));
+}
+
+static const struct shunt_local4 no_local4;
+
+static inline uint16_t next_of(const struct shunt_ip *state, unsigned port)
+{
+	const struct shunt_eth_live *live = state->tables.live;
+
+	if (unlikely(live && __atomic_load_n(&live->rpf4[port], __ATOMIC_RELAXED)))
+		return state->rpf;
+	return state->on;
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	const struct shunt_ip *const state = node->priv;
+	const struct shunt_local4 *const local =
+		state->tables.local4 ? __atomic_load_n(state->tables.local4, __ATOMIC_ACQUIRE)
+				     : &no_local4;
+	const uint16_t on = next_of(state, pkts[0].port);
+	const uint32_t min_len = state->tables.min_len;
+	const uint64_t *const words = shunt_fib4_words(state->tables.fib4);
+	uint8_t *const mem = node->mem;
+	unsigned i, bad = 0;
+
+	for (i = 0; i < cnt; i++) {
+		uint8_t *ip = shunt_pkt_data(&pkts[i], mem) + SHUNT_ETH_LEN;
+		uint32_t total_len = ntohs(shunt_ip_load16(ip + 2)), dst_be;
+
+		if (unlikely(!is_good(ip, pkts[i].len, total_len, local))) {
+			uint16_t to = judge(state, &pkts[i], ip, local, on);
+
+			bad += shunt_ip_divert(next, i, cnt, bad, on, to);
+			if (to != on)
+				continue;
+		}
+		pkts[i].len = shunt_ip_trim(ip, total_len, min_len);
+		dst_be = shunt_ip_load32(ip + 16);
+		pkts[i].adj = dst_be; /* for lookup */
+		shunt_fib4_prefetch(words, dst_be);
+	}
+	return likely(!bad) ? on : SHUNT_NEXT_EACH;
+}
+
+static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	return shunt_ip_init(node, params, "ip4_lookup", err);
+}
+
+const struct shunt_node_type shunt_node_ip4_input = {
+	.name = "ip4_input",
+	.help = "IPv4: header, checksum, lengths, TTL and addresses checked as the kernel does",
+	.fn = run,
+	.init = init,
+	.fini = shunt_ip_fini,
+};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Punt: hands packets to the kernel as received on their port. Each is copied and its frame
+ * freed at once, so a slow kernel costs no frames; what was gathered in a turn is sent at its
+ * end. A token bucket for each reason bounds what a flood of one kind costs, so that
+ * another kind (a neighbour to resolve) still gets through.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "graph/nodes.h"
+
+/* A bucket holds a tenth of a second's packets: less, and a burst of first packets to new
+ * neighbours is cut; more, and a flood holds the worker up for longer. At least 32. */
+#define BURST_SHARE 10u
+#define BURST_MIN   32u
+
+struct bucket {
+	uint64_t tokens_ns; /* a packet costs punt.cost_ns of them */
+	uint64_t filled_ns; /* CLOCK_MONOTONIC */
+};
+
+struct punt {
+	struct shunt_puntdev_queue *queue;
+	uint64_t cost_ns;  /* 0: no limit */
+	uint64_t burst_ns; /* what a full bucket holds */
+	struct bucket buckets[SHUNT_PUNT_CNT];
+	uint32_t ifindex[SHUNT_PORT_MAX];
+};
+
+static bool take(struct punt *punt, unsigned reason, uint64_t now_ns)
+{
+	struct bucket *bucket = &punt->buckets[reason];
+	uint64_t gained = now_ns - bucket->filled_ns;
+
+	if (!punt->cost_ns)
+		return true;
+	bucket->filled_ns = now_ns;
+	bucket->tokens_ns = gained > punt->burst_ns
+				    ? punt->burst_ns
+				    : SHUNT_MIN(bucket->tokens_ns + gained, punt->burst_ns);
+	if (bucket->tokens_ns < punt->cost_ns)
+		return false;
+	bucket->tokens_ns -= punt->cost_ns;
+	return true;
+}
+
+static void settle(void *arg, uint8_t reason, bool sent)
+{
+	struct shunt_graph *graph = arg;
+
+	if (sent) {
+		shunt_counter_add(&graph->punts[reason], 1);
+		return;
+	}
+	shunt_counter_add(&graph->punts_failed[reason], 1);
+	shunt_counter_add(&graph->drops[SHUNT_DROP_punt_failed], 1);
+}
+
+static void flush(struct shunt_node *node)
+{
+	struct punt *punt = node->priv;
+
+	if (punt->queue)
+		shunt_puntdev_queue_send(punt->queue, settle, node->graph);
+}
+
+static void hand_over(struct shunt_node *node, const struct shunt_pkt *pkt)
+{
+	struct punt *punt = node->priv;
+	const uint8_t *data = node->mem + pkt->addr;
+	uint32_t ifindex = punt->ifindex[pkt->port];
+
+	if (punt->queue && ifindex &&
+	    (shunt_puntdev_queue_put(punt->queue, data, pkt->len, ifindex, pkt->reason) ||
+	     (flush(node),
+	      shunt_puntdev_queue_put(punt->queue, data, pkt->len, ifindex, pkt->reason))))
+		node->graph->flush_due = true;
+	else
+		settle(node->graph, pkt->reason, false);
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	struct shunt_graph *graph = node->graph;
+	unsigned i;
+
+	(void)next;
+	for (i = 0; i < cnt; i++) {
+		if (likely(take(node->priv, pkts[i].reason, graph->now_ns))) {
+			hand_over(node, &pkts[i]);
+			continue;
+		}
+		shunt_counter_add(&graph->punts_limited[pkts[i].reason], 1);
+		shunt_counter_add(&graph->drops[SHUNT_DROP_punt_limited], 1);
+	}
+	shunt_pool_free_pkts(graph->pool, pkts, cnt);
+	return SHUNT_NEXT_NONE;
+}
+
+static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	const struct shunt_punt_params *in = params;
+	struct punt *punt = calloc(1, sizeof(*punt));
+	unsigned i;
+
+	if (!punt)
+		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
+	punt->queue = in->queue;
+	memcpy(punt->ifindex, in->ifindex, sizeof(punt->ifindex));
+	if (in->rate) {
+		punt->cost_ns = SHUNT_MAX(SHUNT_NS_PER_SEC / in->rate, 1ULL);
+		punt->burst_ns = SHUNT_MAX(in->rate / BURST_SHARE, BURST_MIN) * punt->cost_ns;
+	}
+	for (i = 0; i < SHUNT_PUNT_CNT; i++)
+		punt->buckets[i].tokens_ns = punt->burst_ns;
+	node->priv = punt;
+	return 0;
+}
+
+static void fini(struct shunt_node *node)
+{
+	free(node->priv);
+}
+
+const struct shunt_node_type shunt_node_punt = {
+	.name = "punt",
+	.help = "hands packets to the kernel as received on their port, so many a second",
+	.fn = run,
+	.is_io = true,
+	.init = init,
+	.fini = fini,
+	.flush = flush,
+};

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Static layer 3 and MAC rewriting: one next hop a port. Both write destination
+ * and source address; static3 is a router besides (RFC 1812, section 5.3.1): TTL
+ * or hop limit goes down by one and the IPv4 checksum follows, as Linux does it.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/ethernet.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/nodes.h"
+
+/* Frames ahead of the one being written whose header line is fetched. The line
+ * was last written by another core or by the device. */
+#define PREFETCH_AHEAD 8
+
+/* As they lie behind an Ethernet header: at even addresses, no more. */
+typedef struct iphdr ipv4_hdr __attribute__((aligned(2)));
+typedef struct ip6_hdr ipv6_hdr __attribute__((aligned(2)));
+
+struct hop {
+	uint64_t macs_lo; /* destination and the first two bytes of source */
+	uint32_t macs_hi; /* the rest of source */
+	uint16_t next;
+};
+
+struct static3 {
+	struct hop hop[SHUNT_PORT_MAX]; /* by input port */
+};
+
+static inline void rewrite_macs(uint8_t *eth, const struct hop *hop)
+{
+	memcpy(eth, &hop->macs_lo, 8);
+	memcpy(eth + 8, &hop->macs_hi, 4);
+}
+
+/* ip_decrease_ttl of the kernel: the sum goes up by 0x0100 in network order, end
+ * around carry (RFC 1624, equation 3, for this one change). */
+static inline void decrease_ttl(ipv4_hdr *ip)
+{
+	uint32_t check = ip->check;
+
+	check += htons(0x0100);
+	ip->check = (uint16_t)(check + (check >= 0xffff));
+	ip->ttl--;
+}
+
+/* Returns 0, or the reason the packet cannot go on. */
+static inline unsigned decrease(uint8_t *data, uint32_t len)
+{
+	const struct ether_header *eth = (const void *)data;
+	ipv4_hdr *ip = (void *)(eth + 1);
+	ipv6_hdr *ip6 = (void *)(eth + 1);
+
+	if (likely(eth->ether_type == htons(ETHERTYPE_IP))) {
+		if (unlikely(len < sizeof(*eth) + sizeof(*ip)))
+			return SHUNT_DROP_truncated;
+		if (unlikely(ip->ttl <= 1))
+			return SHUNT_DROP_not_forwardable;
+		decrease_ttl(ip);
+		return SHUNT_DROP_none;
+	}
+	if (eth->ether_type == htons(ETHERTYPE_IPV6)) {
+		if (unlikely(len < sizeof(*eth) + sizeof(*ip6)))
+			return SHUNT_DROP_truncated;
+		if (unlikely(ip6->ip6_hlim <= 1))
+			return SHUNT_DROP_not_forwardable;
+		ip6->ip6_hlim--;
+		return SHUNT_DROP_none;
+	}
+	return SHUNT_DROP_not_forwardable;
+}
+
+static inline unsigned rewrite(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			       uint16_t *next, const bool route)
+{
+	const struct static3 *s3 = node->priv;
+	const struct hop hop = s3->hop[pkts[0].port];
+	unsigned bad = 0, i;
+
+	if (unlikely(hop.next == node->graph->drop_node)) {
+		shunt_graph_set_reason(pkts, cnt, SHUNT_DROP_no_output);
+		return hop.next;
+	}
+	for (i = 0; i < cnt; i++) {
+		uint8_t *data = shunt_pkt_data(&pkts[i], node->mem);
+		unsigned reason = SHUNT_DROP_none;
+
+		if (i + PREFETCH_AHEAD < cnt)
+			__builtin_prefetch(shunt_pkt_data(&pkts[i + PREFETCH_AHEAD], node->mem), 1);
+		if (route) {
+			reason = decrease(data, pkts[i].len);
+			pkts[i].reason = (uint8_t)reason;
+			next[i] = reason ? node->graph->drop_node : hop.next;
+			bad += !!reason;
+		}
+		if (likely(!reason))
+			rewrite_macs(data, &hop);
+	}
+	return likely(!bad) ? hop.next : SHUNT_NEXT_EACH;
+}
+
+static unsigned run_macrewrite(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			       uint16_t *next)
+{
+	return rewrite(node, pkts, cnt, next, false);
+}
+
+static unsigned run_static3(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			    uint16_t *next)
+{
+	return rewrite(node, pkts, cnt, next, true);
+}
+
+static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	const struct shunt_pair_params *pairs = params;
+	struct static3 *s3 = malloc(sizeof(*s3));
+	uint8_t macs[12];
+	unsigned port;
+
+	if (!s3)
+		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
+	for (port = 0; port < SHUNT_PORT_MAX; port++) {
+		memcpy(macs, pairs->dst_mac[port], 6);
+		memcpy(macs + 6, pairs->src_mac[port], 6);
+		memcpy(&s3->hop[port].macs_lo, macs, 8);
+		memcpy(&s3->hop[port].macs_hi, macs + 8, 4);
+		s3->hop[port].next = shunt_graph_tx_or_drop(node->graph, pairs->out_port[port]);
+	}
+	node->priv = s3;
+	return 0;
+}
+
+static void fini(struct shunt_node *node)
+{
+	free(node->priv);
+}
+
+const struct shunt_node_type shunt_node_macrewrite = {
+	.name = "macrewrite",
+	.help = "Ethernet addresses rewritten, everything else as it came",
+	.fn = run_macrewrite,
+	.init = init,
+	.fini = fini,
+};
+
+const struct shunt_node_type shunt_node_static3 = {
+	.name = "static3",
+	.help = "one next hop a port: Ethernet addresses rewritten, TTL or hop limit less one",
+	.fn = run_static3,
+	.init = init,
+	.fini = fini,
+};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The ends of every graph: transmit, one node a port, and drop. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "graph/nodes.h"
+
+struct tx {
+	struct shunt_queue *queue;
+	uint32_t max_len;
+};
+
+static void drop_tail(struct shunt_graph *graph, const struct shunt_pkt *pkts, unsigned cnt,
+		      enum shunt_drop reason)
+{
+	shunt_counter_add(&graph->drops[reason], cnt);
+	shunt_pool_free_pkts(graph->pool, pkts, cnt);
+}
+
+static unsigned run_tx(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+		       uint16_t *next)
+{
+	const struct tx *tx = node->priv;
+	unsigned sent = tx->queue->ops->tx(tx->queue, pkts, cnt);
+
+	(void)next;
+	if (unlikely(sent < cnt))
+		drop_tail(node->graph, pkts + sent, cnt - sent, SHUNT_DROP_tx_ring_full);
+	return SHUNT_NEXT_NONE;
+}
+
+/* For a port that some other port can send longer frames to than it takes. */
+static unsigned run_tx_checked(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			       uint16_t *next)
+{
+	const struct tx *tx = node->priv;
+	unsigned kept = 0, i;
+
+	for (i = 0; i < cnt; i++) {
+		if (unlikely(pkts[i].len > tx->max_len))
+			drop_tail(node->graph, &pkts[i], 1, SHUNT_DROP_too_big);
+		else
+			pkts[kept++] = pkts[i];
+	}
+	return kept ? run_tx(node, pkts, kept, next) : SHUNT_NEXT_NONE;
+}
+
+static int init_tx(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	struct shunt_queue *queue = (struct shunt_queue *)params;
+	const struct shunt_graph *graph = node->graph;
+	struct tx *tx = malloc(sizeof(*tx));
+	unsigned port;
+
+	if (!tx)
+		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
+	*tx = (struct tx){queue, graph->max_lens[queue->port]};
+	for (port = 0; port < graph->port_cnt; port++)
+		if (graph->max_lens[port] > tx->max_len)
+			node->fn = run_tx_checked;
+	node->priv = tx;
+	return 0;
+}
+
+static void fini_tx(struct shunt_node *node)
+{
+	free(node->priv);
+}
+
+const struct shunt_node_type shunt_node_tx = {
+	.name = "tx",
+	.help = "queues the packets on its port's transmit ring",
+	.fn = run_tx,
+	.is_io = true,
+	.init = init_tx,
+	.fini = fini_tx,
+};
+
+static unsigned run_drop(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			 uint16_t *next)
+{
+	struct shunt_graph *graph = node->graph;
+	unsigned i;
+
+	(void)next;
+	for (i = 0; i < cnt; i++)
+		shunt_counter_add(&graph->drops[pkts[i].reason], 1);
+	shunt_pool_free_pkts(graph->pool, pkts, cnt);
+	return SHUNT_NEXT_NONE;
+}
+
+const struct shunt_node_type shunt_node_drop = {
+	.name = "drop",
+	.help = "counts the packets by reason and frees their frames",
+	.fn = run_drop,
+	.is_io = true,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The nodes there are. Adding one is a file node_NAME.c that defines
+ * shunt_node_NAME, and one line here. */
+#ifndef SHUNT_GRAPH_NODES_H
+#define SHUNT_GRAPH_NODES_H
+
+#include "fib/fib4.h"
+#include "fib/fib6.h"
+#include "fib/mac.h"
+#include "fib/nexthop.h"
+#include "graph/graph.h"
+#include "graph/learn.h"
+#include "graph/local4.h"
+#include "io/puntdev.h"
+
+#define SHUNT_BRIDGE_MAX 32 /* half as many as ports */
+
+#define SHUNT_NODES(X) \
+	X(discard)     \
+	X(xconnect)    \
+	X(macrewrite)  \
+	X(static3)     \
+	X(eth_input)   \
+	X(ip4_input)   \
+	X(ip6_input)   \
+	X(ip4_rpf)     \
+	X(ip4_lookup)  \
+	X(ip6_lookup)  \
+	X(ip4_rewrite) \
+	X(ip6_rewrite) \
+	X(punt)        \
+	X(bridge)      \
+	X(tx)          \
+	X(drop)
+
+#define X(name) extern const struct shunt_node_type shunt_node_##name;
+SHUNT_NODES(X)
+#undef X
+
+/* shunt_node_find_front returns the front node of that name, or NULL; shunt_node_fronts writes
+ * the names of all there are, comma-separated. Thread: any. */
+const struct shunt_node_type *shunt_node_find_front(const char *name);
+void shunt_node_fronts(char *text, size_t len);
+
+/* Parameters of xconnect, macrewrite and static3: for each input port its output
+ * port and, for the latter two, the Ethernet addresses to write. */
+struct shunt_pair_params {
+	uint16_t out_port[SHUNT_PORT_MAX];  /* SHUNT_NEXT_NONE: no output */
+	uint8_t dst_mac[SHUNT_PORT_MAX][6]; /* by input port: the next hop's */
+	uint8_t src_mac[SHUNT_PORT_MAX][6]; /* by input port: the output port's own */
+};
+
+/* How IPv4 sources are looked up, of a port. */
+enum shunt_source_check {
+	SHUNT_SOURCE_ANY = 0,
+	SHUNT_SOURCE_RPF,	/* rp_filter: the way back must be by that port */
+	SHUNT_SOURCE_NOT_LOCAL, /* not one of this host's by any route of type local */
+};
+
+/* What control may change while workers run; by input port, bytes read and written whole. */
+struct shunt_eth_live {
+	uint8_t ip4[SHUNT_PORT_MAX];  /* IPv4 is forwarded */
+	uint8_t ip6[SHUNT_PORT_MAX];  /* IPv6 is forwarded */
+	uint8_t rpf4[SHUNT_PORT_MAX]; /* enum shunt_source_check */
+};
+
+/* Parameters of eth_input: by input port. A frame to mac goes to the IP nodes where live
+ * says so; every other frame is punted. */
+struct shunt_eth_params {
+	uint8_t mac[SHUNT_PORT_MAX][6];
+	const struct shunt_eth_live *live; /* outlives the graph */
+	bool bridges[SHUNT_PORT_MAX];	   /* frames to another address go to the bridge node */
+};
+
+/* Parameters of all ip4_ and ip6_ nodes. The tables are the control thread's; workers read
+ * them between quiescent states. *local4 is published by liburcu. */
+struct shunt_ip_params {
+	const struct shunt_fib4 *fib4;
+	const struct shunt_fib6 *fib6;
+	const struct shunt_nexthops *nexthops;
+	struct shunt_local4 *const *local4; /* this host's IPv4 addresses; NULL: none */
+	const struct shunt_eth_live *live;  /* outlives the graph */
+	uint64_t flow_seed;		    /* of the hash over groups */
+	uint32_t min_len; /* shorter frames are padded with zeros: 60 where a driver does not */
+};
+
+/* Parameters of punt. */
+struct shunt_punt_params {
+	struct shunt_puntdev_queue *queue; /* the worker's; NULL: all frames are dropped */
+	uint32_t ifindex[SHUNT_PORT_MAX];  /* by input port */
+	uint32_t rate;			   /* packets a second and reason; 0: no limit */
+};
+
+/* Which ports spanning tree lets do what, a bit a port: control writes, workers read. */
+struct shunt_bridge_ways {
+	uint64_t forwarding; /* all that a bridge does */
+	uint64_t learning;   /* these learn */
+	uint64_t flooding;   /* unknown stations are looked for on these */
+	uint64_t foreign;    /* bridges, a bit each, that have ports of the kernel's alone */
+};
+
+/* Parameters of bridge. */
+struct shunt_bridge_params {
+	const struct shunt_mac_table *macs; /* of all bridges and workers */
+	const struct shunt_bridge_ways *ways;
+	struct shunt_learn *learn;	    /* the worker's own */
+	uint8_t bridge[SHUNT_PORT_MAX];	    /* by input port: number of its bridge */
+	uint64_t members[SHUNT_BRIDGE_MAX]; /* by bridge: its ports, a bit each */
+};
+
+#endif

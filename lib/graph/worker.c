@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The data side of a worker: his turn, and how he waits. Starting, stopping and
+ * asking him is in worker_control.c. */
+#include "graph/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+#include <urcu-qsbr.h>
+
+#include "base/clock.h"
+
+/* Ends of sleeps that no packet ended: the heartbeat of an idle worker, and,
+ * when his pool is empty, how soon he looks for completions. */
+#define SLEEP_MAX_MS 100
+#define SLEEP_DRY_MS 1
+
+/* --- a turn ----------------------------------------------------------------------------------- */
+
+static inline uint64_t lap(struct shunt_worker *w, enum shunt_stage stage, uint64_t since,
+			   const bool sampled)
+{
+	uint64_t now;
+
+	if (!sampled)
+		return since;
+	now = shunt_clock_cycles();
+	shunt_counter_add(&w->stats.sampled_cycles[stage], now - since);
+	return now;
+}
+
+static inline unsigned serve(struct shunt_worker *w, unsigned i, uint64_t *clock,
+			     const bool sampled)
+{
+	struct shunt_queue *queue = w->rx_queues[i];
+	unsigned n = queue->ops->rx(queue, w->pkts, w->opts.batch);
+
+	*clock = lap(w, SHUNT_STAGE_RX, *clock, sampled);
+	if (!n)
+		return 0;
+	shunt_counter_add(&w->stats.batch[n], 1);
+	shunt_graph_run(&w->graph, w->entry[i], w->pkts, n);
+	*clock = lap(w, SHUNT_STAGE_GRAPH, *clock, sampled);
+	return n;
+}
+
+/* One body; `sampled` is a constant in each caller, so that an ordinary turn has
+ * no clock in it. */
+static inline unsigned turn(struct shunt_worker *w, const bool sampled)
+{
+	uint64_t clock = sampled ? shunt_clock_cycles() : 0;
+	unsigned total = 0, i;
+
+	for (i = 0; i < w->rx_queue_cnt; i++)
+		w->rx_queues[i]->ops->reclaim(w->rx_queues[i]);
+	clock = lap(w, SHUNT_STAGE_RECLAIM, clock, sampled);
+	for (i = 0; i < w->rx_queue_cnt; i++)
+		total += serve(w, i, &clock, sampled);
+	for (i = 0; i < w->rx_queue_cnt; i++)
+		w->rx_queues[i]->ops->flush(w->rx_queues[i]);
+	if (unlikely(w->graph.flush_due))
+		shunt_graph_flush(&w->graph);
+	lap(w, SHUNT_STAGE_FLUSH, clock, sampled);
+	return total;
+}
+
+static uint64_t io_node_cycles(const struct shunt_graph *graph)
+{
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < graph->node_cnt; i++)
+		if (graph->nodes[i].type->is_io)
+			sum += graph->nodes[i].stats.sampled_cycles;
+	return sum;
+}
+
+/* The stages of a turn that received nothing belong to c_busy, which has the
+ * whole turn; they are taken out of the samples again. */
+static unsigned sampled_turn(struct shunt_worker *w)
+{
+	struct shunt_worker_stats *stats = &w->stats;
+	uint64_t before[SHUNT_STAGE_CNT];
+	unsigned total, i;
+
+	for (i = 0; i < SHUNT_STAGE_CNT; i++)
+		before[i] = stats->sampled_cycles[i];
+	w->graph.sampling = true;
+	total = turn(w, true);
+	w->graph.sampling = false;
+	if (total) {
+		shunt_counter_add(&stats->sampled_turns, 1);
+		shunt_counter_add(&stats->sampled_packets, total);
+		__atomic_store_n(&stats->sampled_tx_cycles, io_node_cycles(&w->graph),
+				 __ATOMIC_RELAXED);
+		w->sample_due = SHUNT_SAMPLE_EVERY;
+		return total;
+	}
+	for (i = 0; i < SHUNT_STAGE_CNT; i++)
+		__atomic_store_n(&stats->sampled_cycles[i], before[i], __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void beat_queues(struct shunt_worker *w, bool is_asleep)
+{
+	unsigned i;
+
+	for (i = 0; i < w->rx_queue_cnt; i++)
+		if (w->rx_queues[i]->ops->beat)
+			w->rx_queues[i]->ops->beat(w->rx_queues[i], w->graph.now_ns, is_asleep);
+}
+
+static void beat(struct shunt_worker *w, uint64_t now)
+{
+	w->last_beat = now;
+	w->graph.now_ns = shunt_clock_ns();
+	__atomic_store_n(&w->stats.heartbeat_ns, w->graph.now_ns, __ATOMIC_RELAXED);
+	beat_queues(w, false);
+}
+
+unsigned shunt_worker_turn(struct shunt_worker *w)
+{
+	struct shunt_worker_stats *stats = &w->stats;
+	uint64_t now, start = w->turn_end;
+	unsigned total;
+
+	if (unlikely(!w->sample_due)) {
+		total = sampled_turn(w);
+	} else {
+		total = turn(w, false);
+		w->sample_due -= !!total;
+	}
+	now = shunt_clock_cycles();
+	w->turn_end = now;
+	shunt_counter_add(&stats->turns, 1);
+	if (total) {
+		shunt_counter_add(&stats->work_cycles, now - start);
+		shunt_counter_add(&stats->packets, total);
+		w->last_work = now;
+	} else {
+		shunt_counter_add(&stats->busy_cycles, now - start);
+		shunt_counter_add(&stats->empty_turns, 1);
+	}
+	if (unlikely(now - w->last_beat > w->beat_cycles))
+		beat(w, now);
+	return total;
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+/* Sleeps until a queue has a packet, control wants something, or the time is up. */
+static void sleep_in_poll(struct shunt_worker *w)
+{
+	struct pollfd *fds = w->pollfds;
+	uint64_t start = w->turn_end, drained;
+
+	beat_queues(w, true);
+	urcu_qsbr_thread_offline();
+	poll(fds, w->pollfd_cnt, w->pool.free_cnt ? SLEEP_MAX_MS : SLEEP_DRY_MS);
+	urcu_qsbr_thread_online();
+	if (fds[0].revents && read(w->wake_fd, &drained, sizeof(drained)) < 0)
+		drained = 0; /* another wake-up took it */
+	w->turn_end = shunt_clock_cycles();
+	shunt_counter_add(&w->stats.sleep_cycles, w->turn_end - start);
+	shunt_counter_add(&w->stats.sleeps, 1);
+	beat(w, w->turn_end);
+}
+
+static void busy_poll(struct shunt_worker *w)
+{
+	unsigned i;
+
+	for (i = 0; i < w->rx_queue_cnt; i++)
+		if (w->rx_queues[i]->ops->busy_poll)
+			w->rx_queues[i]->ops->busy_poll(w->rx_queues[i]);
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static void wait(struct shunt_worker *w, unsigned received)
+{
+	switch (w->opts.poll) {
+	case SHUNT_POLL_busy:
+		busy_poll(w);
+		return;
+	case SHUNT_POLL_spin:
+		if (!received)
+			relax();
+		return;
+	case SHUNT_POLL_adaptive:
+		if (!received && w->turn_end - w->last_work > w->idle_cycles)
+			sleep_in_poll(w);
+		return;
+	default:
+		if (!received)
+			sleep_in_poll(w);
+	}
+}
+
+void shunt_worker_loop(struct shunt_worker *w)
+{
+	urcu_qsbr_register_thread();
+	w->turn_end = w->last_work = shunt_clock_cycles();
+	while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
+		unsigned received = shunt_worker_turn(w);
+
+		/* pairs with shunt_worker_ledger */
+		if (unlikely(__atomic_load_n(&w->request, __ATOMIC_ACQUIRE) != w->answer))
+			shunt_worker_answer(w);
+		/* nothing of this turn is held: what control replaced may be freed */
+		urcu_qsbr_quiescent_state();
+		wait(w, received);
+	}
+	urcu_qsbr_unregister_thread();
+}

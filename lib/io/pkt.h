@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A packet as nodes see it: where its bytes are and what earlier nodes found
+ * out. Packets travel by value in dense arrays (batches); the frame that holds
+ * the bytes belongs to whoever holds the struct. */
+#ifndef SHUNT_IO_PKT_H
+#define SHUNT_IO_PKT_H
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+/* 256 is the largest batch: eight bits index it, and its packets take 8 KiB,
+ * a quarter of the smallest L1d of current servers. */
+#define SHUNT_BATCH_MAX 256
+
+struct shunt_pkt {
+	/* receive and transmit touch these 16 bytes alone */
+	uint64_t addr;	/* UMEM address of the first byte, as in an AF_XDP descriptor */
+	uint32_t len;	/* bytes from Ethernet header on, without FCS */
+	uint16_t port;	/* index of the input port */
+	uint8_t reason; /* enum shunt_drop, or the punt reason: read by those nodes only */
+	uint8_t flags;
+	/* scratch between nodes; undefined after receive */
+	uint32_t adj;	 /* adjacency index, from lookup */
+	uint32_t hash;	 /* flow hash */
+	uint16_t l3_off; /* offset of the network header from addr */
+	uint16_t l3_len; /* length that the network header claims, in bytes */
+	uint32_t user;	 /* for an application's own nodes */
+};
+
+_Static_assert(sizeof(struct shunt_pkt) == 32, "two packets a cache line");
+
+/* shunt_pkt_data returns the first byte. base is the worker's UMEM
+ * (struct shunt_pool.mem). Thread: owner worker. Cost: packet. */
+static inline uint8_t *shunt_pkt_data(const struct shunt_pkt *pkt, uint8_t *base)
+{
+	return base + pkt->addr;
+}
+
+#endif

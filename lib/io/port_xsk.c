@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The data side: rings in use. Opening is in port_xsk_open.c. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "io/port_xsk_priv.h"
+
+static struct xsk_queue *xsk_of(struct shunt_queue *queue)
+{
+	return shunt_container_of(queue, struct xsk_queue, queue);
+}
+
+static const struct xsk_queue *xsk_of_const(const struct shunt_queue *queue)
+{
+	return shunt_container_of(queue, struct xsk_queue, queue);
+}
+
+/* --- completion and fill ---------------------------------------------------------------------- */
+
+static void reclaim_completions(struct xsk_queue *xsk)
+{
+	struct shunt_pool *pool = xsk->queue.pool;
+	uint64_t *top = pool->free + pool->free_cnt;
+	uint32_t at, n, i;
+
+	n = xsk_ring_cons__peek(&xsk->comp, xsk->comp.size, &at);
+	if (!n)
+		return;
+	for (i = 0; i < n; i++)
+		top[i] = *xsk_ring_cons__comp_addr(&xsk->comp, at + i) & pool->frame_mask;
+	pool->free_cnt += n;
+	xsk_ring_cons__release(&xsk->comp, n);
+	xsk->tx_outstanding -= n;
+	shunt_counter_add(&xsk->queue.stats.tx_completed, n);
+}
+
+/* Frames that the kernel or the driver can still receive into. */
+static uint32_t receivable(const struct xsk_queue *xsk)
+{
+	uint32_t given = xsk->fill.size - xsk->fill_owed;
+	uint32_t received =
+		__atomic_load_n(xsk->rx.producer, __ATOMIC_ACQUIRE) - xsk->rx.cached_cons;
+
+	return given - SHUNT_MIN(received, given);
+}
+
+/* Sends the queue's frames to the kernel while there is nothing to receive them
+ * into, and opens it again with twice as much in hand, so that it does not flutter. */
+static void set_dry(struct xsk_queue *xsk)
+{
+	struct shunt_steer_gate *gate = xsk->gate;
+
+	if (!gate)
+		return;
+	/* read by the steering program, which orders nothing by it */
+	if (!gate->is_dry && receivable(xsk) < xsk->dry_below)
+		__atomic_store_n(&gate->is_dry, 1, __ATOMIC_RELAXED);
+	else if (gate->is_dry && receivable(xsk) >= 2 * xsk->dry_below)
+		__atomic_store_n(&gate->is_dry, 0, __ATOMIC_RELAXED);
+}
+
+static void refill(struct xsk_queue *xsk)
+{
+	struct shunt_pool *pool = xsk->queue.pool;
+	uint32_t n = SHUNT_MIN(xsk->fill_owed, pool->free_cnt), at = 0, i;
+	const uint64_t *top;
+
+	if (unlikely(!n)) {
+		shunt_counter_add(&xsk->queue.stats.fill_starved, 1);
+		set_dry(xsk);
+		return;
+	}
+	/* cannot fail: what is in the ring and what is owed make its size */
+	xsk_ring_prod__reserve(&xsk->fill, n, &at);
+	pool->free_cnt -= n;
+	top = pool->free + pool->free_cnt;
+	for (i = 0; i < n; i++)
+		*xsk_ring_prod__fill_addr(&xsk->fill, at + i) = top[i];
+	xsk_ring_prod__submit(&xsk->fill, n);
+	xsk->fill_owed -= n;
+	if (unlikely(xsk->fill_owed) || unlikely(xsk->gate && xsk->gate->is_dry))
+		set_dry(xsk);
+}
+
+static void xsk_reclaim(struct shunt_queue *queue)
+{
+	struct xsk_queue *xsk = xsk_of(queue);
+
+	if (xsk->tx_outstanding)
+		reclaim_completions(xsk);
+	if (xsk->fill_owed >= xsk->fill_batch)
+		refill(xsk);
+}
+
+/* --- receive and transmit --------------------------------------------------------------------- */
+
+static unsigned xsk_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max)
+{
+	struct xsk_queue *xsk = xsk_of(queue);
+	uint64_t bytes = 0;
+	uint32_t at, n, i;
+
+	n = xsk_ring_cons__peek(&xsk->rx, max, &at);
+	if (!n)
+		return 0;
+	for (i = 0; i < n; i++) {
+		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&xsk->rx, at + i);
+
+		pkts[i].addr = desc->addr;
+		pkts[i].len = desc->len;
+		pkts[i].port = queue->port;
+		bytes += desc->len;
+	}
+	xsk_ring_cons__release(&xsk->rx, n);
+	xsk->fill_owed += n;
+	shunt_counter_add(&queue->stats.rx_packets, n);
+	shunt_counter_add(&queue->stats.rx_bytes, bytes);
+	shunt_counter_add(&queue->stats.rx_batches, 1);
+	return n;
+}
+
+static unsigned xsk_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	struct xsk_queue *xsk = xsk_of(queue);
+	uint32_t room = xsk_prod_nb_free(&xsk->tx, cnt), at = 0, i;
+	uint64_t bytes = 0;
+
+	/* The completion ring has the transmit ring's size: frames that the
+	 * driver still has count against both. */
+	room = SHUNT_MIN(room, xsk->tx.size - xsk->tx_outstanding);
+	cnt = SHUNT_MIN(cnt, room);
+	if (unlikely(!cnt))
+		return 0;
+	xsk_ring_prod__reserve(&xsk->tx, cnt, &at);
+	for (i = 0; i < cnt; i++) {
+		struct xdp_desc *desc = xsk_ring_prod__tx_desc(&xsk->tx, at + i);
+
+		desc->addr = pkts[i].addr;
+		desc->len = pkts[i].len;
+		desc->options = 0;
+		bytes += pkts[i].len;
+	}
+	xsk_ring_prod__submit(&xsk->tx, cnt);
+	xsk->tx_outstanding += cnt;
+	shunt_counter_add(&queue->stats.tx_packets, cnt);
+	shunt_counter_add(&queue->stats.tx_bytes, bytes);
+	return cnt;
+}
+
+/* --- wake-ups --------------------------------------------------------------------------------- */
+
+static bool tx_ring_empty(const struct xsk_queue *xsk)
+{
+	return __atomic_load_n(xsk->tx.consumer, __ATOMIC_ACQUIRE) == xsk->tx.cached_prod;
+}
+
+static bool expected(int error)
+{
+	return error == EAGAIN || error == EBUSY || error == ENOBUFS || error == EINTR;
+}
+
+/* On a socket that prefers busy polling, sendto runs the NAPI that receives and
+ * wakes no other. A driver that transmits in a NAPI of its own (virtio_net) would
+ * never send: poll wakes whatever asked for it (xsk_poll in net/xdp/xsk.c). */
+static void wake_tx_napi(struct xsk_queue *xsk)
+{
+	struct pollfd fd = {.fd = xsk->queue.fd, .events = POLLOUT};
+
+	poll(&fd, 1, 0);
+	shunt_counter_add(&xsk->queue.stats.tx_kicks, 1);
+}
+
+/* A copying transmit sends at most tx_budget packets a call and says EAGAIN when
+ * more are left. The number of calls is bounded: a device that takes nothing
+ * leaves the rest for the next turn. */
+static void kick_tx(struct xsk_queue *xsk)
+{
+	uint32_t left = xsk->tx_outstanding;
+
+	for (;;) {
+		int ret = (int)sendto(xsk->queue.fd, NULL, 0, MSG_DONTWAIT, NULL, 0);
+
+		shunt_counter_add(&xsk->queue.stats.tx_kicks, 1);
+		if (ret < 0 && unlikely(!expected(errno))) {
+			shunt_counter_add(&xsk->queue.stats.kick_errors, 1);
+			return;
+		}
+		if (xsk->in_use.zerocopy)
+			break;
+		if (left <= xsk->tx_budget || tx_ring_empty(xsk))
+			return;
+		left -= xsk->tx_budget;
+	}
+	if (xsk->in_use.busy_poll && !tx_ring_empty(xsk))
+		wake_tx_napi(xsk);
+}
+
+static void xsk_flush(struct shunt_queue *queue)
+{
+	struct xsk_queue *xsk = xsk_of(queue);
+
+	if (xsk->tx_outstanding && xsk_ring_prod__needs_wakeup(&xsk->tx) && !tx_ring_empty(xsk))
+		kick_tx(xsk);
+	if (unlikely(xsk_ring_prod__needs_wakeup(&xsk->fill)) && xsk->in_use.zerocopy) {
+		recvfrom(queue->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+		shunt_counter_add(&queue->stats.rx_kicks, 1);
+	}
+}
+
+static void xsk_busy_poll(struct shunt_queue *queue)
+{
+	recvfrom(queue->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+	shunt_counter_add(&queue->stats.rx_kicks, 1);
+}
+
+static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
+{
+	struct shunt_steer_gate *gate = xsk_of(queue)->gate;
+
+	/* read by the watch */
+	if (gate)
+		__atomic_store_n(&gate->beat_ns,
+				 is_asleep ? now_ns | SHUNT_STEER_BEAT_ASLEEP
+					   : now_ns & ~SHUNT_STEER_BEAT_ASLEEP,
+				 __ATOMIC_RELAXED);
+}
+
+/* --- where the frames are --------------------------------------------------------------------- */
+
+static void xsk_ledger(const struct shunt_queue *queue, struct shunt_ledger *ledger)
+{
+	const struct xsk_queue *xsk = xsk_of_const(queue);
+	uint32_t given = xsk->fill.size - xsk->fill_owed;
+	/* What the kernel moves while we look may be seen once too early, never
+	 * twice: downstream rings are read first. */
+	uint32_t rx = __atomic_load_n(xsk->rx.producer, __ATOMIC_ACQUIRE) - xsk->rx.cached_cons;
+	uint32_t fill =
+		xsk->fill.cached_prod - __atomic_load_n(xsk->fill.consumer, __ATOMIC_ACQUIRE);
+	uint32_t comp =
+		__atomic_load_n(xsk->comp.producer, __ATOMIC_ACQUIRE) - xsk->comp.cached_cons;
+	uint32_t tx = xsk->tx.cached_prod - __atomic_load_n(xsk->tx.consumer, __ATOMIC_ACQUIRE);
+
+	rx = SHUNT_MIN(rx, given);
+	fill = SHUNT_MIN(fill, given - rx);
+	comp = SHUNT_MIN(comp, xsk->tx_outstanding);
+	tx = SHUNT_MIN(tx, xsk->tx_outstanding - comp);
+	ledger->rx += rx;
+	ledger->fill += fill;
+	ledger->driver_rx += given - rx - fill;
+	ledger->completion += comp;
+	ledger->tx += tx;
+	ledger->driver_tx += xsk->tx_outstanding - comp - tx;
+}
+
+static void mark(const struct xsk_queue *xsk, uint8_t *seen, uint64_t addr)
+{
+	uint64_t frame = addr / xsk->queue.pool->frame_size;
+
+	if (frame < xsk->queue.pool->total)
+		seen[frame]++;
+}
+
+static void xsk_audit(const struct shunt_queue *queue, uint8_t *seen)
+{
+	const struct xsk_queue *xsk = xsk_of_const(queue);
+	uint32_t at, end;
+
+	end = __atomic_load_n(xsk->rx.producer, __ATOMIC_ACQUIRE);
+	for (at = xsk->rx.cached_cons; at != end; at++)
+		mark(xsk, seen, xsk_ring_cons__rx_desc(&xsk->rx, at)->addr);
+	at = __atomic_load_n(xsk->fill.consumer, __ATOMIC_ACQUIRE);
+	for (; at != xsk->fill.cached_prod; at++)
+		mark(xsk, seen, ((const uint64_t *)xsk->fill.ring)[at & xsk->fill.mask]);
+	end = __atomic_load_n(xsk->comp.producer, __ATOMIC_ACQUIRE);
+	for (at = xsk->comp.cached_cons; at != end; at++)
+		mark(xsk, seen, *xsk_ring_cons__comp_addr(&xsk->comp, at));
+	at = __atomic_load_n(xsk->tx.consumer, __ATOMIC_ACQUIRE);
+	for (; at != xsk->tx.cached_prod; at++)
+		mark(xsk, seen, ((const struct xdp_desc *)xsk->tx.ring)[at & xsk->tx.mask].addr);
+}
+
+const struct shunt_queue_ops shunt_xsk_ops = {
+	.kind = "xsk",
+	.reclaim = xsk_reclaim,
+	.rx = xsk_rx,
+	.tx = xsk_tx,
+	.flush = xsk_flush,
+	.busy_poll = xsk_busy_poll,
+	.beat = xsk_beat,
+	.ledger = xsk_ledger,
+	.audit = xsk_audit,
+	.close = shunt_xsk_close,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The steering program on one device: attach, configure, count, detach. The one
+ * file that touches its skeleton and libxdp's programs (sockets are elsewhere).
+ *
+ * A program is attached through libxdp's dispatcher where the kernel allows that
+ * (then it runs after the filters that share the device), alone otherwise. With
+ * `external` nothing is attached: the steering program that somebody put on the
+ * device (`ip link set dev X xdpdrv obj shunt_steer.bpf.o sec xdp`, bpftool) is
+ * found by its name and its maps through the kernel, pins or no pins; detach then
+ * closes the lane user and leaves the program where it is.
+ *
+ * Limits: the device is found in the caller's network namespace, and one caller
+ * at a time may configure one device. Without CAP_NET_ADMIN and CAP_BPF (or
+ * CAP_SYS_ADMIN) everything here ends with -EPERM.
+ *
+ *     struct shunt_xdp_opts opts = {.ifname = "eth1", .requested = SHUNT_XDP_NATIVE};
+ *     struct shunt_steer_cfg cfg = {.mode = SHUNT_STEER_MODE_XCONNECT, .mac = {...}};
+ *     shunt_xdp_attach(&x, &opts, &err);
+ *     ... sockets into shunt_xdp_xsks_fd(x) ...
+ *     shunt_xdp_set_config(x, &cfg, &err);
+ *     shunt_xdp_detach(x);
+ */
+#ifndef SHUNT_IO_XDP_H
+#define SHUNT_IO_XDP_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "shunt_steer.h"
+
+enum shunt_xdp_mode {
+	SHUNT_XDP_NATIVE = 0, /* in the driver */
+	SHUNT_XDP_GENERIC,    /* in the stack, any device, slow */
+};
+
+struct shunt_xdp_opts {
+	const char *ifname;
+	enum shunt_xdp_mode requested;
+	bool external; /* use the steering program that is on the device already */
+	bool adopt;    /* use the steering program that an ended daemon left, if it is the same */
+	bool persist;  /* leave the program on the device at the end */
+	bool replace;  /* take the device from another's program, which is then gone */
+};
+
+struct shunt_xdp_info {
+	unsigned ifindex;
+	enum shunt_xdp_mode requested, in_use; /* in_use: as the kernel says */
+	uint32_t prog_id;
+	bool dispatcher; /* runs under libxdp's dispatcher */
+	bool external;
+	bool watched; /* a worker that hangs loses the lane user (Linux 5.17) */
+};
+
+struct shunt_xdp;
+
+/* shunt_xdp_attach loads the steering program and attaches it to the device, with
+ * everything going to the kernel until shunt_xdp_set_config. A steering program
+ * that a killed daemon left there is replaced. On success *out is the caller's
+ * until shunt_xdp_detach. On failure nothing has changed and *out is NULL:
+ * -ENODEV no such device; -EBUSY another's program is there (named in err);
+ * -EOPNOTSUPP the driver has no native XDP; -EPERM a capability is missing;
+ * -ENOENT external, and no steering program is there; -ERANGE or -EINVAL the
+ * driver refused (its own words in err, e.g. the MTU); -ENOSYS kernel too old;
+ * -ENOMEM. Thread: init, control. */
+int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
+		     struct shunt_err *err);
+
+/* shunt_xdp_persist decides anew whether the program outlives x. Thread: control. */
+void shunt_xdp_persist(struct shunt_xdp *x, bool is_persistent);
+
+/* shunt_xdp_withdraw gives every frame to the kernel and takes the program off the
+ * device, if it is still the one that was attached (another's is left alone);
+ * external or persistent: leaves it. Sockets and gates may still be used. Once is enough, NULL is
+ * legal. Thread: control. */
+void shunt_xdp_withdraw(struct shunt_xdp *x);
+
+/* shunt_xdp_detach withdraws, and frees x: to be called when the sockets are closed.
+ * NULL is legal. Thread: control. */
+void shunt_xdp_detach(struct shunt_xdp *x);
+
+/* shunt_xdp_set_config puts cfg in force, atomically for the program, and opens the
+ * lane user; rules and locals stay. Returns 0, -EINVAL for a mode that is none. Thread: control.
+ * Cost: setup, one grace period of the kernel's RCU. */
+int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
+			 struct shunt_err *err);
+
+/* shunt_xdp_set_rules puts cnt rules in force in the place of those before, all
+ * at once: no frame sees a mixture. cnt 0 removes them. Returns 0, -E2BIG above
+ * SHUNT_STEER_RULES_MAX, -EINVAL for a lane that no rule can give. Thread:
+ * control. Cost: as set_config. */
+int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rules, unsigned cnt,
+			struct shunt_err *err);
+
+/* shunt_xdp_set_locals says which addresses are this host's (broadcast addresses
+ * of its subnets belong here too), in the place of those before; an address that
+ * is in both sets is local throughout. Network order. Returns 0, -E2BIG above
+ * SHUNT_STEER_LOCALS_MAX a family, or the map's -errno. Thread: control. Cost:
+ * setup, a syscall an address that comes or goes. */
+int shunt_xdp_set_locals(struct shunt_xdp *x, const uint32_t *ip4_be, unsigned ip4_cnt,
+			 const struct in6_addr *ip6, unsigned ip6_cnt, struct shunt_err *err);
+
+/* shunt_xdp_set_open closes (false) or opens the lane user: closed, every frame
+ * is the kernel's, reason `closed`, and the configuration waits. One store, no
+ * syscall: usable by a heartbeat watch. Before the first set_config, opening does
+ * nothing. Thread: control. */
+void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open);
+
+/* shunt_xdp_xsks_fd returns the descriptor of the socket map, slot = queue index,
+ * SHUNT_STEER_SOCKETS_MAX slots. It stays x's. Thread: any. */
+int shunt_xdp_xsks_fd(const struct shunt_xdp *x);
+
+/* shunt_xdp_gate returns the gate of a queue: its worker writes beat_ns and is_dry
+ * there, nobody else does. It lives as long as x. Thread: any. */
+struct shunt_steer_gate *shunt_xdp_gate(const struct shunt_xdp *x, unsigned queue);
+
+/* shunt_xdp_read_counters copies one queue's counters since the program was
+ * loaded. Queues from SHUNT_STEER_QUEUES_MAX - 1 up share the last slot, which
+ * is returned for each of them. Returns 0. Thread: any. Cost: no syscall. */
+int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
+			    struct shunt_steer_counters *out);
+
+/* shunt_xdp_info asks the kernel which mode the device runs the program in.
+ * Returns 0; -ENOENT if the device no longer runs it (somebody took it off).
+ * Thread: control. Cost: one netlink exchange. */
+int shunt_xdp_info(const struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err);
+
+/* shunt_xdp_mode_name returns "native" or "generic". Thread: any. */
+const char *shunt_xdp_mode_name(enum shunt_xdp_mode mode);
+
+/* shunt_xdp_clean takes a steering program that a killed daemon left on the
+ * device off it, recognised by its name, never another's. Returns 1 if it did,
+ * 0 if there was none, -errno. A program that was attached by hand looks the
+ * same: the caller knows (its journal) whether the daemon attached it. Thread:
+ * init, control. */
+int shunt_xdp_clean(const char *ifname, struct shunt_err *err);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What xdp.c (the program on the device), xdp_maps.c (its configuration and
+ * counters) and xdp_err.c (sentences) share. Nobody else includes it. */
+#ifndef SHUNT_IO_XDP_PRIVATE_H
+#define SHUNT_IO_XDP_PRIVATE_H
+
+#include <net/if.h>
+
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "io/xdp.h"
+
+struct shunt_xdp {
+	char ifname[IF_NAMESIZE];
+	unsigned ifindex;
+	enum shunt_xdp_mode requested;
+	bool is_external, is_attached;
+	bool is_adopted; /* found on the device, a predecessor's, and ours from then on */
+	bool is_persistent;
+	int adopted_fd;
+	uint32_t prog_id;
+	struct bpf_object *obj;	  /* NULL when external */
+	struct xdp_program *prog; /* NULL when external */
+
+	struct bpf_object *watch; /* NULL where the kernel cannot */
+
+	int xsks_fd, local4_fd, local6_fd, slots_fd;
+	struct shunt_steer_ctl *ctl;	/* mapped, shared with the program */
+	struct shunt_steer_slot *slots; /* mapped, SHUNT_STEER_QUEUES_MAX of them */
+
+	unsigned half; /* of ctl, which is in force */
+	bool is_configured, is_open, has_published;
+	struct shunt_steer_half shadow; /* what is in force, or goes in force next */
+};
+
+/* shunt_xdp_maps_init makes x hold no map. Thread: control. */
+void shunt_xdp_maps_init(struct shunt_xdp *x);
+
+/* shunt_xdp_maps_open finds the maps of the loaded program prog_fd by their names
+ * and maps its globals. Returns 0; -EPROTO if it is of another version of shunt;
+ * -errno of the kernel. On failure x holds no map. Thread: control. */
+int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err);
+
+/* shunt_xdp_maps_close gives back what shunt_xdp_maps_open took. Thread: control. */
+void shunt_xdp_maps_close(struct shunt_xdp *x);
+
+/* shunt_xdp_owner_set writes this process into ctl, shunt_xdp_owner_clear takes it
+ * out and gives every frame to the kernel. Thread: control. */
+void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl);
+void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl);
+
+/* shunt_xdp_owner_alive returns the pid of the process that configures ctl, if it
+ * lives; 0 otherwise. Thread: control. */
+uint32_t shunt_xdp_owner_alive(const struct shunt_steer_ctl *ctl);
+
+/* shunt_xdp_watch_start starts the kernel's watch over the workers' signs of life.
+ * Returns 0 or -errno: without it a hung worker is not noticed. shunt_xdp_watch_stop
+ * ends it; legal without a watch. Thread: control. Cost: setup. */
+int shunt_xdp_watch_start(struct shunt_xdp *x);
+void shunt_xdp_watch_stop(struct shunt_xdp *x);
+
+/* shunt_xdp_log_begin keeps what libbpf and libxdp say, for the errors below, until
+ * shunt_xdp_log_end puts back who listened before. Thread: control. */
+struct shunt_xdp_log {
+	libbpf_print_fn_t bpf;
+	libxdp_print_fn_t xdp;
+};
+struct shunt_xdp_log shunt_xdp_log_begin(void);
+void shunt_xdp_log_end(struct shunt_xdp_log before);
+
+/* shunt_xdp_err_rights returns 0, or -EPERM and names the capability that this
+ * process lacks. Thread: any. */
+int shunt_xdp_err_rights(const char *ifname, struct shunt_err *err);
+
+/* shunt_xdp_err_load says why the kernel did not load the program, and
+ * shunt_xdp_err_attach why the device did not take it; code is the positive errno.
+ * Both return -errno, which may be a plainer one. Thread: that of log_begin. */
+int shunt_xdp_err_load(const char *ifname, int code, struct shunt_err *err);
+int shunt_xdp_err_attach(const struct shunt_xdp *x, int code, struct shunt_err *err);
+
+#endif
