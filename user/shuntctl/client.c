@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ANSWER_SEC 10
+#define REPLY_MAX  (64u << 20) /* far above what a daemon says */
+
+static int explain(const char *path, int code, struct shunt_err *err)
+{
+	switch (code) {
+	case ENOENT:
+		return shunt_err_set(err, code,
+				     "no daemon answers on %s: there is no such socket; "
+				     "is shuntd running, or elsewhere (-s)?",
+				     path);
+	case ECONNREFUSED:
+		return shunt_err_set(err, code,
+				     "no daemon answers on %s: nobody listens there; "
+				     "was shuntd killed?",
+				     path);
+	case EACCES:
+	case EPERM:
+		return shunt_err_set(err, code,
+				     "no right to ask the daemon on %s: become root or "
+				     "the user that shuntd runs as",
+				     path);
+	case EAGAIN:
+		return shunt_err_set(err, code,
+				     "the daemon on %s accepts no connection: does it "
+				     "hang?",
+				     path);
+	default:
+		return shunt_err_set(err, code, "cannot connect to %s: %s", path, strerror(code));
+	}
+}
+
+int shuntctl_client_open(const char *path, struct shunt_err *err)
+{
+	const struct timeval limit = {.tv_sec = ANSWER_SEC};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd, code;
+
+	if (!*path || strlen(path) >= sizeof(addr.sun_path))
+		return shunt_err_set(err, EINVAL,
+				     "socket '%s' has a path of %zu characters, "
+				     "expected 1 to %zu",
+				     path, strlen(path), sizeof(addr.sun_path) - 1);
+	memcpy(addr.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return explain(path, errno, err);
+	/* The send limit bounds connect too. */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		code = errno;
+		close(fd);
+		return explain(path, code, err);
+	}
+	return fd;
+}
+
+static int send_all(int fd, const char *text, size_t len, struct shunt_err *err)
+{
+	while (len) {
+		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return shunt_err_set(err, errno, "cannot write to the daemon: %s",
+					     strerror(errno));
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int read_some(int fd, char *buf, size_t len, struct shunt_err *err)
+{
+	ssize_t n;
+
+	do {
+		n = recv(fd, buf, len, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0)
+		return (int)n;
+	if (n == 0)
+		return shunt_err_set(err, ECONNRESET,
+				     "the daemon closed the connection: it stopped, "
+				     "or other clients took its place");
+	if (errno == EAGAIN)
+		return shunt_err_set(err, ETIMEDOUT, "the daemon did not answer within %d seconds",
+				     ANSWER_SEC);
+	return shunt_err_set(err, errno, "cannot read from the daemon: %s", strerror(errno));
+}
+
+/* Returns a line without its end, to be freed, or NULL with err set. */
+static char *read_line(int fd, struct shunt_err *err)
+{
+	size_t len = 0, max = 0;
+	char *buf = NULL;
+	int n;
+
+	for (;;) {
+		if (len + 1 >= max) {
+			char *bigger = max < REPLY_MAX ? realloc(buf, max + 65536) : NULL;
+
+			if (!bigger) {
+				shunt_err_set(err, ENOMEM, "no memory for the daemon's reply");
+				break;
+			}
+			buf = bigger;
+			max += 65536;
+		}
+		n = read_some(fd, buf + len, max - len - 1, err);
+		if (n < 0)
+			break;
+		len += (size_t)n;
+		if (buf[len - 1] == '\n') {
+			buf[len - 1] = 0;
+			return buf;
+		}
+	}
+	free(buf);
+	return NULL;
+}
+
+static json_t *parse_reply(const char *line, struct shunt_err *err)
+{
+	json_t *reply = json_loads(line, 0, NULL);
+	json_t *result = json_object_get(reply, "result");
+	const char *error = json_string_value(json_object_get(reply, "error"));
+
+	if (result)
+		json_incref(result);
+	else
+		shunt_err_set(err, EPROTO, "%s",
+			      error ? error
+				    : "the reply is not shuntd's: "
+				      "something else listens on the socket");
+	json_decref(reply);
+	return result;
+}
+
+static json_t *ask(int fd, json_t *request, struct shunt_err *err)
+{
+	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
+	json_t *result = NULL;
+
+	json_decref(request);
+	if (!text) {
+		shunt_err_set(err, ENOMEM, "no memory for a request");
+		return NULL;
+	}
+	if (!send_all(fd, text, strlen(text), err) && !send_all(fd, "\n", 1, err))
+		line = read_line(fd, err);
+	if (line)
+		result = parse_reply(line, err);
+	free(line);
+	free(text);
+	return result;
+}
+
+json_t *shuntctl_client_show(int fd, const char *object, struct shunt_err *err)
+{
+	return ask(fd, json_pack("{s:s, s:s}", "cmd", "show", "object", object), err);
+}
+
+json_t *shuntctl_client_route(int fd, const char *address, struct shunt_err *err)
+{
+	return ask(fd, json_pack("{s:s, s:s}", "cmd", "route", "address", address), err);
+}

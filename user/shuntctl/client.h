@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The daemon's control socket, from the asking side. */
+#ifndef SHUNTCTL_CLIENT_H
+#define SHUNTCTL_CLIENT_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+/* shuntctl_client_open connects. Returns a descriptor, or -errno with err set: which
+ * socket, and what is probably wrong. */
+int shuntctl_client_open(const char *path, struct shunt_err *err);
+
+/* shuntctl_client_show asks for an object and waits up to 10 seconds. Returns a new
+ * reference, or NULL with err set. */
+json_t *shuntctl_client_show(int fd, const char *object, struct shunt_err *err);
+
+/* shuntctl_client_route asks where a packet to address would go; otherwise as show. */
+json_t *shuntctl_client_route(int fd, const char *address, struct shunt_err *err);
+
+#endif

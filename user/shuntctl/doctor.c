@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "doctor.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "control/config.h"
+
+/* --- the daemon ------------------------------------------------------------------------------- */
+
+/* Its answers; NULL without one. */
+struct daemon {
+	json_t *ports, *config;
+};
+
+static void ask_daemon(struct daemon *daemon, const char *path, struct shunt_err *err)
+{
+	int fd = shuntctl_client_open(path, err);
+
+	memset(daemon, 0, sizeof(*daemon));
+	if (fd < 0)
+		return;
+	daemon->ports = shuntctl_client_show(fd, "ports", err);
+	if (daemon->ports)
+		daemon->config = shuntctl_client_show(fd, "config", err);
+	close(fd);
+}
+
+static bool is_xsk(const json_t *port)
+{
+	const char *kind = json_string_value(json_object_get(port, "kind"));
+
+	return kind && !strcmp(kind, "xsk");
+}
+
+static bool serves(const struct daemon *daemon, const char *ifname)
+{
+	json_t *port;
+	size_t i;
+
+	json_array_foreach(json_object_get(daemon->ports, "ports"), i, port)
+	{
+		const char *name = json_string_value(json_object_get(port, "name"));
+
+		if (is_xsk(port) && name && !strcmp(name, ifname))
+			return true;
+	}
+	return false;
+}
+
+static json_int_t number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* What the line leaves open is the daemon's, or the default. */
+static void complete(struct shunt_doctor_opts *want, const struct daemon *daemon)
+{
+	const json_t *workers = json_object_get(daemon->config, "workers");
+	struct shunt_config defaults;
+
+	shunt_config_init(&defaults);
+	if (!want->frame_size)
+		want->frame_size = (uint32_t)number(daemon->config, "frame_size");
+	if (!want->frame_size)
+		want->frame_size = defaults.frame_size;
+	if (!want->worker_cnt)
+		want->worker_cnt = (unsigned)number(workers, "count");
+	if (!want->worker_cnt)
+		want->worker_cnt = (unsigned)json_array_size(json_object_get(workers, "cpus"));
+	if (!want->worker_cnt)
+		want->worker_cnt = defaults.worker_cnt;
+	shunt_config_fini(&defaults);
+}
+
+/* --- findings --------------------------------------------------------------------------------- */
+
+static void examine(struct shunt_doctor *out, const struct shunt_doctor_opts *want,
+		    const struct daemon *daemon, const char *ifname)
+{
+	struct shunt_doctor_opts opts = *want;
+
+	opts.in_use = serves(daemon, ifname);
+	shunt_doctor_device(out, ifname, &opts);
+	if (opts.in_use)
+		shunt_doctor_in_use(out, daemon->ports, ifname);
+}
+
+static unsigned examine_served(struct shunt_doctor *out, const struct shunt_doctor_opts *want,
+			       const struct daemon *daemon)
+{
+	unsigned cnt = 0;
+	json_t *port;
+	size_t i;
+
+	json_array_foreach(json_object_get(daemon->ports, "ports"), i, port) if (is_xsk(port))
+	{
+		examine(out, want, daemon, json_string_value(json_object_get(port, "name")));
+		cnt++;
+	}
+	return cnt;
+}
+
+int shuntctl_doctor(struct shunt_doctor *out, const struct shuntctl_doctor_opts *opts,
+		    char **devices, int cnt, struct shunt_err *err)
+{
+	struct shunt_doctor_opts want = opts->want;
+	struct shunt_err unheard = {""};
+	struct daemon daemon;
+	int ret = 0, i;
+
+	ask_daemon(&daemon, opts->socket, &unheard);
+	complete(&want, &daemon);
+	shunt_doctor_host(out, &want);
+	if (daemon.ports)
+		shunt_doctor_add(out, SHUNT_DOCTOR_ok, "daemon", "daemon", "shuntd answers on %s",
+				 opts->socket);
+	else
+		shunt_doctor_add(out, SHUNT_DOCTOR_note, "daemon", "daemon", "%s", unheard.msg);
+	for (i = 0; i < cnt; i++)
+		examine(out, &want, &daemon, devices[i]);
+	if (!cnt && !examine_served(out, &want, &daemon))
+		ret = shunt_err_set(err, EINVAL,
+				    "doctor needs the devices to look at, and no daemon on %s "
+				    "serves any, see shuntctl help",
+				    opts->socket);
+	json_decref(daemon.ports);
+	json_decref(daemon.config);
+	return ret;
+}
+
+void shuntctl_doctor_print(FILE *out, const struct shunt_doctor *doctor)
+{
+	unsigned i;
+
+	for (i = 0; i < doctor->cnt; i++) {
+		const struct shunt_finding *f = &doctor->findings[i];
+
+		if (!i || strcmp(f->object, f[-1].object))
+			fprintf(out, "%s\n", f->object);
+		fprintf(out, "  %-7s  %-9s  %s\n", shunt_doctor_level_name(f->level), f->topic,
+			f->sentence);
+		if (*f->remedy)
+			fprintf(out, "  %-7s  %-9s  -> %s\n", "", "", f->remedy);
+	}
+	fprintf(out, "%u errors, %u warnings, %u notes\n",
+		shunt_doctor_count(doctor, SHUNT_DOCTOR_error),
+		shunt_doctor_count(doctor, SHUNT_DOCTOR_warning),
+		shunt_doctor_count(doctor, SHUNT_DOCTOR_note));
+}

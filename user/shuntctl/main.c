@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* shuntctl: asks shuntd over its control socket and prints the answer. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "client.h"
+#include "control/show.h"
+#include "doctor.h"
+#include "top.h"
+#include "view.h"
+#include "words.h"
+
+#define EXIT_USAGE 2
+
+struct options {
+	const char *socket;
+	bool json, pretty;
+	struct shuntctl_view_opts view;
+	struct shunt_doctor_opts doctor;
+	double interval_s;
+	unsigned iterations;
+};
+
+enum { COMMAND_SHOW, COMMAND_ROUTE, COMMAND_TOP, COMMAND_DOCTOR, COMMAND_HELP };
+
+enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE };
+
+static const struct shuntctl_word commands[] = {
+	[COMMAND_SHOW] = {"show", "print an object once"},
+	[COMMAND_ROUTE] = {"route", "route get ADDRESS: where a packet would go"},
+	[COMMAND_TOP] = {"top", "print rates again and again"},
+	[COMMAND_DOCTOR] = {"doctor", "say what devices and host are fit for"},
+	[COMMAND_HELP] = {"help", "print this"},
+};
+
+static const struct shuntctl_word objects[] = {
+#define X(name, help) {#name, help},
+	SHUNT_SHOW_OBJECTS(X)
+#undef X
+};
+
+static void (*const views[])(FILE *, const json_t *, const struct shuntctl_view_opts *) = {
+#define X(name, help) shuntctl_view_##name,
+	SHUNT_SHOW_OBJECTS(X)
+#undef X
+};
+
+static void print_help(void)
+{
+	unsigned i;
+
+	fputs("Usage: shuntctl [OPTIONS] show OBJECT\n"
+	      "       shuntctl [OPTIONS] route get ADDRESS\n"
+	      "       shuntctl [OPTIONS] top\n"
+	      "       shuntctl [OPTIONS] doctor [DEVICE ...]\n"
+	      "       shuntctl help\n"
+	      "\n"
+	      "Commands and objects may be shortened: shuntctl sh po.\n"
+	      "\n"
+	      "OBJECT:\n",
+	      stdout);
+	for (i = 0; i < SHUNT_ARRAY_LEN(objects); i++)
+		printf("  %-9s %s\n", objects[i].name, objects[i].help);
+	fputs("\n"
+	      "  -j, --json         JSON, errors too\n"
+	      "  -p, --pretty       JSON, indented\n"
+	      "  -s, --socket PATH  the daemon's control socket (" SHUNT_CONTROL_PATH ")\n"
+	      "  -a, --all          drops: the reasons that never occurred too\n"
+	      "  -d, --delay SEC    top: seconds between two reports (1)\n"
+	      "  -n, --iterations N top: end after N reports\n"
+	      "      --frame-size N doctor: as shuntd's (2048, or the daemon's)\n"
+	      "      --workers N    doctor: how many are wanted (1, or the daemon's)\n"
+	      "      --generic      doctor: for --driver-mode generic\n"
+	      "      --require zerocopy  doctor: its absence is an error\n"
+	      "  -V, --version      print the version\n"
+	      "  -h, --help         print this\n"
+	      "\n"
+	      "top on a terminal ends with q or Ctrl-C.\n"
+	      "Exit code: 0 done, 1 failed (doctor: found errors), 2 wrong usage. See shuntctl(8).\n",
+	      stdout);
+}
+
+static unsigned json_flags(const struct options *o)
+{
+	return (o->pretty ? JSON_INDENT(4) : JSON_COMPACT) | JSON_REAL_PRECISION(6);
+}
+
+/* On stdout with -j, where a program expects an answer; otherwise on stderr. */
+static int complain(const struct options *o, const struct shunt_err *err, int code)
+{
+	json_t *object;
+
+	if (!o->json) {
+		fprintf(stderr, "shuntctl: %s\n", err->msg);
+		return code;
+	}
+	object = json_pack("{s:s}", "error", err->msg);
+	json_dumpf(object, stdout, json_flags(o));
+	putchar('\n');
+	json_decref(object);
+	return code;
+}
+
+/* What the daemon answers to a question of the client's, or NULL with *err set. */
+static json_t *ask(const struct options *o,
+		   json_t *(*question)(int fd, const char *word, struct shunt_err *err),
+		   const char *word, struct shunt_err *err)
+{
+	int fd = shuntctl_client_open(o->socket, err);
+	json_t *result;
+
+	if (fd < 0)
+		return NULL;
+	result = question(fd, word, err);
+	close(fd);
+	return result;
+}
+
+static void print_json(const struct options *o, const json_t *object)
+{
+	json_dumpf(object, stdout, json_flags(o));
+	putchar('\n');
+}
+
+static int show(const struct options *o, unsigned object)
+{
+	struct shunt_err err = {""};
+	json_t *result = ask(o, shuntctl_client_show, objects[object].name, &err);
+
+	if (!result)
+		return complain(o, &err, EXIT_FAILURE);
+	if (o->json)
+		print_json(o, result);
+	else
+		views[object](stdout, result, &o->view);
+	json_decref(result);
+	return EXIT_SUCCESS;
+}
+
+static int run_route(const struct options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"route wants `get ADDRESS`, see shuntctl help"};
+	json_t *result;
+
+	if (cnt != 2 || strcmp(words[0], "get") != 0)
+		return complain(o, &err, EXIT_USAGE);
+	result = ask(o, shuntctl_client_route, words[1], &err);
+	if (!result)
+		return complain(o, &err, EXIT_FAILURE);
+	if (o->json)
+		print_json(o, result);
+	else
+		shuntctl_view_route(stdout, result);
+	json_decref(result);
+	return EXIT_SUCCESS;
+}
+
+static int top(const struct options *o)
+{
+	const struct shuntctl_top_opts opts = {
+		.socket = o->socket,
+		.interval_s = o->interval_s,
+		.iterations = o->iterations,
+		.json = o->json,
+		.json_flags = json_flags(o),
+	};
+	struct shunt_err err = {""};
+
+	return shuntctl_top(&opts, &err) ? complain(o, &err, EXIT_FAILURE) : EXIT_SUCCESS;
+}
+
+static int doctor(const struct options *o, char **devices, int cnt)
+{
+	const struct shuntctl_doctor_opts opts = {.socket = o->socket, .want = o->doctor};
+	struct shunt_doctor found = {0};
+	struct shunt_err err = {""};
+	int ret = shuntctl_doctor(&found, &opts, devices, cnt, &err);
+	json_t *report;
+
+	if (ret) {
+		shunt_doctor_fini(&found);
+		return complain(o, &err, EXIT_USAGE);
+	}
+	if (o->json) {
+		report = shunt_doctor_json(&found);
+		json_dumpf(report, stdout, json_flags(o));
+		putchar('\n');
+		json_decref(report);
+	} else {
+		shuntctl_doctor_print(stdout, &found);
+	}
+	ret = shunt_doctor_count(&found, SHUNT_DOCTOR_error) ? EXIT_FAILURE : EXIT_SUCCESS;
+	shunt_doctor_fini(&found);
+	return ret;
+}
+
+static int parse_interval(const char *text, double *out, struct shunt_err *err)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end != text && !*end && *out >= 0.1 && *out <= 3600)
+		return 0;
+	return shunt_err_set(err, EINVAL, "--delay is '%s', expected 0.1 to 3600 seconds", text);
+}
+
+static int parse_count(const char *option, const char *text, unsigned *out, struct shunt_err *err)
+{
+	unsigned long n;
+	char *end;
+
+	n = strtoul(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && n >= 1 && n <= 1000000000) {
+		*out = (unsigned)n;
+		return 0;
+	}
+	return shunt_err_set(err, EINVAL, "%s is '%s', expected a whole number from 1", option,
+			     text);
+}
+
+static int bad_option(int opt, char **argv, struct shunt_err *err)
+{
+	char shortopt[3] = {'-', (char)optopt, 0};
+
+	/* What wants a value and has none is the last word. */
+	if (opt == ':')
+		return shunt_err_set(err, EINVAL, "option %s needs a value, see shuntctl help",
+				     argv[optind - 1]);
+	return shunt_err_set(err, EINVAL, "unknown option %s, see shuntctl help",
+			     optopt ? shortopt : argv[optind - 1]);
+}
+
+/* What the devices of doctor are wanted for. */
+static int parse_want(struct shunt_doctor_opts *want, int opt, char **argv, struct shunt_err *err)
+{
+	switch (opt) {
+	case OPT_FRAME_SIZE:
+		want->frame_size = (uint32_t)strtoul(optarg, NULL, 10);
+		if (want->frame_size == 2048 || want->frame_size == 4096)
+			return 0;
+		return shunt_err_set(err, EINVAL, "--frame-size is '%s', expected 2048 or 4096",
+				     optarg);
+	case OPT_WORKERS:
+		return parse_count("--workers", optarg, &want->worker_cnt, err);
+	case OPT_GENERIC:
+		want->generic = true;
+		return 0;
+	case OPT_REQUIRE:
+		want->require_zerocopy = true;
+		if (!strcmp(optarg, "zerocopy"))
+			return 0;
+		return shunt_err_set(err, EINVAL, "--require is '%s', expected zerocopy", optarg);
+	default:
+		return bad_option(opt, argv, err);
+	}
+}
+
+/* Returns 0, 1 when help or version was printed, or -EINVAL with err set. */
+static int parse_option(struct options *o, int opt, char **argv, struct shunt_err *err)
+{
+	switch (opt) {
+	case 'p':
+		o->pretty = true;
+		o->json = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 's':
+		o->socket = optarg;
+		return 0;
+	case 'a':
+		o->view.all = true;
+		return 0;
+	case 'd':
+		return parse_interval(optarg, &o->interval_s, err);
+	case 'n':
+		return parse_count("--iterations", optarg, &o->iterations, err);
+	case 'h':
+		print_help();
+		return 1;
+	case 'V':
+		puts("shuntctl " SHUNT_VERSION);
+		return 1;
+	default:
+		return parse_want(&o->doctor, opt, argv, err);
+	}
+}
+
+static int parse_options(struct options *o, int argc, char **argv, struct shunt_err *err)
+{
+	static const struct option long_options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"pretty", no_argument, NULL, 'p'},
+		{"socket", required_argument, NULL, 's'},
+		{"all", no_argument, NULL, 'a'},
+		{"delay", required_argument, NULL, 'd'},
+		{"iterations", required_argument, NULL, 'n'},
+		{"frame-size", required_argument, NULL, OPT_FRAME_SIZE},
+		{"workers", required_argument, NULL, OPT_WORKERS},
+		{"generic", no_argument, NULL, OPT_GENERIC},
+		{"require", required_argument, NULL, OPT_REQUIRE},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int opt, ret = 0;
+
+	while (!ret && (opt = getopt_long(argc, argv, ":jps:ad:n:Vh", long_options, NULL)) != -1)
+		ret = parse_option(o, opt, argv, err);
+	return ret;
+}
+
+static int run_show(const struct options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"show needs one object, see shuntctl help"};
+	int object = -EINVAL;
+
+	if (cnt == 1)
+		object = shuntctl_words_find(objects, SHUNT_ARRAY_LEN(objects), words[0], "object",
+					     &err);
+	return object < 0 ? complain(o, &err, EXIT_USAGE) : show(o, (unsigned)object);
+}
+
+static int run(const struct options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"a command is missing, see shuntctl help"};
+	int command = -EINVAL;
+
+	if (cnt)
+		command = shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), words[0],
+					      "command", &err);
+	if (command < 0)
+		return complain(o, &err, EXIT_USAGE);
+	if (command == COMMAND_SHOW)
+		return run_show(o, words + 1, cnt - 1);
+	if (command == COMMAND_ROUTE)
+		return run_route(o, words + 1, cnt - 1);
+	if (command == COMMAND_TOP && cnt == 1)
+		return top(o);
+	if (command == COMMAND_DOCTOR)
+		return doctor(o, words + 1, cnt - 1);
+	if (command == COMMAND_HELP) {
+		print_help();
+		return EXIT_SUCCESS;
+	}
+	shunt_err_set(&err, EINVAL, "top takes no object, and '%s' was given", words[1]);
+	return complain(o, &err, EXIT_USAGE);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.socket = SHUNT_CONTROL_PATH, .interval_s = 1};
+	struct shunt_err err = {""};
+	int ret = parse_options(&o, argc, argv, &err);
+
+	if (ret)
+		return ret > 0 ? EXIT_SUCCESS : complain(&o, &err, EXIT_USAGE);
+	ret = run(&o, argv + optind, argc - optind);
+	/* A full disk or a closed pipe is a failure, too. */
+	return fflush(stdout) || ferror(stdout) ? EXIT_FAILURE : ret;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "view.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "table.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "-";
+}
+
+static json_int_t number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* In the manner of ip-route(8): one line a route, or a line a next hop. */
+static void print_route(FILE *out, const json_t *route)
+{
+	const json_t *hops = json_object_get(route, "next_hops");
+	json_t *hop;
+	size_t i;
+
+	fprintf(out, "%s", text_of(route, "prefix"));
+	json_array_foreach(hops, i, hop)
+	{
+		const char *kind = text_of(hop, "kind");
+
+		fputs(json_array_size(hops) > 1 ? "\n        " : "", out);
+		if (strcmp(kind, "rewrite") != 0)
+			fprintf(out, " %s", kind);
+		else
+			fprintf(out, " dev %s lladdr %s mtu %" JSON_INTEGER_FORMAT,
+				text_of(hop, "port"), text_of(hop, "mac"), number_of(hop, "mtu"));
+		if (json_array_size(hops) > 1)
+			fprintf(out, " weight %" JSON_INTEGER_FORMAT, number_of(hop, "weight"));
+	}
+	fputc('\n', out);
+}
+
+void shuntctl_view_routes(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
+{
+	const json_t *rows = json_object_get(object, "routes");
+	json_int_t all;
+	json_t *row;
+	size_t i;
+
+	(void)opts;
+	if (!json_object_get(object, "shown")) {
+		fputs("no port forwards by routes\n", out);
+		return;
+	}
+	json_array_foreach(rows, i, row) print_route(out, row);
+	all = number_of(object, "ip4_routes") + number_of(object, "ip6_routes");
+	if (all > number_of(object, "shown"))
+		fprintf(out,
+			"%" JSON_INTEGER_FORMAT
+			" more are not shown; shuntctl route get ADDRESS tells "
+			"of any address\n",
+			all - number_of(object, "shown"));
+}
+
+void shuntctl_view_route(FILE *out, const json_t *object)
+{
+	fprintf(out, "%s: ", text_of(object, "address"));
+	print_route(out, object);
+	fprintf(out, "    %s\n", text_of(object, "meaning"));
+}
+
+void shuntctl_view_neighbours(FILE *out, const json_t *object,
+			      const struct shuntctl_view_opts *opts)
+{
+	static const struct shuntctl_column columns[] = {{"address", "address"},
+							 {"device", "device"},
+							 {"mac", "mac"},
+							 {"state", "state"},
+							 {"usable", "usable"}};
+
+	(void)opts;
+	shuntctl_table_rows(out, json_object_get(object, "neighbours"), columns,
+			    SHUNT_ARRAY_LEN(columns), 0);
+}
+
+void shuntctl_view_mirror(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
+{
+	const json_t *counters = json_object_get(object, "counters");
+	const char *name;
+	json_t *value;
+
+	(void)opts;
+	if (json_is_null(json_object_get(object, "state"))) {
+		fputs("no mirror: no port forwards by routes\n", out);
+		return;
+	}
+	fprintf(out, "state: %s (%s)\n", text_of(object, "state"), text_of(object, "meaning"));
+	json_object_foreach((json_t *)object, name,
+			    value) if (json_is_integer(value) && strcmp(name, "time_ns") != 0)
+		fprintf(out, "  %-18s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+	fputs("counters since start:\n", out);
+	json_object_foreach((json_t *)counters, name, value)
+		fprintf(out, "  %-18s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+}

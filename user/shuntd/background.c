@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "background.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int ready_fd = -1, null_fd = -1;
+
+int shuntd_background_enter(struct shunt_err *err)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return shunt_err_set(err, errno, "cannot go to the background: pipe: %s",
+				     strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		return shunt_err_set(err, errno, "cannot go to the background: fork: %s",
+				     strerror(errno));
+	if (pid > 0) {
+		close(fds[1]);
+		/* a byte when the child forwards, end of file when it failed */
+		_exit(read(fds[0], &byte, 1) == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
+	}
+	close(fds[0]);
+	ready_fd = fds[1];
+	/* by then nothing may be opened for writing */
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	setsid();
+	return 0;
+}
+
+void shuntd_background_ready(void)
+{
+	if (null_fd >= 0) {
+		dup2(null_fd, STDIN_FILENO);
+		dup2(null_fd, STDOUT_FILENO);
+		dup2(null_fd, STDERR_FILENO);
+		if (null_fd > STDERR_FILENO)
+			close(null_fd);
+	}
+	null_fd = -1;
+	if (ready_fd >= 0 && write(ready_fd, "", 1) == 1)
+		close(ready_fd);
+	ready_fd = -1;
+}
+
+int shuntd_background_pidfile(const char *path, struct shunt_err *err)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		return shunt_err_set(err, errno, "cannot write the pid file %s: %s", path,
+				     strerror(errno));
+	fprintf(file, "%d\n", getpid());
+	if (fclose(file))
+		return shunt_err_set(err, errno, "cannot write the pid file %s: %s", path,
+				     strerror(errno));
+	return 0;
+}

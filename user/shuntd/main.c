@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* shuntd: the daemon. Reads the command line, brings the configuration to life
+ * (lib/control/engine.h), answers shuntctl, and on SIGTERM or SIGINT takes
+ * everything down again. All of this is the control thread. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "background.h"
+#include "control/brlink.h"
+#include "control/config_print.h"
+#include "control/engine.h"
+#include "control/journal.h"
+#include "control/rights.h"
+#include "control/server.h"
+#include "control/show.h"
+#include "notify.h"
+#include "control/takeover.h"
+
+struct daemon {
+	struct shuntd_args args;
+	struct shunt_engine *engine;
+	struct shunt_server *server; /* NULL without a control path */
+	struct shunt_journal *journal;
+	bool hands_over; /* a successor asked for it */
+	int signal_fd, timer_fd, epoll_fd;
+	bool has_pidfile; /* written by this process */
+	struct shunt_rights_opts rights;
+};
+
+static void complain(const struct shunt_err *err)
+{
+	fprintf(stderr, "shuntd: %s\n", err->msg);
+}
+
+/* --- event loop ------------------------------------------------------------------------------- */
+
+static int watch(int epoll_fd, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* Signals are blocked before any thread starts, so that all inherit it and none
+ * is interrupted. */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int open_events(struct daemon *d, struct shunt_err *err)
+{
+	const unsigned ms = shuntd_notify_interval_ms();
+	const struct timespec interval = {ms / 1000, ms % 1000 * 1000000L};
+	const struct itimerspec ticks = {interval, interval};
+
+	d->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (d->timer_fd < 0 || d->epoll_fd < 0 || timerfd_settime(d->timer_fd, 0, &ticks, NULL) ||
+	    watch(d->epoll_fd, d->timer_fd) || watch(d->epoll_fd, d->signal_fd) ||
+	    (shunt_engine_fd(d->engine) >= 0 && watch(d->epoll_fd, shunt_engine_fd(d->engine))) ||
+	    (shunt_engine_bridge_fd(d->engine) >= 0 &&
+	     watch(d->epoll_fd, shunt_engine_bridge_fd(d->engine))) ||
+	    (d->server && watch(d->epoll_fd, shunt_server_fd(d->server))))
+		return shunt_err_set(err, errno, "cannot set up the event loop: %s",
+				     strerror(errno));
+	return 0;
+}
+
+static void tick(struct daemon *d)
+{
+	struct shunt_err err;
+	uint64_t expirations;
+
+	if (read(d->timer_fd, &expirations, sizeof(expirations)) < 0)
+		return;
+	shuntd_notify_alive(d->engine);
+	if (shunt_engine_refresh(d->engine, &err))
+		complain(&err);
+	/* a new socket of the mirror is a new descriptor; one known already is refused */
+	if (shunt_engine_fd(d->engine) >= 0)
+		watch(d->epoll_fd, shunt_engine_fd(d->engine));
+}
+
+/* Some of it at a time: a burst of a million routes must not make clients wait. */
+static void follow(struct daemon *d)
+{
+	struct shunt_err err;
+
+	if (shunt_engine_service(d->engine, &err) < 0)
+		complain(&err);
+}
+
+static void serve(struct daemon *d)
+{
+	struct epoll_event event;
+
+	for (;;) {
+		int n = epoll_wait(d->epoll_fd, &event, 1, shunt_engine_timeout_ms(d->engine));
+
+		if (n < 0 && errno != EINTR)
+			return;
+		if (n <= 0 || event.data.fd == shunt_engine_fd(d->engine) ||
+		    event.data.fd == shunt_engine_bridge_fd(d->engine)) {
+			follow(d);
+			continue;
+		}
+		if (event.data.fd == d->signal_fd)
+			return;
+		if (event.data.fd == d->timer_fd)
+			tick(d);
+		else
+			shunt_server_service(d->server);
+		if (d->hands_over)
+			return;
+	}
+}
+
+/* --- start and stop --------------------------------------------------------------------------- */
+
+/* Clients are served once the engine runs; those who come earlier wait. */
+static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
+{
+	struct daemon *d = arg;
+	const char *cmd = json_string_value(json_object_get(request, "cmd"));
+
+	if (cmd && !strcmp(cmd, "handover")) {
+		d->hands_over = true;
+		return json_true();
+	}
+	return shunt_show_request(d->engine, request, err);
+}
+
+/* Before anything on the machine is touched: a daemon that lives on the same path
+ * must not have its programs taken for those of a killed one. */
+static int listen_control(struct daemon *d, struct shunt_err *err)
+{
+	const char *path = d->args.config.control_path;
+	int ret = 0;
+
+	if (*path && d->args.config.takeover) {
+		ret = shunt_takeover_request(path, err);
+
+		if (ret < 0)
+			return ret;
+		fprintf(stderr, "shuntd: %s\n",
+			ret ? "the daemon before handed over"
+			    : "no daemon runs that could hand over");
+	}
+	if (*path && *d->args.user)
+		ret = shunt_rights_make_folder(path, d->args.user, err);
+	if (ret < 0)
+		return ret;
+	return *path ? shunt_server_create(&d->server, path, answer, d, err) : 0;
+}
+
+static int recover(struct daemon *d, struct shunt_err *err)
+{
+	const struct shunt_config *config = &d->args.config;
+	char path[sizeof(config->control_path) + 16] = "";
+	int ret = 0;
+
+	if (*config->control_path) {
+		snprintf(path, sizeof(path), "%s.journal", config->control_path);
+		ret = shunt_journal_recover(path, config, config->persist || config->takeover, err);
+	}
+	if (ret > 0)
+		fprintf(stderr, "shuntd: gave back what a killed daemon had changed: %d item%s\n",
+			ret, ret > 1 ? "s" : "");
+	return ret < 0 ? ret : shunt_journal_open(&d->journal, path, config, err);
+}
+
+static void announce(const struct daemon *d)
+{
+	const struct shunt_config *config = &d->args.config;
+
+	fprintf(stderr, "shuntd: forwarding on %u ports with %u worker%s, batch %u, poll %s\n",
+		config->port_cnt, config->worker_cnt, config->worker_cnt > 1 ? "s" : "",
+		config->batch, shunt_poll_mode_name(config->poll));
+}
+
+/* What the kernel granted, a line a port; -v. */
+static void announce_ports(const struct shunt_engine *engine)
+{
+	struct shunt_xsk_in_use in_use;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		const struct shunt_port *port = &engine->ports[i];
+
+		if (!port->xdp || shunt_xsk_in_use(port->queues[0], &in_use))
+			continue;
+		fprintf(stderr, "shuntd: %s: driver %s, %s mode, %s, %u of %u queues\n",
+			port->config->name, *port->netdev.driver ? port->netdev.driver : "unknown",
+			shunt_driver_mode_name(port->config->driver_mode),
+			in_use.zerocopy ? "zerocopy" : "copy", port->queue_cnt,
+			port->netdev.queue_cnt);
+	}
+}
+
+#define WARNINGS_MAX 16
+
+static void warn(const struct daemon *d)
+{
+	struct shunt_err warnings[WARNINGS_MAX];
+	unsigned cnt = shunt_engine_warn(d->engine, warnings, WARNINGS_MAX), i;
+
+	for (i = 0; i < cnt; i++)
+		fprintf(stderr, "shuntd: warning: %s\n", warnings[i].msg);
+}
+
+/* Everything is open, and there is one thread: from here on less is allowed. */
+static int drop_rights(struct daemon *d, struct shunt_err *err)
+{
+	int ret = 0;
+
+	if (*d->args.pidfile) {
+		ret = shuntd_background_pidfile(d->args.pidfile, err);
+		d->has_pidfile = !ret;
+	}
+	if (ret)
+		return ret;
+	d->rights = (struct shunt_rights_opts){
+		.user = d->args.user,
+		.no_seccomp = d->args.no_seccomp,
+		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
+		.has_punt = shunt_engine_punts(d->engine),
+	};
+	shunt_engine_on_worker(d->engine, shunt_rights_enter_worker, &d->rights);
+	return shunt_rights_drop(&d->rights, err);
+}
+
+static int run(struct daemon *d, struct shunt_err *err)
+{
+	int ret = shunt_brlink_expand(&d->args.config, err);
+
+	if (!ret)
+		ret = shunt_config_check(&d->args.config, err);
+	if (!ret)
+		ret = listen_control(d, err);
+
+	if (!ret)
+		ret = recover(d, err);
+	if (!ret)
+		ret = shunt_engine_create(&d->engine, &d->args.config, err);
+	if (!ret)
+		ret = open_events(d, err);
+	if (!ret)
+		ret = drop_rights(d, err);
+	if (!ret)
+		ret = shunt_engine_start(d->engine, err);
+	if (ret)
+		return ret;
+	announce(d);
+	if (d->args.verbose)
+		announce_ports(d->engine);
+	warn(d);
+	if (d->args.daemonise)
+		shuntd_background_ready();
+	shuntd_notify("READY=1");
+	serve(d);
+	shuntd_notify("STOPPING=1");
+	return 0;
+}
+
+static int stop(struct daemon *d, struct shunt_err *err)
+{
+	int ret;
+
+	if (d->engine && d->hands_over)
+		shunt_engine_persist(d->engine);
+	ret = shunt_engine_destroy(d->engine, err);
+	shunt_journal_close(d->journal, d->hands_over);
+	if (d->has_pidfile)
+		unlink(d->args.pidfile);
+	/* Last: that is what a successor waits for. */
+	shunt_server_destroy(d->server);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = {.signal_fd = -1, .timer_fd = -1, .epoll_fd = -1};
+	struct shunt_err err = {""}, stop_err = {""};
+	int ret = shuntd_args_parse(argc, argv, &d.args, &err), stopped;
+
+	if (ret) {
+		if (ret < 0)
+			complain(&err);
+		shunt_config_fini(&d.args.config);
+		return ret < 0 ? shuntd_args_exit_code(ret) : EXIT_SUCCESS;
+	}
+	if (d.args.check_only) {
+		ret = shunt_config_print(&d.args.config, stdout);
+		shunt_config_fini(&d.args.config);
+		return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
+	shuntd_notify_open();
+	d.signal_fd = open_signals();
+	if (d.args.daemonise && shuntd_background_enter(&err)) {
+		complain(&err);
+		return EXIT_FAILURE;
+	}
+	ret = run(&d, &err);
+	if (ret)
+		complain(&err);
+	stopped = stop(&d, &stop_err);
+	if (stopped)
+		complain(&stop_err);
+	shunt_config_fini(&d.args.config);
+	return ret || stopped ? EXIT_FAILURE : EXIT_SUCCESS;
+}
