@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The forwarder without kernel I/O: two in-memory ports, one worker, the turn that
+ * shuntd's threads run. What is left is shunt's own cost per packet. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "control/engine.h"
+
+#define PACKETS (4u << 20) /* a run: 20 ms to 100 ms */
+
+static int add_ports(struct shunt_config *config, enum shunt_forward_mode mode, uint32_t size,
+		     bool copy, struct shunt_err *err)
+{
+	static const char *const names[] = {"mem0", "mem1"};
+	struct shunt_pair_config pair = {.mode = mode, .port = {0, 1}};
+	unsigned i;
+	int at;
+
+	for (i = 0; i < 2; i++) {
+		at = shunt_config_add_port(config, names[i], err);
+		if (at < 0)
+			return at;
+		config->ports[at].kind = SHUNT_PORT_MEM;
+		config->ports[at].mem_frame_bytes = size;
+		config->ports[at].mem_copy = copy;
+		memset(pair.next_hop[i], 2, 6);
+	}
+	return shunt_config_add_pair(config, &pair, err);
+}
+
+static double cycles_per_packet(struct shunt_worker *worker, uint64_t packets)
+{
+	uint64_t done = 0, start = shunt_clock_cycles();
+
+	while (done < packets)
+		done += shunt_worker_turn(worker);
+	return (double)(shunt_clock_cycles() - start) / (double)done;
+}
+
+static int measure(struct bench *bench, const char *name, enum shunt_forward_mode mode,
+		   unsigned batch, uint32_t size, bool copy)
+{
+	const uint64_t packets = bench->quick ? PACKETS / 16 : PACKETS;
+	struct shunt_engine *engine = NULL;
+	struct shunt_config config;
+	struct shunt_err err;
+	double runs[BENCH_RUN_CNT];
+	unsigned i;
+	int ret;
+
+	shunt_config_init(&config);
+	config.batch = batch;
+	ret = add_ports(&config, mode, size, copy, &err);
+	if (!ret)
+		ret = shunt_engine_create(&engine, &config, &err);
+	if (ret) {
+		fprintf(stderr, "shunt-bench: %s: %s\n", name, err.msg);
+	} else {
+		cycles_per_packet(engine->workers[0], packets / 4); /* warm up */
+		for (i = 0; i < BENCH_RUN_CNT; i++)
+			runs[i] = cycles_per_packet(engine->workers[0], packets);
+		bench_add(bench, name,
+			  json_pack("{s:i, s:i, s:b}", "batch", (int)batch, "size", (int)size,
+				    "copy", copy),
+			  "cycles/packet", runs, BENCH_RUN_CNT);
+	}
+	shunt_engine_destroy(engine, NULL);
+	shunt_config_fini(&config);
+	return ret;
+}
+
+int bench_mem(struct bench *bench)
+{
+	static const unsigned batches[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+	unsigned i, copy;
+	int ret = 0;
+
+	for (copy = 0; copy < 2; copy++) {
+		for (i = 0; i < SHUNT_ARRAY_LEN(batches) && !ret; i++)
+			ret = measure(bench, "mem.xconnect", SHUNT_FORWARD_XCONNECT, batches[i], 64,
+				      copy);
+		for (i = 0; i < SHUNT_ARRAY_LEN(batches) && !ret; i++)
+			ret = measure(bench, "mem.macrewrite", SHUNT_FORWARD_MACREWRITE, batches[i],
+				      64, copy);
+	}
+	return ret;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* shunt-parity: what tools/parity runs, in two labs that it has built. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "parity.h"
+
+static const char usage[] =
+	"Usage: shunt-parity world VARIANT             dut's links and routes, for `ip -batch`\n"
+	"       shunt-parity run KERNEL SHUNT [OPTIONS] two network namespaces: the hosts gen\n"
+	"\n"
+	"  --frames N    frames (20000; of a capture: each once on every port)\n"
+	"  --seed S      of the generator (1)\n"
+	"  --from N      begin with frame N\n"
+	"  --pcap FILE   frames of a capture instead; repeatable\n"
+	"  --show N      print so many differences (20)\n"
+	"\n"
+	"See `parity --help`. Exit status: 0 no difference, 1 differences or failed, 2 usage.\n";
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "shunt-parity: %s\n%s", what, usage);
+	return 2;
+}
+
+static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err *err)
+{
+	static const struct option options[] = {
+		{"frames", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, 's'},
+		{"from", required_argument, NULL, 'f'},	  {"pcap", required_argument, NULL, 'p'},
+		{"show", required_argument, NULL, 'w'},	  {0},
+	};
+	int option;
+
+	run->src.seed = 1;
+	run->show = 20;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == '?')
+			return -1;
+		if (option == 'n')
+			run->src.cnt = strtoull(optarg, NULL, 10);
+		else if (option == 's')
+			run->src.seed = strtoull(optarg, NULL, 10);
+		else if (option == 'f')
+			run->sent = strtoull(optarg, NULL, 10);
+		else if (option == 'w')
+			run->show = (unsigned)strtoul(optarg, NULL, 10);
+		else if (parity_pcap_add(&run->src, optarg, err))
+			return -1;
+	}
+	if (!run->src.cnt)
+		run->src.cnt = run->src.pcap ? run->src.pcap_cnt * PARITY_PORTS : 20000;
+	run->src.cnt += run->sent;
+	run->match.window = run->sent / PARITY_WINDOW;
+	run->sent = run->match.window * PARITY_WINDOW;
+	return argc - optind == 2 ? 0 : -1;
+}
+
+static unsigned print_asked(const struct parity_match *match)
+{
+	if (!memcmp(match->asked[0], match->asked[1], sizeof(match->asked[0])))
+		return 0;
+	printf("difference: dut did not ask for the same neighbours in both labs\n");
+	return 1;
+}
+
+static uint64_t print_summary(const struct parity_run *run, uint64_t sent, double seconds)
+{
+	static const char *const texts[] = {
+#define X(name, text) text,
+		PARITY_KINDS(X)
+#undef X
+	};
+	const struct parity_match *match = &run->match;
+	uint64_t differences = run->difference_cnt + print_asked(match);
+	unsigned i;
+
+	printf("sent to each lab       %lu frames in %.1f s, seed %lu\n", (unsigned long)sent,
+	       seconds, (unsigned long)run->src.seed);
+	printf("came out               %lu of kernel, %lu of shunt\n",
+	       (unsigned long)match->kinds[PARITY_FRAME][0],
+	       (unsigned long)match->kinds[PARITY_FRAME][1]);
+	printf("identical              %lu\n", (unsigned long)match->identical);
+	printf("explained              %lu took another of a route's next hops\n",
+	       (unsigned long)match->multipath);
+	for (i = 1; i < PARITY_KIND_CNT; i++)
+		printf("not compared           %lu and %lu %s\n", (unsigned long)match->kinds[i][0],
+		       (unsigned long)match->kinds[i][1], texts[i]);
+	printf("sentinels sent again   %lu times\n", (unsigned long)run->resent);
+	printf("unexplained            %lu\n", (unsigned long)differences);
+	return differences;
+}
+
+static int run_labs(struct parity_run *run, char **netns, struct shunt_err *err)
+{
+	uint64_t first = run->sent, differences = 0;
+	struct timespec from, to;
+	unsigned lab;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (lab = 0; lab < PARITY_LABS && !rc; lab++) {
+		run->lab[lab].name = lab ? "shunt" : "kernel";
+		rc = parity_lab_open(&run->lab[lab], netns[lab], err);
+	}
+	if (rc)
+		return rc;
+	rc = parity_run_all(run, err);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	differences = print_summary(run, run->sent - first,
+				    (double)(to.tv_sec - from.tv_sec) +
+					    1e-9 * (double)(to.tv_nsec - from.tv_nsec));
+	if (!rc && differences) {
+		printf("\neach frame of a window with differences, sent alone:\n");
+		rc = parity_run_blame(run, err);
+		printf("windows of which no single frame made the difference: %lu\n",
+		       (unsigned long)run->unattributed);
+	}
+	return rc ? rc : differences != 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct parity_run run;
+	struct shunt_err err = {0};
+	unsigned lab;
+	int rc;
+
+	if (argc == 3 && !strcmp(argv[1], "world")) {
+		parity_world_print(stdout, (unsigned)strtoul(argv[2], NULL, 10));
+		return 0;
+	}
+	if (argc < 2 || strcmp(argv[1], "run"))
+		return complain("a command is missing");
+	for (lab = 0; lab < PARITY_LABS; lab++)
+		memset(run.lab[lab].fd, -1, sizeof(run.lab[lab].fd));
+	if (parse(&run, argc - 1, argv + 1, &err))
+		return complain(err.msg[0] ? err.msg : "wrong arguments");
+	rc = run_labs(&run, argv + 1 + optind, &err);
+	if (rc < 0)
+		fprintf(stderr, "shunt-parity: %s\n", err.msg);
+	for (lab = 0; lab < PARITY_LABS; lab++)
+		parity_lab_close(&run.lab[lab]);
+	parity_match_fini(&run.match);
+	free(run.suspects);
+	return rc != 0;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What came out of the labs, compared as multisets: the order between ports and lanes is not
+ * promised by either. Masked before are fields that no two Linux hosts write alike: the IP
+ * identification of packets that dut itself sends, and the time of day.
+ */
+#include "parity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ETH	    14u
+#define OPTION_TIME 68
+#define ICMP_TIME   14
+
+static uint16_t load16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+/* Zeroes the times in IPv4 options, and the header checksum if it was right. */
+static bool mask_times(uint8_t *ip, unsigned len)
+{
+	unsigned header_len = (ip[0] & 15u) * 4, at = 20;
+
+	if (len < 20 || ip[0] >> 4 != 4 || header_len > len)
+		return false;
+	while (at + 1 < header_len && ip[at] != OPTION_TIME) {
+		if (!ip[at])
+			return false;
+		at += ip[at] == 1 || ip[at + 1] < 2 ? 1 : ip[at + 1];
+	}
+	if (at + 4 > header_len)
+		return false;
+	memset(ip + at + 4, 0, header_len - at - 4);
+	memset(ip + 10, 0, 2);
+	return true;
+}
+
+static bool is_quoting(uint8_t icmp_type)
+{
+	return icmp_type == 3 || icmp_type == 5 || icmp_type == 11 || icmp_type == 12;
+}
+
+static void mask_icmp(uint8_t *icmp, unsigned len)
+{
+	if (len >= 20 && icmp[0] == ICMP_TIME) {
+		memset(icmp + 12, 0, 8);
+		memset(icmp + 2, 0, 2);
+	} else if (len >= 28 && is_quoting(icmp[0]) && mask_times(icmp + 8, len - 8)) {
+		memset(icmp + 2, 0, 2);
+	}
+}
+
+/* An IPv6 host fragments what it sends itself, by a random identification. */
+static void mask6(uint8_t *ip, unsigned len)
+{
+	if (len >= 48 && ip[6] == 44 && parity_is_own(true, ip + 8))
+		memset(ip + 44, 0, 4);
+}
+
+static void mask(uint8_t *data, unsigned len)
+{
+	uint8_t *ip = data + ETH;
+	unsigned header_len;
+
+	if (load16(data + 12) == 0x86dd)
+		mask6(ip, len - ETH);
+	if (len < ETH + 20 || load16(data + 12) != 0x0800)
+		return;
+	header_len = (ip[0] & 15u) * 4;
+	if (header_len < 20 || ETH + header_len > len || parity_sum(ip, header_len, 0))
+		return;
+	if (header_len > 20)
+		mask_times(ip, len - ETH);
+	if (!parity_is_own(false, ip + 12))
+		return;
+	memset(ip + 4, 0, 2);
+	memset(ip + 10, 0, 2);
+	if (ip[9] == 1)
+		mask_icmp(ip + header_len, len - ETH - header_len);
+}
+
+static enum parity_kind classify4(const uint8_t *ip, unsigned len)
+{
+	const uint8_t *icmp = ip + (ip[0] & 15u) * 4;
+
+	if (len < 20 || !parity_is_own(false, ip + 12))
+		return PARITY_FRAME;
+	if (ip[9] == 2)
+		return PARITY_TIMER;
+	if (ip[9] != 1 || icmp + 28 > ip + len)
+		return PARITY_FRAME;
+	if (icmp[0] == 5)
+		return PARITY_REDIRECT;
+	if (icmp[0] == 11 && icmp[1] == 1)
+		return PARITY_TIMER;
+	if (icmp[0] == 3 && icmp[1] == 1 && parity_is_unresolved(false, icmp + 8 + 16))
+		return PARITY_UNRESOLVED;
+	/* ip_error() has a bucket of five for each source, whatever icmp_ratelimit says. */
+	if (icmp[0] == 3 && (icmp[1] < 2 || icmp[1] == 13) && parity_is_frequent(ip + 16))
+		return PARITY_LIMITED;
+	return PARITY_FRAME;
+}
+
+static enum parity_kind classify6(const uint8_t *ip, unsigned len)
+{
+	const uint8_t *icmp = ip + 40;
+
+	if (len < 48 || !parity_is_own(true, ip + 8))
+		return PARITY_FRAME;
+	if (ip[6] == 0 && ip[40] == 58 && ip[24] == 0xff)
+		return PARITY_TIMER; /* MLD, behind a router alert */
+	if (ip[6] != 58)
+		return PARITY_FRAME;
+	if (icmp[0] == 135 && ip[7] == 255)
+		return PARITY_ASK;
+	if (icmp[0] == 137 && ip[7] == 255)
+		return PARITY_REDIRECT;
+	if (icmp[0] == 3 && icmp[1] == 1)
+		return PARITY_TIMER;
+	if (icmp[0] == 1 && icmp[1] == 3)
+		return PARITY_UNRESOLVED;
+	return PARITY_FRAME;
+}
+
+static enum parity_kind classify(const uint8_t *data, unsigned len)
+{
+	uint16_t type = load16(data + 12);
+
+	if (type == 0x0806 && len >= ETH + 28 && load16(data + ETH + 6) == 1 && data[11] == 1)
+		return PARITY_ASK;
+	if (type == 0x0800)
+		return classify4(data + ETH, len - ETH);
+	return type == 0x86dd ? classify6(data + ETH, len - ETH) : PARITY_FRAME;
+}
+
+/* Whom dut asked for, as bits: the two labs must have asked for the same neighbours. */
+static void note_asked(uint64_t *asked, const uint8_t *data)
+{
+	bool v6 = load16(data + 12) == 0x86dd;
+	const uint8_t *target = data + ETH + (v6 ? 48 : 24);
+	uint32_t hash = (uint32_t)parity_sum(target, v6 ? 16 : 4, data[10]) * 0x9e3779b1u >> 22;
+
+	asked[hash / 64] |= 1ULL << (hash % 64);
+}
+
+static int compare(const struct parity_out *a, const struct parity_out *b)
+{
+	if (a->port != b->port)
+		return a->port < b->port ? -1 : 1;
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return memcmp(a->data, b->data, a->len);
+}
+
+static int compare_slots(const void *a, const void *b)
+{
+	return compare(*(struct parity_out *const *)a, *(struct parity_out *const *)b);
+}
+
+void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, const uint8_t *data,
+		      unsigned len)
+{
+	enum parity_kind kind = classify(data, len);
+	struct parity_out *out;
+
+	match->kinds[kind][lab]++;
+	if (kind == PARITY_ASK)
+		note_asked(match->asked[lab], data);
+	if (kind != PARITY_FRAME)
+		return;
+	if (match->cnt[lab] == match->cap[lab]) {
+		match->cap[lab] = match->cap[lab] ? 2 * match->cap[lab] : 1024;
+		match->out[lab] = realloc(match->out[lab], match->cap[lab] * sizeof(void *));
+		if (!match->out[lab])
+			abort(); /* a test tool out of memory has nothing to save */
+	}
+	out = malloc(sizeof(*out) + len);
+	if (!out)
+		abort();
+	*out = (struct parity_out){.window = match->window,
+				   .len = (uint16_t)len,
+				   .port = (uint8_t)port,
+				   .lab = (uint8_t)lab};
+	memcpy(out->data, data, len);
+	mask(out->data, len);
+	match->out[lab][match->cnt[lab]++] = out;
+}
+
+/* Frees the slots set to NULL's frames and closes the gaps. */
+static void pack(struct parity_match *match, unsigned lab)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < match->cnt[lab]; i++)
+		if (match->out[lab][i])
+			match->out[lab][n++] = match->out[lab][i];
+	match->cnt[lab] = n;
+}
+
+static void drop_pair(struct parity_out **a, struct parity_out **b)
+{
+	free(*a);
+	free(*b);
+	*a = *b = NULL;
+}
+
+static void drop_identical(struct parity_match *match)
+{
+	struct parity_out **a = match->out[0], **b = match->out[1];
+	unsigned i = 0, j = 0, lab;
+
+	for (lab = 0; lab < PARITY_LABS; lab++)
+		if (match->cnt[lab])
+			qsort(match->out[lab], match->cnt[lab], sizeof(void *), compare_slots);
+	while (i < match->cnt[0] && j < match->cnt[1]) {
+		int order = compare(a[i], b[j]);
+
+		if (!order) {
+			match->identical++;
+			drop_pair(&a[i++], &b[j++]);
+		} else if (order < 0) {
+			i++;
+		} else {
+			j++;
+		}
+	}
+	pack(match, 0);
+	pack(match, 1);
+}
+
+static bool is_next_hop(const struct parity_out *out)
+{
+	return out->data[4] == out->port + 1 && (out->data[5] == 2 || out->data[5] == 3) &&
+	       out->port < 2;
+}
+
+/* The same packet by another of its next hops: which one a flow takes is each one's own hash. */
+static bool is_other_path(const struct parity_out *a, const struct parity_out *b)
+{
+	bool v6 = load16(a->data + 12) == 0x86dd;
+
+	return a->len == b->len && a->len >= ETH + (v6 ? 40u : 20u) &&
+	       parity_is_multipath(v6, a->data + ETH + (v6 ? 24 : 16)) &&
+	       !memcmp(a->data + 12, b->data + 12, a->len - 12u) && is_next_hop(a) &&
+	       is_next_hop(b);
+}
+
+static void drop_multipath(struct parity_match *match)
+{
+	unsigned i, j;
+
+	for (i = 0; i < match->cnt[0]; i++)
+		for (j = 0; j < match->cnt[1]; j++) {
+			if (!match->out[1][j] || !is_other_path(match->out[0][i], match->out[1][j]))
+				continue;
+			match->multipath++;
+			drop_pair(&match->out[0][i], &match->out[1][j]);
+			break;
+		}
+	pack(match, 0);
+	pack(match, 1);
+}
+
+unsigned parity_match_settle(struct parity_match *match, unsigned age,
+			     void (*differ)(void *arg, const struct parity_out *out), void *arg)
+{
+	unsigned lab, i, cnt = 0;
+
+	drop_identical(match);
+	drop_multipath(match);
+	for (lab = 0; lab < PARITY_LABS; lab++) {
+		for (i = 0; i < match->cnt[lab]; i++) {
+			if (match->out[lab][i]->window + age > match->window)
+				continue;
+			differ(arg, match->out[lab][i]);
+			free(match->out[lab][i]);
+			match->out[lab][i] = NULL;
+			cnt++;
+		}
+		pack(match, lab);
+	}
+	return cnt;
+}
+
+void parity_match_fini(struct parity_match *match)
+{
+	unsigned lab, i;
+
+	for (lab = 0; lab < PARITY_LABS; lab++) {
+		for (i = 0; i < match->cnt[lab]; i++)
+			free(match->out[lab][i]);
+		free(match->out[lab]);
+	}
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* shunt-parity: the same frames into two labs, and what leaves them compared byte by byte.
+ *
+ * A frame is a function of the seed and its number (frame.c), so none is stored: a window in
+ * which the labs differ is sent again, frame by frame, to find the one that they differ on.
+ * world.c is the network that both labs are, wire.c the sockets, window.c sends and waits,
+ * match.c compares, decode.c prints. */
+#ifndef SHUNT_PARITY_H
+#define SHUNT_PARITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+#define PARITY_PORTS   3
+#define PARITY_LABS    2
+/* The longest frame that a veth of MTU 1500 takes: a VLAN header's four bytes over. */
+#define PARITY_LEN_MAX 1518
+#define PARITY_LEN_MIN 14
+/* Frames of a window. A veth's ring holds 256, one window over all ports has to fit. */
+#define PARITY_WINDOW  192
+
+/* --- random numbers (splitmix64) --- */
+struct parity_rng {
+	uint64_t state;
+};
+
+static inline uint64_t parity_rand(struct parity_rng *rng)
+{
+	uint64_t z = rng->state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* parity_below returns 0..n-1. */
+static inline unsigned parity_below(struct parity_rng *rng, unsigned n)
+{
+	return (unsigned)((parity_rand(rng) >> 32) * n >> 32);
+}
+
+static inline bool parity_chance(struct parity_rng *rng, unsigned percent)
+{
+	return parity_below(rng, 100) < percent;
+}
+
+/* --- world.c: addresses and routes --- */
+
+/* parity_world_print writes the links, neighbours and routes of dut as `ip -batch` commands.
+ * An odd variant has the IPv6 default route, an even one that of IPv4. */
+void parity_world_print(FILE *out, unsigned variant);
+/* parity_pick_dst and _src choose an address, network order, for a frame that comes in on
+ * port: destinations of every route, and what none should be sent to. */
+void parity_pick_dst(struct parity_rng *rng, bool v6, uint8_t *addr);
+void parity_pick_src(struct parity_rng *rng, bool v6, unsigned port, uint8_t *addr);
+/* parity_is_own: an address of dut. parity_is_unresolved: behind a neighbour that never
+ * answers. parity_is_multipath: behind more than one next hop. */
+bool parity_is_own(bool v6, const uint8_t *addr);
+bool parity_is_unresolved(bool v6, const uint8_t *addr);
+bool parity_is_multipath(bool v6, const uint8_t *addr);
+/* parity_is_frequent: an IPv4 source that comes again and again. */
+bool parity_is_frequent(const uint8_t *addr);
+
+/* --- frame.c: the frames --- */
+struct parity_frame {
+	uint16_t len;
+	uint8_t port;
+	uint8_t data[PARITY_LEN_MAX + 2];
+};
+
+/* Where frames come from: a seed, or captures. */
+struct parity_source {
+	uint64_t seed;
+	uint64_t cnt;
+	uint8_t **pcap; /* NULL: from the seed */
+	uint16_t *pcap_len;
+	uint64_t pcap_cnt;
+};
+
+/* parity_frame_make writes frame number idx of the source. */
+void parity_frame_make(const struct parity_source *src, uint64_t idx, struct parity_frame *frame);
+/* parity_sum is the internet checksum of len bytes, start added, in network order. */
+uint16_t parity_sum(const uint8_t *p, unsigned len, uint32_t start);
+/* parity_pcap_add appends a capture's Ethernet frames. Returns 0 or -errno. */
+int parity_pcap_add(struct parity_source *src, const char *path, struct shunt_err *err);
+
+/* --- wire.c: a lab's ports, seen from its far end --- */
+struct parity_lab {
+	const char *name;
+	int fd[PARITY_PORTS];
+};
+
+int parity_lab_open(struct parity_lab *lab, const char *netns, struct shunt_err *err);
+void parity_lab_close(struct parity_lab *lab);
+/* parity_lab_send sends frames[] by port; parity_lab_receive calls take for each frame that
+ * has come out and returns how many; it waits up to wait_ms for the first. */
+int parity_lab_send(struct parity_lab *lab, const struct parity_frame *frames, unsigned cnt,
+		    struct shunt_err *err);
+typedef void parity_take(void *arg, unsigned port, const uint8_t *data, unsigned len);
+unsigned parity_lab_receive(struct parity_lab *lab, int wait_ms, parity_take *take, void *arg);
+
+/* --- match.c: what came out --- */
+
+/* What is not compared frame by frame, because a timer and not a frame decides when it is
+ * sent: X(enumerator, text) */
+#define PARITY_KINDS(X)                                                                  \
+	X(FRAME, "compared byte by byte")                                                \
+	X(ASK, "ARP requests and neighbour solicitations of dut: retries by timer")      \
+	X(UNRESOLVED, "host unreachable when a neighbour did not answer: after seconds") \
+	X(REDIRECT, "redirects: the kernel sends fewer and fewer by time")               \
+	X(LIMITED, "no route, to one who asks often: the kernel answers once a second")  \
+	X(TIMER, "IGMP and MLD reports, reassembly time exceeded: sent by timer")
+
+enum parity_kind {
+#define X(name, text) PARITY_##name,
+	PARITY_KINDS(X)
+#undef X
+		PARITY_KIND_CNT
+};
+
+struct parity_out {
+	uint64_t window;
+	uint16_t len;
+	uint8_t port, lab;
+	uint8_t data[];
+};
+
+struct parity_match {
+	struct parity_out **out[PARITY_LABS];
+	unsigned cnt[PARITY_LABS], cap[PARITY_LABS];
+	uint64_t window;
+	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
+	uint64_t identical, multipath;
+	uint64_t asked[PARITY_LABS][16]; /* a filter of whom dut asked for */
+};
+
+/* parity_match_add takes a frame that came out of a lab. */
+void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, const uint8_t *data,
+		      unsigned len);
+/* parity_match_settle removes what is equal and what is explained. What is left and older
+ * than `age` windows is given to differ, of which it returns the count. */
+unsigned parity_match_settle(struct parity_match *match, unsigned age,
+			     void (*differ)(void *arg, const struct parity_out *out), void *arg);
+void parity_match_fini(struct parity_match *match);
+
+/* --- decode.c --- */
+
+/* parity_decode writes one line about a frame. */
+void parity_decode(FILE *out, const uint8_t *data, unsigned len);
+
+/* --- window.c: the run --- */
+struct parity_run {
+	struct parity_lab lab[PARITY_LABS];
+	struct parity_source src;
+	struct parity_match match;
+	uint64_t sent, resent, difference_cnt, unattributed;
+	uint32_t epoch; /* number of the last sentinels */
+	unsigned show;	/* differences printed in full */
+	bool stuck;
+	uint64_t *suspects; /* windows in which the labs differed */
+	unsigned suspect_cnt, suspect_cap;
+};
+
+/* parity_run sends every frame of the source to both labs and compares; parity_run_blame then
+ * sends those of suspect windows again one by one. Return 0 or -errno: a lab went silent. */
+int parity_run_all(struct parity_run *run, struct shunt_err *err);
+int parity_run_blame(struct parity_run *run, struct shunt_err *err);
+
+#endif

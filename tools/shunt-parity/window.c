@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A run: a window of frames into both labs, then sentinels, which follow the frames on every
+ * way that a frame can take; when they are all out, so is everything before them. No sleeps,
+ * and no ring overflows.
+ *
+ * The ways from a port: by the worker to each other port; punted by the worker (back out of
+ * the port that it came in on, for which the kernel redirects); never given to the worker
+ * (IP options).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parity.h"
+
+#define WAYS	  (PARITY_PORTS + 1) /* from one port: to each, and with options */
+#define ALL_WAYS  ((1u << (PARITY_PORTS * WAYS)) - 1)
+#define MAGIC_LEN 8u
+#define WAIT_MS	  200
+#define TRIES	  25
+/* Windows that a frame may be late by. */
+#define AGE	  2u
+#define ETH	  14u
+
+static const uint8_t magic_word[MAGIC_LEN] = {'p', 'a', 'r', 'i', 't', 'y', '.', '.'};
+
+struct sentinel_wait {
+	struct parity_run *run;
+	unsigned lab, seen;
+};
+
+static void make_sentinel(struct parity_frame *frame, unsigned port, unsigned way, uint32_t epoch)
+{
+	unsigned options = way == PARITY_PORTS ? 4 : 0,
+		 to = options ? (port + 1) % PARITY_PORTS : way;
+	uint8_t *ip = frame->data + ETH, *udp = ip + 20 + options;
+	uint16_t sum;
+
+	memset(frame->data, 0, sizeof(frame->data));
+	frame->port = (uint8_t)port;
+	frame->len = (uint16_t)(ETH + 20 + options + 8 + MAGIC_LEN + 8);
+	memcpy(frame->data, (const uint8_t[]){2, 0, 0, 0, (uint8_t)(port + 1), 1}, 6);
+	memcpy(frame->data + 6, (const uint8_t[]){2, 0, 0, 0, (uint8_t)(port + 1), 2, 8, 0}, 8);
+	ip[0] = (uint8_t)(0x45 + options / 4);
+	ip[3] = (uint8_t)(frame->len - ETH);
+	ip[8] = 64;
+	ip[9] = 17;
+	memcpy(ip + 12, (const uint8_t[]){198, (uint8_t)(18 + port), 255, 254}, 4);
+	memcpy(ip + 16, (const uint8_t[]){198, (uint8_t)(18 + to), 255, 253}, 4);
+	memset(ip + 20, 1, options); /* no operation */
+	sum = parity_sum(ip, 20 + options, 0);
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
+	udp[5] = 8 + MAGIC_LEN + 8;
+	memcpy(udp + 8, magic_word, MAGIC_LEN);
+	memcpy(udp + 8 + MAGIC_LEN, &epoch, sizeof(epoch));
+	udp[8 + MAGIC_LEN + 4] = (uint8_t)(port * WAYS + way);
+}
+
+static int send_sentinels(struct parity_run *run, unsigned lab, unsigned seen,
+			  struct shunt_err *err)
+{
+	static struct parity_frame frames[PARITY_PORTS * WAYS];
+	unsigned bit, n = 0;
+
+	for (bit = 0; bit < PARITY_PORTS * WAYS; bit++)
+		if (!(seen & 1u << bit))
+			make_sentinel(&frames[n++], bit / WAYS, bit % WAYS, run->epoch);
+	return parity_lab_send(&run->lab[lab], frames, n, err);
+}
+
+static void take(void *arg, unsigned port, const uint8_t *data, unsigned len)
+{
+	struct sentinel_wait *wait = arg;
+	const uint8_t *magic = data + ETH + (len > ETH ? (data[ETH] & 15) * 4 : 0) + 8;
+	uint32_t epoch;
+
+	if (magic + MAGIC_LEN + 5 > data + len || memcmp(magic, magic_word, MAGIC_LEN)) {
+		parity_match_add(&wait->run->match, wait->lab, port, data, len);
+		return;
+	}
+	memcpy(&epoch, magic + MAGIC_LEN, sizeof(epoch));
+	if (epoch == wait->run->epoch)
+		wait->seen |= 1u << magic[MAGIC_LEN + 4];
+}
+
+static int await(struct parity_run *run, unsigned lab, struct shunt_err *err)
+{
+	struct sentinel_wait wait = {run, lab, 0};
+	unsigned tries = 0;
+	int rc = send_sentinels(run, lab, 0, err);
+
+	while (!rc && wait.seen != ALL_WAYS) {
+		if (parity_lab_receive(&run->lab[lab], WAIT_MS, take, &wait))
+			continue;
+		if (++tries > TRIES) {
+			run->stuck = true;
+			return shunt_err_set(err, ETIMEDOUT,
+					     "lab %s: sentinels lost: %03x of %03x came out",
+					     run->lab[lab].name, wait.seen, ALL_WAYS);
+		}
+		run->resent++;
+		rc = send_sentinels(run, lab, wait.seen, err);
+	}
+	while (!rc && parity_lab_receive(&run->lab[lab], 0, take, &wait))
+		;
+	return rc;
+}
+
+static int exchange(struct parity_run *run, const struct parity_frame *frames, unsigned cnt,
+		    struct shunt_err *err)
+{
+	unsigned lab;
+	int rc = 0;
+
+	run->epoch++;
+	for (lab = PARITY_LABS; lab-- && !rc;) /* shunt first: it works while the kernel does */
+		rc = parity_lab_send(&run->lab[lab], frames, cnt, err);
+	for (lab = 0; lab < PARITY_LABS && !rc; lab++)
+		rc = await(run, lab, err);
+	return rc;
+}
+
+static void print_out(const struct parity_run *run, const struct parity_out *out)
+{
+	printf("    only %s, eth%u: ", run->lab[out->lab].name, out->port + 1);
+	parity_decode(stdout, out->data, out->len);
+}
+
+static void suspect(void *arg, const struct parity_out *out)
+{
+	struct parity_run *run = arg;
+	unsigned i;
+
+	if (run->difference_cnt++ < run->show) {
+		printf("difference in window %lu:\n", (unsigned long)out->window);
+		print_out(run, out);
+	}
+	for (i = run->suspect_cnt; i--;)
+		if (run->suspects[i] == out->window)
+			return;
+	if (run->suspect_cnt < run->suspect_cap)
+		run->suspects[run->suspect_cnt++] = out->window;
+}
+
+static unsigned make_window(const struct parity_run *run, uint64_t first,
+			    struct parity_frame *frames)
+{
+	unsigned n;
+
+	for (n = 0; n < PARITY_WINDOW && first + n < run->src.cnt; n++)
+		parity_frame_make(&run->src, first + n, &frames[n]);
+	return n;
+}
+
+int parity_run_all(struct parity_run *run, struct shunt_err *err)
+{
+	static struct parity_frame frames[PARITY_WINDOW];
+	unsigned cnt, i;
+	int rc = 0;
+
+	run->suspect_cap = run->show;
+	run->suspects = calloc(run->suspect_cap + 1, sizeof(*run->suspects));
+	if (!run->suspects)
+		return shunt_err_set(err, ENOMEM, "not enough memory");
+	while (!rc && run->sent < run->src.cnt) {
+		cnt = make_window(run, run->sent, frames);
+		rc = exchange(run, frames, cnt, err);
+		run->sent += cnt;
+		parity_match_settle(&run->match, AGE, suspect, run);
+		run->match.window++;
+	}
+	for (i = 0; !rc && i < AGE; i++)
+		rc = exchange(run, frames, 0, err);
+	parity_match_settle(&run->match, 0, suspect, run);
+	return rc;
+}
+
+struct blame {
+	const struct parity_run *run;
+	const struct parity_frame *frame;
+	uint64_t idx;
+	bool is_told;
+};
+
+static void accuse(void *arg, const struct parity_out *out)
+{
+	struct blame *blame = arg;
+
+	if (!blame->is_told) {
+		printf("frame %lu, into eth%u: ", (unsigned long)blame->idx,
+		       blame->frame->port + 1);
+		parity_decode(stdout, blame->frame->data, blame->frame->len);
+	}
+	blame->is_told = true;
+	print_out(blame->run, out);
+}
+
+static int blame_window(struct parity_run *run, uint64_t window, struct shunt_err *err)
+{
+	static struct parity_frame frames[PARITY_WINDOW];
+	unsigned cnt = make_window(run, window * PARITY_WINDOW, frames), i, found = 0;
+	int rc = 0;
+
+	for (i = 0; i < cnt && !rc; i++) {
+		struct blame blame = {run, &frames[i], window * PARITY_WINDOW + i, false};
+
+		rc = exchange(run, &frames[i], 1, err);
+		found += !rc && parity_match_settle(&run->match, 0, accuse, &blame);
+	}
+	if (!found)
+		run->unattributed++;
+	return rc;
+}
+
+int parity_run_blame(struct parity_run *run, struct shunt_err *err)
+{
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < run->suspect_cnt && !rc; i++)
+		rc = blame_window(run, run->suspects[i], err);
+	return rc;
+}
