@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The fixtures of the end-to-end tests (`make_lab`, `lab`), a time limit for each test, and TAP.
+
+A test has 60 seconds, or what @pytest.mark.limit(SECONDS) says, setting up and cleaning up
+included. With SHUNT_TAP_FD set, results are written there as TAP; else pytest's own output is all.
+"""
+import os
+import signal
+
+import pytest
+
+from lab import Lab, tool
+
+LIMIT = 60
+
+
+class TestTimeout(Exception):
+    pass
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "limit(seconds): how long the test may take")
+    # An interrupt lets the fixtures take their labs down.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    if os.geteuid() != 0:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="needs root: network namespaces"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    mark = item.get_closest_marker("limit")
+    seconds = mark.args[0] if mark else LIMIT
+
+    def expired(*_):
+        # Once more later, should the cleaning up hang as well.
+        signal.alarm(30)
+        raise TestTimeout(f"took longer than {seconds} s")
+
+    signal.signal(signal.SIGALRM, expired)
+    signal.alarm(seconds)
+    yield
+    signal.alarm(0)
+
+
+# --- TAP ------------------------------------------------------------------------------------------
+
+def tap(text):
+    fd = os.environ.get("SHUNT_TAP_FD")
+    if fd:
+        os.write(int(fd), (text + "\n").encode())
+
+
+def pytest_collection_finish(session):
+    tap(f"1..{len(session.items)}")
+
+
+def pytest_collectreport(report):
+    if report.failed:
+        tap(f"not ok - {report.nodeid} is read\n" + diagnosis(report))
+
+
+def diagnosis(report):
+    return "\n".join("# " + line for line in report.longreprtext.splitlines())
+
+
+def short_name(nodeid):
+    return nodeid.removeprefix("tests/e2e/").replace(".py::", "::")
+
+
+_failed = set()
+
+
+def pytest_runtest_logreport(report):
+    name = short_name(report.nodeid)
+    if report.failed:
+        if report.nodeid not in _failed:
+            tap(f"not ok - {name} ({report.when})\n" + diagnosis(report))
+        _failed.add(report.nodeid)
+    elif report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        tap(f"ok - {name} # SKIP {reason.removeprefix('Skipped: ')}")
+        _failed.add(report.nodeid)
+    elif report.when == "teardown" and report.nodeid not in _failed:
+        tap(f"ok - {name}")
+
+
+# --- fixtures -------------------------------------------------------------------------------------
+
+@pytest.fixture
+def make_lab():
+    """make_lab(**options of Lab) builds a lab; all are taken down, and checked for what was left
+    behind, when the test ends."""
+    labs = []
+
+    def make(**options):
+        labs.append(Lab(**options))
+        return labs[-1]
+
+    yield make
+    leftovers = [problem for lab in labs for problem in lab.down()]
+    assert not leftovers
+
+
+@pytest.fixture
+def lab(make_lab):
+    """gen - dut - sink, one queue, neighbours known from the start."""
+    return make_lab(static_neigh=True)
+
+
+@pytest.fixture
+def lab_tool():
+    return tool

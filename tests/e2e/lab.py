@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A lab as an object: hosts to run commands on, wires to send and receive frames on, and what has
+changed on a host since the lab was built."""
+import difflib
+import itertools
+import json
+import os
+import subprocess
+import time
+
+from wire import Wire
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+BIN = os.path.join(ROOT, os.environ.get("B", "build"), "bin")
+ENV = dict(os.environ, PATH=f"{BIN}:{ROOT}/tools:{os.environ['PATH']}")
+TOOL = os.path.join(ROOT, "tools", "lab")
+
+# Puts a command before all that is not real-time.
+FIRST = ["chrt", "--fifo", "10"]
+
+_numbers = itertools.count()
+
+# One command for a whole snapshot: a test takes several. The times that addresses have left and
+# the link's state, which the other end decides, and a bridge's running timers are no change; nor
+# is the folder /sys/fs/bpf/xdp, which libxdp makes and leaves, while it is empty.
+SNAPSHOT = r"""
+for what in "-d link" "-4 addr" "-6 addr" "-4 rule" "-6 rule" \
+	"-4 route show table all" "-6 route show table all"; do
+	echo; echo "== $what"
+	ip $what | sed 's/ state [A-Z]*//; s/,LOWER_UP//; s/<NO-CARRIER,/</; s/timer *[0-9.]*//g; /valid_lft/d'
+done
+echo; echo "== pins"; find /sys/fs/bpf -mindepth 1 -not -name '*.debug' -not -path /sys/fs/bpf/xdp
+echo; echo "== filters"
+for dev in /sys/class/net/*; do
+	for at in ingress egress; do tc filter show dev "${dev##*/}" $at 2>&1; done
+done
+for dev in /sys/class/net/eth*; do
+	echo; echo "== ${dev##*/}"
+	ethtool -k "${dev##*/}"; ethtool -l "${dev##*/}"
+	cat "$dev/threaded" "$dev/napi_defer_hard_irqs" "$dev/gro_flush_timeout"
+done
+"""
+
+
+def tool(*args, timeout=30, **options):
+    """Runs tools/lab and returns its CompletedProcess, whatever its status."""
+    return subprocess.run([TOOL, *map(str, args)], capture_output=True, text=True, env=ENV,
+                          timeout=timeout, stdin=subprocess.DEVNULL, check=False, **options)
+
+
+def wait_until(condition, timeout=10, what=None):
+    """Calls condition every 5 ms until it gives something true, and returns that."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {timeout} s for {what or condition.__name__}"
+        time.sleep(0.005)
+
+
+class Lab:
+    """gen - dut - sink, or with hosts=2 gen = dut; see `lab --help` for the addresses."""
+
+    def __init__(self, hosts=3, queues=1, mtu=1500, static_neigh=False, gro=True, threaded=None):
+        self.name = f"e2e{os.getpid()}-{next(_numbers)}"
+        self.hosts = ["gen", "dut", "sink"][:hosts]
+        self._wires = []
+        self._processes = []
+        args = ["--hosts", hosts, "--queues", queues, "--mtu", mtu]
+        args += ["--static-neigh"] if static_neigh else []
+        args += [] if gro else ["--no-gro"]
+        args += [] if threaded is None else ["--threaded", threaded]
+        up = tool("up", "--name", self.name, *args)
+        assert up.returncode == 0, up.stderr
+        self._before = self.snapshot("dut")
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    def _argv(self, host, cmd):
+        return [TOOL, "exec", "--name", self.name, host, *map(str, cmd)]
+
+    def exec(self, host, *cmd, check=True, timeout=30):
+        """Runs a command on a host and returns its CompletedProcess (text)."""
+        done = subprocess.run(self._argv(host, cmd), capture_output=True, text=True, env=ENV,
+                              timeout=timeout, stdin=subprocess.DEVNULL, check=False)
+        assert not check or done.returncode == 0, f"{cmd}: {done.returncode}: {done.stderr}"
+        return done
+
+    def json(self, host, *cmd, **options):
+        return json.loads(self.exec(host, *cmd, **options).stdout or "null")
+
+    def popen(self, host, *cmd):
+        """Starts a command on a host; its pid is the command's own. Its output is text, in pipes;
+        it is killed with the lab at the latest."""
+        process = subprocess.Popen(self._argv(host, cmd), stdout=subprocess.PIPE, env=ENV,
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self._processes.append(process)
+        return process
+
+    # --- traffic ----------------------------------------------------------------------------------
+
+    def wire(self, host, dev="eth1"):
+        """A raw socket on a device: what arrives there can be received, what is sent leaves by
+        it."""
+        wire = Wire(f"/run/netns/shunt-{self.name}-{host}", dev)
+        self._wires.append(wire)
+        return wire
+
+    def sink(self, host, dev, *options):
+        """Starts `shunt-gen sink` and waits until it counts. finish() it for its result."""
+        return Sink(self, host, dev, options)
+
+    def send(self, host, dev, *options, first=False, timeout=30):
+        """`shunt-gen send` with options, its result as a dict. With first it goes before every
+        other process of the machine, which else may keep it from its rate."""
+        return self.json(host, *(FIRST if first else []), "shunt-gen", "send", dev, "-j", *options,
+                         timeout=timeout)
+
+    # --- what is there ----------------------------------------------------------------------------
+
+    def snapshot(self, host):
+        """All that a forwarder might change on a host and has to put back, but for neighbours and
+        counters, which change by themselves: text by subject."""
+        parts = self.exec(host, "sh", "-c", SNAPSHOT).stdout.split("\n== ")
+        return dict(part.split("\n", 1) for part in parts if "\n" in part)
+
+    def changes(self):
+        """What differs on dut from when the lab was built: lines `subject: -was` and
+        `subject: +is`, none when it is as it was."""
+        before, now = self._before, self.snapshot("dut")
+        return [f"{what}: {line}" for what in sorted(before.keys() | now.keys())
+                for line in difflib.ndiff(before.get(what, "").splitlines(),
+                                          now.get(what, "").splitlines())
+                if line[0] in "-+"]
+
+    def processes(self, host):
+        """The pids of what runs on a host."""
+        done = subprocess.run(["ip", "netns", "pids", f"shunt-{self.name}-{host}"],
+                              capture_output=True, text=True, timeout=10, check=False)
+        return [int(pid) for pid in done.stdout.split()]
+
+    def down(self):
+        """Takes the lab down and returns what it should not have left behind."""
+        for process in self._processes:
+            process.kill()
+            process.communicate()
+        for wire in self._wires:
+            wire.close()
+        done = tool("down", "--name", self.name)
+        left = [done.stderr] if done.returncode else []
+        left += [path for path in
+                 [f"/run/shunt-lab/{self.name}"] +
+                 [f"/run/netns/shunt-{self.name}-{host}" for host in self.hosts]
+                 if os.path.exists(path)]
+        with open("/proc/self/mounts", encoding="utf-8") as mounts:
+            left += [line for line in mounts if f"shunt-lab/{self.name}/" in line]
+        return left
+
+
+class Sink:
+    """A running `shunt-gen sink`."""
+
+    def __init__(self, lab, host, dev, options):
+        self.process = lab.popen(host, "shunt-gen", "sink", dev, "-j", "--interval", "0", *options)
+        line = self.process.stderr.readline()
+        assert "counting on" in line, line
+
+    def finish(self, timeout=30):
+        """Waits for an end that an option asked for (--idle, --count, --duration)."""
+        out, err = self.process.communicate(timeout=timeout)
+        assert self.process.returncode == 0, err
+        return json.loads(out)
+
+    def stop(self):
+        """Interrupts it, as Ctrl-C does."""
+        self.process.send_signal(2)
+        return self.finish()

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shuntd bridges three hosts: alone, and over a bridge of the kernel's that is its fallback."""
+import subprocess
+
+import pytest
+
+from daemon import Shuntd
+from frames import ethernet
+from lab import wait_until
+
+HOSTS = ["gen", "sink", "third"]
+PORTS = ["eth1", "eth2", "eth3"]
+MACS = {"gen": "02:00:00:00:01:02", "sink": "02:00:00:00:02:02", "third": "02:00:00:00:03:02"}
+OTHER = "02:00:00:00:99:99"
+FAR = "02:00:00:00:77:77"
+BROADCAST = "ff:ff:ff:ff:ff:ff"
+
+
+def frame(dst, src, mark):
+    return ethernet(bytes([mark]) * 46, dst, src, 0x88b5)
+
+
+def ip(*args):
+    subprocess.run(["ip", *map(str, args)], check=True, timeout=10)
+
+
+@pytest.fixture
+def three(make_lab):
+    """The lab with one host more at dut's eth3, all with addresses in one subnet."""
+    lab = make_lab()
+    dut, third = f"shunt-{lab.name}-dut", f"shunt-{lab.name}-third"
+    ip("netns", "add", third)
+    ip("link", "add", "eth3", "netns", dut, "type", "veth", "peer", "name", "eth1", "netns", third)
+    ip("-n", third, "link", "set", "eth1", "address", MACS["third"], "up")
+    ip("-n", dut, "link", "set", "eth3", "up")
+    for number, host in enumerate(HOSTS, 1):
+        ip("-n", f"shunt-{lab.name}-{host}", "addr", "add", f"10.77.0.{number}/24", "dev", "eth1")
+    # what hosts say by themselves would be among what is counted
+    for host in HOSTS:
+        ip("-n", f"shunt-{lab.name}-{host}", "link", "set", "eth1", "addrgenmode", "none")
+    yield lab
+    ip("netns", "del", third)
+
+
+def add_bridge(lab, **options):
+    dut = f"shunt-{lab.name}-dut"
+    ip("-n", dut, "link", "add", "br0", "type", "bridge",
+       *(word for pair in options.items() for word in pair))
+    for port in PORTS:
+        ip("-n", dut, "link", "set", port, "master", "br0")
+    ip("-n", dut, "addr", "add", "10.77.0.100/24", "dev", "br0")
+    ip("-n", dut, "link", "set", "br0", "up")
+    wait_until(lambda: all(link["linkinfo"]["info_slave_data"]["state"] == "forwarding"
+                           for link in lab.json("dut", "ip", "-j", "-d", "link", "show",
+                                                "master", "br0")), what="ports that forward")
+    lab._before = lab.snapshot("dut")  # what the test itself made is no change
+
+
+def bridge(lab, *args):
+    lab._before = lab.snapshot("dut")
+    return Shuntd(lab, "bridge", *args, "--poll", "interrupt")
+
+
+def ping(lab, host, address):
+    ip("netns", "exec", f"shunt-{lab.name}-{host}", "ping", "-q", "-c", 1, "-W", 5, address)
+
+
+def port_of(daemon, mac):
+    rows = [row for row in daemon.ctl("show", "macs")["macs"] if row["mac"] == mac]
+    return rows[0]["port"] if rows else None
+
+
+def learn(daemon, wire, mac, port):
+    """The station speaks, and shunt knows where it is."""
+    wire.send(frame(OTHER, mac, 1))
+    wait_until(lambda: port_of(daemon, mac) == port, what=f"{mac} on {port}")
+
+
+def kernel_port_of(lab, mac):
+    rows = [row["ifname"] for row in lab.json("dut", "bridge", "-j", "fdb", "show", "br", "br0")
+            if row["mac"] == mac]
+    return rows[0] if rows else None
+
+
+def expect_known(lab, to, others, dst, src_wire, src):
+    """A frame to dst arrives at to, and not at others: a broadcast sent after it is the next."""
+    wires = {host: lab.wire(host) for host in [to, *others]}
+    sent, marker = frame(dst, src, 0x55), frame(BROADCAST, src, 0xaa)
+    src_wire.send(sent, marker)
+    wires[to].expect(sent)
+    for host in others:
+        assert sent not in wires[host].until(marker), f"{host} got what is not for it"
+
+
+@pytest.mark.parametrize("beneath", [False, True])
+def test_hosts_reach_one_another(three, beneath):
+    if beneath:
+        add_bridge(three)
+    with bridge(three, *(["br0"] if beneath else PORTS)) as daemon:
+        for number, host in enumerate(HOSTS):
+            ping(three, host, f"10.77.0.{(number + 1) % 3 + 1}")
+        if beneath:
+            ping(three, "sink", "10.77.0.100")
+        lost = [row for row in daemon.ctl("show", "drops")["drops"]
+                if row["where"] in ("graph", "bridge") and row["count"]]
+        assert not lost, lost
+
+
+@pytest.mark.parametrize("beneath", [False, True])
+def test_unknown_is_flooded_known_is_not(three, beneath):
+    if beneath:
+        add_bridge(three)
+    with bridge(three, *(["br0"] if beneath else PORTS)) as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        sent = frame(FAR, OTHER, 7)
+        gen.send(sent)
+        sink.expect(sent)
+        third.expect(sent)
+        learn(daemon, sink, FAR, "eth2")
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+
+
+def test_never_back_to_its_port(three):
+    with bridge(three, *PORTS) as daemon:
+        gen = three.wire("gen")
+        learn(daemon, gen, FAR, "eth1")
+        gen.send(frame(FAR, OTHER, 9), frame(BROADCAST, OTHER, 10))
+        wait_until(lambda: any(row["name"] == "same_port" and row["count"]
+                               for row in daemon.ctl("show", "drops")["drops"]))
+        assert gen.receive(lambda got: got[12:14] == b"\x88\xb5", timeout=0.2) is None
+
+
+@pytest.mark.parametrize("beneath", [False, True])
+def test_station_moves(three, beneath):
+    if beneath:
+        add_bridge(three)
+    with bridge(three, *(["br0"] if beneath else PORTS)) as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        learn(daemon, sink, FAR, "eth2")
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+        learn(daemon, third, FAR, "eth3")
+        expect_known(three, "third", ["sink"], FAR, gen, OTHER)
+        assert daemon.ctl("show", "macs")["counters"]["moved"] >= 1
+
+
+def test_kernel_is_told_and_heard(three):
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        sink = three.wire("sink")
+        learn(daemon, sink, FAR, "eth2")
+        wait_until(lambda: kernel_port_of(three, FAR) == "eth2", what="the kernel's entry")
+        entry = [row for row in three.json("dut", "bridge", "-j", "fdb", "show", "br", "br0")
+                 if row["mac"] == FAR][0]
+        assert entry["state"] == "" and "extern_learn" not in entry["flags"], "an ordinary entry"
+        three.exec("dut", "bridge", "fdb", "add", OTHER, "dev", "eth3", "master", "static")
+        wait_until(lambda: port_of(daemon, OTHER) == "eth3", what="the static entry")
+        three.exec("dut", "bridge", "fdb", "del", OTHER, "dev", "eth3", "master")
+        wait_until(lambda: port_of(daemon, OTHER) is None, what="its end")
+        three.exec("dut", "bridge", "fdb", "del", FAR, "dev", "eth2", "master")
+        wait_until(lambda: port_of(daemon, FAR) is None, what="the end of a learned one")
+
+
+def test_only_ports_that_may_forward(three):
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        learn(daemon, sink, FAR, "eth2")
+        three.exec("dut", "bridge", "link", "set", "dev", "eth2", "state", 1)
+        wait_until(lambda: port_of(daemon, FAR) is None, what="what blocking makes unknown")
+        sent = frame(FAR, OTHER, 3)
+        gen.send(sent)
+        third.expect(sent)
+        three.exec("dut", "bridge", "link", "set", "dev", "eth2", "state", 3)
+        learn(daemon, sink, FAR, "eth2")
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+        assert sink.receive(lambda got: got == sent, timeout=0.1) is None
+
+
+def test_kernel_goes_on_after_a_kill(three):
+    add_bridge(three)
+    daemon = bridge(three, "br0")
+    gen, sink = three.wire("gen"), three.wire("sink")
+    learn(daemon, sink, FAR, "eth2")
+    wait_until(lambda: kernel_port_of(three, FAR) == "eth2", what="the kernel's entry")
+    daemon.process.kill()
+    daemon.process.communicate(timeout=20)
+    sent = frame(FAR, OTHER, 4)
+    gen.send(sent)
+    sink.expect(sent)
+    ping(three, "gen", "10.77.0.2")
+
+
+def test_says_what_is_wrong(three):
+    def refused(*args):
+        done = three.exec("dut", "shuntd", "bridge", *args, "--control", "none", check=False)
+        assert done.returncode == 1
+        return done.stderr
+
+    three.exec("dut", "ip", "link", "add", "br1", "type", "bridge")
+    assert "br1 is a bridge without ports; ip link set DEVICE master br1" in refused("br1")
+    three.exec("dut", "ip", "link", "set", "eth1", "master", "br1")
+    assert "expected the ports of one bridge or of none" in refused("eth1", "eth2")
+    if not three.exec("dut", "ip", "link", "set", "br1", "type", "bridge", "vlan_filtering", 1,
+                      check=False).returncode:  # not every kernel can
+        assert "br1 filters VLANs" in refused("br1")
+    with bridge(three, "eth2", "eth3") as daemon:
+        assert "no kernel bridge lies beneath eth2" in daemon.process.stderr.readline()
+
+
+def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three):
+    """dut's own subnets are routed between, on the same ports on which others are bridged."""
+    three._before = three.snapshot("dut")
+    with Shuntd(three, "mix", *PORTS, "--poll", "interrupt") as daemon:
+        ping(three, "gen", "10.77.0.2")
+        ping(three, "gen", "10.0.2.2")  # the neighbour gets known
+        ping(three, "gen", "10.0.2.2")
+        nodes = {row["name"]: row["packets"] for row in daemon.ctl("show", "nodes")["nodes"]}
+        assert nodes["bridge"] >= 2 and nodes["ip4_rewrite"] >= 2, nodes

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shuntctl doctor on a lab's dut, before shuntd, beside it, and after it."""
+import json
+
+import pytest
+
+from daemon import Shuntd
+
+
+def doctor(lab, *args):
+    """Exit status, and findings by (object, topic)."""
+    done = lab.exec("dut", "shuntctl", "-j", "doctor", *args, check=False)
+    assert done.stdout, done.stderr
+    report = json.loads(done.stdout)
+    found = {}
+    for finding in report.get("findings", []):
+        found.setdefault((finding["object"], finding["topic"]), []).append(finding)
+    return done.returncode, found
+
+
+def levels(findings):
+    return [finding["level"] for finding in findings]
+
+
+def test_healthy_veth_has_no_errors(lab):
+    code, found = doctor(lab, "-s", "/nowhere", "eth1", "eth2")
+    assert code == 0
+    for dev in ["eth1", "eth2"]:
+        for topic in ["driver", "link", "mtu", "queues", "program", "fallback"]:
+            assert levels(found[dev, topic]) == ["ok"], found[dev, topic]
+        assert "veth never" in found[dev, "zerocopy"][0]["sentence"]
+        assert "basic redirect" in found[dev, "driver"][0]["sentence"]
+    assert levels(found["host", "rights"]) == ["ok"]
+    assert levels(found["daemon", "daemon"]) == ["note"]
+    assert lab.changes() == []
+
+
+@pytest.mark.parametrize("command,topic,word", [
+    (["ip", "link", "set", "dev", "eth1", "mtu", "4000"], "mtu", "MTU 4000"),
+    (["ip", "link", "set", "dev", "eth1", "down"], "link", "down"),
+    (None, "program", "is not shunt's"),
+], ids=["mtu", "down", "foreign"])
+def test_what_is_in_the_way_is_an_error(lab, tmp_path, command, topic, word):
+    if command is None:
+        command = foreign_program(tmp_path)
+    lab.exec("dut", *command)
+    code, found = doctor(lab, "-s", "/nowhere", "eth1")
+    finding = found["eth1", topic][0]
+    assert (code, finding["level"]) == (1, "error")
+    assert word in finding["sentence"] and finding["remedy"]
+
+
+def foreign_program(folder):
+    """Commands that attach a program of our own making, with nothing of shunt in it."""
+    (folder / "f.c").write_text(
+        '__attribute__((section("xdp"), used)) int other(void *ctx) { return 2; }\n'
+        'char _license[] __attribute__((section("license"), used)) = "GPL";\n')
+    return ["sh", "-c", f"clang -O2 -g -target bpf -c {folder}/f.c -o {folder}/f.o && "
+                        f"ip link set dev eth1 xdpdrv obj {folder}/f.o sec xdp"]
+
+
+def test_remedies_work(lab):
+    """What is said to help does."""
+    lab.exec("dut", "ip", "link", "set", "dev", "eth1", "mtu", 1800)
+    lab.exec("dut", "ip", "link", "set", "dev", "eth1", "down")
+    _, found = doctor(lab, "-s", "/nowhere", "eth1", "--frame-size", 2048)
+    lab.exec("dut", *found["eth1", "link"][0]["remedy"].split())
+    assert "--frame-size 4096" in found["eth1", "mtu"][0]["remedy"]
+    assert doctor(lab, "-s", "/nowhere", "eth1", "--frame-size", 4096)[0] == 0
+
+
+def test_bridge_beneath_is_a_fallback(lab):
+    lab.exec("dut", "ip", "link", "add", "br9", "type", "bridge")
+    lab.exec("dut", "ip", "link", "set", "dev", "eth1", "master", "br9")
+    _, found = doctor(lab, "-s", "/nowhere", "eth1")
+    assert "bridge br9" in found["eth1", "fallback"][0]["sentence"]
+
+
+def test_same_list_against_what_is_in_use(lab):
+    with Shuntd(lab, "xconnect", "eth1", "eth2") as daemon:
+        code, found = doctor(lab, "-s", daemon.control)
+        assert code == 0
+        assert "daemon's" in found["eth1", "program"][0]["sentence"]
+        assert levels(found["eth2", "in use"]) == ["ok", "note"]
+        assert "copy_mode is copy, and auto was asked for" in \
+            found["eth2", "in use"][1]["sentence"]
+        # Without the socket its program is one that nobody owns up to.
+        _, found = doctor(lab, "-s", "/nowhere", "eth1")
+        assert "no daemon" in found["eth1", "program"][0]["sentence"]
+
+
+def test_devices_are_needed_without_a_daemon(lab):
+    done = lab.exec("dut", "shuntctl", "-s", "/nowhere", "doctor", check=False)
+    assert done.returncode == 2 and "devices" in done.stderr
+    done = lab.exec("dut", "shuntctl", "-s", "/nowhere", "doctor", "nope9", check=False)
+    assert done.returncode == 1 and "no such device" in done.stdout
+
+
+def test_required_zerocopy_is_refused_with_the_doctors_reason(lab):
+    done = lab.exec("dut", "shuntd", "xconnect", "eth1", "eth2", "--require", "zerocopy",
+                    "--control", "none", check=False)
+    assert done.returncode == 1
+    assert "veth never has zero-copy" in done.stderr
+    assert lab.changes() == []

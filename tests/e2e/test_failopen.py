@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shuntd fails open: whatever happens to it, the kernel forwards."""
+import concurrent.futures
+import signal
+import time
+
+import pytest
+
+from daemon import Shuntd
+from frames import GEN, SINK, routed, udp4
+from lab import wait_until
+
+STATIC3 = ("static3", f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
+POLLING = ["spin", "busy", "adaptive", "interrupt"]
+
+
+def steered(daemon, reason, port="eth1"):
+    """Frames of a port that the steering program gave to the kernel for a reason."""
+    return sum(row["count"] for row in daemon.ctl("show", "drops")["drops"]
+               if (row["where"], row["port"], row["name"]) == ("steer", port, reason))
+
+
+def served(daemon):
+    """Frames of eth1 that went to the worker."""
+    return next(row["lanes"]["user"] for row in daemon.ctl("show", "ports")["ports"]
+                if row["name"] == "eth1")
+
+
+def numbered(number):
+    return udp4(100, data=number.to_bytes(8, "big") + bytes(50))
+
+
+class Stream:
+    """Numbered frames from gen to sink, one every millisecond or so, and which of them arrived."""
+
+    def __init__(self, lab):
+        self.gen, self.sink = lab.wire("gen"), lab.wire("sink")
+        self.sent = []  # when, by number
+        self.order, self.arrived = [], set()
+
+    def run(self, seconds, until=lambda: False):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not until():
+            self.sent.append(time.monotonic())
+            self.gen.send(numbered(len(self.sent) - 1))
+            time.sleep(0.001)
+
+    def take(self, numbers, timeout=10):
+        """Receives until all of these arrived, or nothing does any more."""
+        end = time.monotonic() + timeout
+        while not self.arrived.issuperset(numbers) and time.monotonic() < end:
+            frame = self.sink.receive(lambda f: len(f) == 100, timeout=1.5)
+            if not frame:
+                break
+            number = int.from_bytes(frame[42:50], "big")
+            assert frame == routed(numbered(number))
+            self.order.append(number)
+            self.arrived.add(number)
+
+    def lost(self):
+        """The numbers of those that did not arrive."""
+        self.take(range(len(self.sent)))
+        assert len(self.order) == len(self.arrived), "doubled"
+        return sorted(set(range(len(self.sent))) - self.arrived)
+
+
+@pytest.mark.parametrize("poll", POLLING)
+def test_hung_worker(lab, poll):
+    """While the daemon is stopped the kernel forwards, within 50 ms, and takes nothing from it that
+    it has: what lies in its rings leaves when it goes on."""
+    stream = Stream(lab)
+    with Shuntd(lab, *STATIC3, "--poll", poll) as daemon:
+        stream.run(0.1)
+        assert not stream.lost()
+        daemon.process.send_signal(signal.SIGSTOP)
+        stopped, at = len(stream.sent), time.monotonic()
+        stream.run(0.3)
+        held = stream.lost()
+        # That there are some shows that frames did go to the worker.
+        assert held and held[0] >= stopped
+        assert stream.sent[held[-1]] - at < 0.05, "the kernel forwards too late"
+        daemon.process.send_signal(signal.SIGCONT)
+        before = served(daemon)
+        stream.run(5, lambda: served(daemon) > before)
+        assert not stream.lost()
+        assert served(daemon) > before, "the worker is not served again"
+        assert steered(daemon, "hung") > 0
+
+
+def is_attached(lab, dev="eth1"):
+    return "xdp" in lab.exec("dut", "ip", "link", "show", dev).stdout
+
+
+def kill(daemon):
+    daemon.process.kill()
+    daemon.process.communicate(timeout=20)
+
+
+def test_killed_under_a_stream(lab):
+    """At most the frames that lay in the rings are lost; the kernel forwards the next one."""
+    stream = Stream(lab)
+    daemon = Shuntd(lab, *STATIC3)
+    stream.run(0.1)
+    assert served(daemon) > 0
+    daemon.process.kill()
+    killed = len(stream.sent)
+    stream.run(0.1)
+    lost = stream.lost()
+    # The signal takes its time while the stream goes on.
+    assert len(lost) <= 20 and (not lost or lost[-1] < killed + 20)
+    daemon.process.communicate(timeout=20)
+    assert not Shuntd(lab, *STATIC3).stop().strip()
+
+
+def test_dry_pool(lab):
+    """While the frames of the pool are all out, the kernel forwards; when they come back, shuntd
+    does. The far end is made to hold what it gets for a second, and the frames with it."""
+    stream = Stream(lab)
+    knobs = "echo 1000000 >/sys/class/net/eth1/napi_defer_hard_irqs;" \
+        "echo 1000000000 >/sys/class/net/eth1/gro_flush_timeout"
+    with Shuntd(lab, *STATIC3, "--ring-size", 64, "--frames", 128) as daemon:
+        lab.exec("sink", "sh", "-c", knobs)
+        stream.run(5, lambda: len(stream.sent) == 200)
+        wait_until(lambda: steered(daemon, "dry") > 20)
+        lab.exec("sink", "sh", "-c", knobs.replace("1000000000", "0").replace("1000000", "0"))
+        assert not stream.lost()
+        before = served(daemon)
+        stream.run(5, lambda: served(daemon) > before)
+        assert served(daemon) > before, "the worker is not served again"
+        assert not stream.lost()
+
+
+def test_persist(lab):
+    """The program stays at stop, passes everything, and serves the next daemon again."""
+    stream = Stream(lab)
+    first = Shuntd(lab, *STATIC3, "--persist")
+    program = first.ctl("show", "ports")["ports"][0]["program"]["id"]
+    stream.run(0.05)
+    first.process.send_signal(signal.SIGTERM)
+    stream.run(0.1)
+    assert first.process.wait(20) == 0
+    stream.run(0.05)
+    assert not stream.lost()
+    assert is_attached(lab)
+    second = Shuntd(lab, *STATIC3, "--persist")
+    assert second.ctl("show", "ports")["ports"][0]["program"]["id"] == program
+    stream.run(0.05)
+    assert served(second) > 0
+    kill(second)
+    stream.run(0.05)
+    stream.take(range(len(stream.sent)))
+    third = Shuntd(lab, *STATIC3)
+    assert third.ctl("show", "ports")["ports"][0]["program"]["id"] != program
+    third.stop()
+
+
+def test_takeover_under_a_stream(lab):
+    """Nothing is lost while one daemon takes over from another, and the program stays."""
+    stream = Stream(lab)
+    first = Shuntd(lab, *STATIC3)
+    program = first.ctl("show", "ports")["ports"][0]["program"]["id"]
+    stream.run(0.05)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        start = time.monotonic()
+        starting = pool.submit(Shuntd, lab, *STATIC3, "--takeover")
+        stream.run(20, starting.done)
+        second = starting.result()
+        print(f"takeover: {time.monotonic() - start:.3f} s, lost {stream.lost()}")
+    assert first.process.wait(20) == 0
+    assert second.ctl("show", "ports")["ports"][0]["program"]["id"] == program
+    before = served(second)
+    stream.run(5, lambda: served(second) > before)
+    assert served(second) > before
+    assert not stream.lost()
+    second.stop()
+
+
+def test_takeover_from_nobody(lab):
+    daemon = Shuntd(lab, *STATIC3, "--takeover")
+    assert any("no daemon runs" in line for line in daemon.log)
+    daemon.stop()
+
+
+@pytest.mark.parametrize("poll", POLLING)
+def test_all_is_given_back_after_a_kill(lab, poll):
+    """By the next daemon, which need not poll the same way, also what it changes itself."""
+    first = Shuntd(lab, *STATIC3, "--poll", poll)
+    borrowed = lab.changes()
+    assert borrowed, "a program at least"
+    kill(first)
+    # 2 and 200000 are what shuntd sets: as if it had been killed before it got there.
+    if poll == "busy":
+        assert any("200000" in line for line in borrowed)
+        lab.exec("dut", "sh", "-c", "echo 0 >/sys/class/net/eth2/gro_flush_timeout")
+    Shuntd(lab, *STATIC3, "--poll", "interrupt").stop()
+
+
+def test_what_others_changed_since_stays(lab):
+    first = Shuntd(lab, *STATIC3, "--poll", "busy")
+    lab.exec("dut", "sh", "-c", "echo 12345 >/sys/class/net/eth2/gro_flush_timeout")
+    kill(first)
+    second = Shuntd(lab, *STATIC3)
+    second.process.terminate()
+    assert second.process.wait(20) == 0
+    changes = [line for line in lab.changes() if line.startswith("eth")]
+    assert changes == ["eth2: - 0", "eth2: + 12345"]
+    lab.exec("dut", "sh", "-c", "echo 0 >/sys/class/net/eth2/gro_flush_timeout")
+
+
+def test_journal_of_another_boot_is_left_alone(lab):
+    """What it says is not done, and it is gone afterwards."""
+    daemon = Shuntd(lab, *STATIC3)
+    index = lab.exec("dut", "cat", "/sys/class/net/eth2/ifindex").stdout.strip()
+    path = daemon.control + ".journal"
+    with open(path, encoding="ascii") as file:
+        netns = file.read().split("xdp ")[1].split()[0]
+    daemon.stop()
+    with open(path, "w", encoding="ascii") as file:
+        file.write("boot 00000000-0000-0000-0000-000000000000\n"
+                   f"knob {netns} {index} eth2 gro_flush_timeout 777 0\n")
+    Shuntd(lab, *STATIC3).stop()
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"nonsense\nknob {netns} {index} eth2 ../../x 1 2\nknob {netns} {index} eth2 gro_")
+    Shuntd(lab, *STATIC3).stop()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Starting, stopping, being killed: what shuntd borrowed it gives back, and the kernel forwards
+whenever it does not."""
+import os
+import signal
+import threading
+
+import pytest
+
+from shuntd import Shuntd, is_alive, wait_gone
+from frames import routed, udp4
+from lab import wait_until
+from test_forward import PAIRS, there, to_dut
+
+STARTS = 200
+
+
+def is_attached(lab, dev="eth1"):
+    return "xdp" in lab.json("dut", "ip", "-d", "-j", "link", "show", dev)[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stop_leaves_nothing(lab, number):
+    shuntd = Shuntd(lab, *PAIRS["xconnect"])
+    link = lab.json("dut", "ip", "-d", "-j", "link", "show", "eth1")[0]
+    assert "xdp" in link and link["promiscuity"] == 1
+    shuntd.stop(number)
+    assert lab.changes() == []
+    assert lab.processes("dut") == []
+
+
+def starts_and_stops(lab, count, errors):
+    modes = ["xconnect", "static3", "macrewrite"]
+    polls = ["adaptive", "interrupt", "busy", "spin"]
+    try:
+        for i in range(count):
+            Shuntd(lab, *PAIRS[modes[i % 3]], "--poll", polls[i % 4], "--ring-size", "256").stop(
+                (signal.SIGTERM, signal.SIGINT)[i % 2])
+    except BaseException as error:  # pylint: disable=broad-except
+        errors.append(error)
+
+
+@pytest.mark.limit(300)
+def test_200_starts_and_stops_under_load(make_lab):
+    """Half of them in each of two labs at once. The exit code says that the ledger balanced each
+    time; the load goes on throughout."""
+    labs = [make_lab(static_neigh=True) for _ in range(2)]
+    loads = [lab.popen("gen", "shunt-gen", "send", "eth1", "--way", "packet", "--rate", "10k",
+                      "--duration", "290")
+             for lab in labs]
+    errors = []
+    threads = [threading.Thread(target=starts_and_stops, args=(lab, STARTS // 2, errors))
+               for lab in labs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    for lab, load in zip(labs, loads):
+        assert load.poll() is None, "the load ended early"
+        load.send_signal(2)
+        load.communicate(timeout=20)
+        assert lab.changes() == []
+        assert lab.processes("dut") == []
+
+
+@pytest.mark.parametrize("mode", ["static3", "xconnect"])
+def test_killed(lab, mode):
+    """The kernel routes on, and the next start takes away what is left and forwards again."""
+    first = Shuntd(lab, *PAIRS[mode])
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    ours, kernels = udp4(eth_dst=to_dut(mode)), udp4(sport=4003)
+    gen.send(ours)
+    sink.expect(there(mode, ours))
+    first.kill()
+    gen.send(kernels)
+    sink.expect(routed(kernels))
+    assert is_attached(lab), "a program without sockets is left, which passes everything"
+    assert os.path.exists(first.control + ".journal")
+    with Shuntd(lab, *PAIRS[mode], control=first.control) as second:
+        assert second.said == "shuntd: gave back what a killed daemon had changed: 2 items\n"
+        gen.send(ours)
+        sink.expect(there(mode, ours))
+    assert lab.changes() == []
+
+
+def test_killed_and_started_elsewhere(lab):
+    """A start for one port only still takes the program off the other."""
+    first = Shuntd(lab, *PAIRS["static3"])
+    first.kill()
+    assert is_attached(lab, "eth2")
+    with Shuntd(lab, "xconnect", "eth1", "cap,kind=pcap,out=/dev/null", control=first.control):
+        assert not is_attached(lab, "eth2")
+    assert lab.changes() == []
+
+
+def test_killed_while_the_journal_is_gone(lab):
+    """A steering program whose owner is dead is replaced, journal or not."""
+    first = Shuntd(lab, *PAIRS["static3"])
+    first.kill()
+    os.unlink(first.control + ".journal")
+    os.unlink(first.control)
+    with Shuntd(lab, *PAIRS["static3"]):
+        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen.send(udp4())
+        sink.expect(there("static3", udp4()))
+    assert lab.changes() == []
+
+
+def test_daemon(lab, tmp_path):
+    """It returns once it forwards, and the pid file is there as long as the process."""
+    pidfile = tmp_path / "pid"
+    control = f"/run/shunt-lab/{lab.name}/daemon.sock"
+    lab.exec("dut", "shuntd", *PAIRS["static3"], "-d", "--pidfile", pidfile, "--control", control)
+    pid = int(pidfile.read_text())
+    try:
+        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen.send(udp4())
+        sink.expect(there("static3", udp4()))
+        assert os.getsid(pid) == pid
+        assert all(os.path.samefile(f"/proc/{pid}/fd/{fd}", "/dev/null") for fd in (0, 1, 2))
+        assert is_alive(pid)
+    finally:
+        os.kill(pid, signal.SIGTERM)
+        wait_gone(pid)
+    wait_until(lambda: not pidfile.exists(), what="the pid file's end")
+    assert not os.path.exists(control)
+    assert lab.changes() == []
+
+
+def test_daemon_that_cannot_start_says_so(lab, tmp_path):
+    done = lab.exec("dut", "shuntd", "xconnect", "eth1", "eth9", "-d", "--pidfile",
+                    tmp_path / "pid", "--control", f"/run/shunt-lab/{lab.name}/daemon.sock",
+                    check=False)
+    assert done.returncode == 1 and "eth9: no such device" in done.stderr
+    assert not (tmp_path / "pid").exists()
+    assert lab.changes() == []
+
+
+def test_the_second_daemon_leaves_the_first_alone(lab, tmp_path):
+    """Same control socket: refused, with the first one's pid file, journal and programs as they
+    were."""
+    pidfile = tmp_path / "pid"
+    with Shuntd(lab, *PAIRS["static3"], "--pidfile", pidfile) as first:
+        done = lab.exec("dut", "shuntd", *PAIRS["static3"], "--pidfile", pidfile, "--control",
+                        first.control, check=False)
+        assert done.returncode == 1 and first.control in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert int(pidfile.read_text()) == first.pid
+        assert os.path.exists(first.control + ".journal")
+        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen.send(udp4())
+        sink.expect(there("static3", udp4()))
+    assert not pidfile.exists()
+
+
+def test_another_program_taken_down_meanwhile(lab):
+    """Somebody takes the program off by hand: the kernel forwards, and stopping is no failure."""
+    with Shuntd(lab, *PAIRS["static3"]):
+        lab.exec("dut", "ip", "link", "set", "eth1", "xdp", "off")
+        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen.send(udp4())
+        sink.expect(routed(udp4()))
+    assert lab.changes() == []
+
+
+def test_a_device_that_goes_away(lab):
+    """The other port's device is deleted under way: stop ends in order all the same."""
+    with Shuntd(lab, *PAIRS["static3"]):
+        lab.exec("sink", "ip", "link", "del", "eth1")
+        gen = lab.wire("gen")
+        gen.send(*[udp4(sport=5000 + n) for n in range(100)])

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What cannot be: one sentence with the remedy, exit code 1 (2 for usage), the machine as it was."""
+import os
+
+import pytest
+
+from shuntd import Shuntd, refused, unchanged
+from lab import ROOT
+from test_forward import PAIRS
+
+OBJ = os.path.join(ROOT, os.environ.get("B", "build"), "bpf", "shunt_sink.bpf.o")
+
+# arguments, exit code, what the sentence has
+ARGUMENTS = [
+    (["xconnect", "eth1", "eth9"], 1, ["eth9: no such device", "ip link"]),
+    (["xconnect", "lo", "eth1"], 1, ["lo: not an Ethernet device"]),
+    (["xconnect", "eth1", "eth2", "--queues", "2"], 1, ["eth1: 2 queues", "has 1", "ethtool -L"]),
+    (["xconnect", "eth1", "eth2", "--cpu", "0,1"], 1, ["2 workers", "1 queues", "ethtool -L"]),
+    (["xconnect", "eth1", "eth2", "--cpu", "900"], 1, ["CPU 900"]),
+    (["xconnect", "eth1", "eth2", "--require", "zerocopy"], 1, ["zero-copy", "veth"]),
+    (["xconnect", "eth1", "eth2", "--copy-mode", "zerocopy"], 1, ["zero-copy", "copy"]),
+    (["xconnect", "eth1", "eth2", "--frames", "64"], 1, ["64 frames left", "raise frames"]),
+    (["xconnect", "eth1", "eth2", "--attach", "external"], 1, ["no steering program", "ip link"]),
+    (["xconnect", "eth1", "cap,kind=pcap,in=/nonexistent"], 1, ["/nonexistent", "No such file"]),
+    (["xconnect", "eth1", "cap,kind=pcap,out=/nonexistent/x"], 1, ["/nonexistent/x"]),
+    (["xconnect", "eth1", "eth2", "--control", "/nonexistent/s"], 1, ["/nonexistent/s"]),
+    (["xconnect", "eth1", "eth2", "--pidfile", "/nonexistent/p"], 1, ["/nonexistent/p"]),
+    (["-c", "/nonexistent.yaml"], 1, ["/nonexistent.yaml"]),
+    (["xconnect", "eth1", "eth2", "--ring-size", "1000"], 2, ["ring_size is 1000", "1024"]),
+    (["xconnect", "eth1", "eth2", "--batch", "0"], 2, ["batch is 0", "1 to 256"]),
+    (["xconnect", "eth1", "eth2", "--batch", "257"], 2, ["batch is 257", "1 to 256"]),
+    (["xconnect", "eth1", "eth2", "--frame-size", "3000"], 2, ["frame_size is 3000", "4096"]),
+    (["xconnect", "eth1", "eth2", "--poll", "lazy"], 2, ["--poll is 'lazy'", "adaptive"]),
+    (["xconnect", "eth1", "eth2", "--rule", "proto udp"], 2, ["lane"]),
+    (["xconnect", "eth1", "eth1"], 2, ["port eth1 is named twice"]),
+    (["xconnect", "eth1"], 2, ["pairs of two"]),
+    (["static3", "eth1", "eth2"], 2, ["no next hop", "MAC"]),
+    (["bogus", "eth1", "eth2"], 2, ["bogus", "xconnect"]),
+    ([], 2, ["no ports", "--help"]),
+    (["--bogus"], 2, ["--bogus"]),
+]
+
+
+def test_arguments(lab):
+    with unchanged(lab):
+        for args, code, says in ARGUMENTS:
+            sentence = refused(lab, *args, code=code)
+            for words in says:
+                assert words in sentence, (args, sentence)
+
+
+# Lines of a file that is otherwise right, and what is said of it.
+FILES = [
+    ("batch: many", "4", ["batch", "many"]),
+    ("batch: 300", "4", ["batch is 300", "1 to 256"]),
+    ("btach: 32", "4", ["btach"]),
+    ("poll: sometimes", "4", ["sometimes"]),
+    ("ring_size: 100", "4", ["power of two"]),
+    ("rules: ['proto udp lane nowhere']", "4", ["nowhere"]),
+    ("replace: perhaps", "4", ["perhaps"]),
+    ("workers: {count: [1]}", "4", ["count"]),
+    ("batch: [", "", []),
+]
+
+
+def test_files(lab, tmp_path):
+    path = tmp_path / "shuntd.yaml"
+    with unchanged(lab):
+        for line, number, says in FILES:
+            path.write_text("ports: [{name: eth1}, {name: eth2}]\n"
+                            "forward: [{mode: xconnect, ports: [eth1, eth2]}]\n"
+                            "# a comment\n" + line + "\n")
+            sentence = refused(lab, "-c", path)
+            for words in [f"{path}:{number}", *says]:
+                assert words in sentence, (line, sentence)
+
+
+@pytest.mark.parametrize("missing, named", [
+    ("net_admin", "CAP_NET_ADMIN"), ("net_raw", "CAP_NET_RAW"), ("sys_admin", "CAP_SYS_ADMIN"),
+])
+def test_no_rights(lab, missing, named):
+    """Root without one capability: the sentence names it."""
+    drop = ["setpriv", "--bounding-set", "-" + missing, "--inh-caps", "-" + missing]
+    with unchanged(lab):
+        assert named in refused(lab, *PAIRS["xconnect"], wrap=drop)
+
+
+def test_not_root(lab):
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    sentence = refused(lab, *PAIRS["xconnect"], "--control", "none", wrap=nobody)
+    assert "CAP_NET_ADMIN" in sentence
+
+
+@pytest.mark.parametrize("kind", ["xdpdrv", "xdpgeneric"])
+def test_device_in_use(lab, kind):
+    """Another's program, native or generic: named, and left where it is."""
+    lab.exec("dut", "ip", "link", "set", "eth2", kind, "obj", OBJ, "sec", "xdp")
+    with unchanged(lab):
+        sentence = refused(lab, *PAIRS["xconnect"])
+    assert "eth2" in sentence and "--replace" in sentence and "sink" in sentence
+    with Shuntd(lab, *PAIRS["xconnect"], "--replace"):
+        pass
+    lab.exec("dut", "ip", "link", "set", "eth2", kind, "off")
+
+
+def test_device_in_use_by_shunt(lab):
+    with Shuntd(lab, *PAIRS["xconnect"]) as first:
+        with unchanged(lab):
+            sentence = refused(lab, *PAIRS["xconnect"])
+        assert f"process {first.pid} runs shunt" in sentence
+
+
+def test_generic_only(lab):
+    """A device whose driver has no XDP of its own: the sentence gives the mode that works."""
+    lab.exec("dut", "ip", "link", "add", "link", "eth2", "name", "mac0", "type", "macvlan")
+    lab.exec("dut", "ip", "link", "set", "mac0", "up")
+    with unchanged(lab):
+        sentence = refused(lab, "xconnect", "eth1", "mac0")
+    assert "mac0" in sentence and "--driver-mode generic" in sentence
+    with Shuntd(lab, "xconnect", "eth1", "mac0", "--driver-mode", "generic") as shuntd:
+        modes = {p["name"]: (p["requested"]["driver_mode"], p["in_use"]["driver_mode"])
+                 for p in shuntd.show("ports")["ports"]}
+        assert modes == {"eth1": ("generic", "generic"), "mac0": ("generic", "generic")}
+
+
+def test_device_down(lab):
+    lab.exec("dut", "ip", "link", "set", "eth2", "down")
+    with unchanged(lab):
+        sentence = refused(lab, *PAIRS["xconnect"])
+    assert sentence == "eth2 is down; ip link set eth2 up"
+
+
+def test_mtu_larger_than_a_frame(make_lab):
+    lab = make_lab(mtu=3000)
+    sentence = refused(lab, *PAIRS["xconnect"], "--frame-size", 2048)
+    assert "eth1: MTU 3000" in sentence and "frame_size 4096" in sentence
+    with Shuntd(lab, *PAIRS["xconnect"]):
+        pass  # without a wish the frames are of the size that the ports need
+
+
+def test_mtu_larger_than_any_frame(make_lab):
+    lab = make_lab(mtu=9000)
+    sentence = refused(lab, *PAIRS["xconnect"], "--frame-size", 4096)
+    assert "MTU 9000" in sentence and "lower the MTU" in sentence
+
+
+def test_not_enough_memory(lab):
+    """An address space that the frames do not fit in."""
+    with unchanged(lab):
+        sentence = refused(lab, *PAIRS["xconnect"], "--frames", 4194304,
+                           wrap=["prlimit", "--as=1000000000"])
+    assert "not enough memory" in sentence and "fewer" in sentence
+
+
+def test_check_config_touches_nothing(lab, tmp_path):
+    """It needs no device, and what it prints means the same."""
+    path = tmp_path / "shuntd.yaml"
+    done = lab.exec("dut", "shuntd", "xconnect", "eth7", "eth8", "--batch", 7, "--rule",
+                    "proto tcp lane kernel", "--check-config")
+    path.write_text(done.stdout)
+    assert lab.exec("dut", "shuntd", "-c", path, "--check-config").stdout == done.stdout
+    assert "batch: 7" in done.stdout and "proto tcp lane kernel" in done.stdout
+    assert lab.changes() == []

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is left to a running shuntd: rights of every thread, its user, and what it tells a service
+manager."""
+import ctypes
+import os
+import pwd
+import signal
+import socket
+import time
+
+import pytest
+
+from daemon import Shuntd
+from frames import SINK, routed, udp4
+from lab import wait_until
+
+NET_ADMIN = 1 << 12
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+
+
+def threads(pid):
+    """The fields of /proc/PID/task/*/status by thread name."""
+    found = {}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as file:
+            fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        found[fields["Name"]] = fields
+    return found
+
+
+def check_rights(pid, uid, worker_caps=0):
+    found = threads(pid)
+    assert set(found) == {"shuntd", "shunt-w0"}
+    for name, fields in found.items():
+        caps = NET_ADMIN if name == "shuntd" else worker_caps
+        assert (int(fields["CapEff"], 16), int(fields["CapPrm"], 16)) == (caps, caps), fields
+        for empty in ["CapBnd", "CapInh", "CapAmb"]:
+            assert int(fields[empty], 16) == 0, fields
+        assert (fields["NoNewPrivs"], fields["Seccomp"]) == ("1", "2"), fields
+        assert fields["Uid"].split() == [str(uid)] * 4, fields
+    # The workers' filter comes on top of the control thread's.
+    assert int(found["shunt-w0"]["Seccomp_filters"]) > int(found["shuntd"]["Seccomp_filters"])
+
+
+def check_at_work(lab, daemon, frame, expected):
+    """It forwards and answers under its filters."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen.send(frame)
+    sink.expect(expected)
+    for name in ["ports", "workers", "runtime", "drops", "ledger", "rules", "nodes", "config"]:
+        assert daemon.ctl("show", name)
+    assert daemon.ctl("show", "ports")["ports"][0]["in_use"]["driver_mode"] == "native"
+
+
+@pytest.mark.parametrize("poll", ["busy", "adaptive"])
+def test_root_without_its_power(lab, poll):
+    frame = udp4(eth_dst=SINK)
+    with Shuntd(lab, "xconnect", "eth1", "eth2", "--poll", poll) as daemon:
+        check_rights(daemon.process.pid, 0)
+        check_at_work(lab, daemon, frame, frame)
+
+
+def test_a_user_of_its_own(lab):
+    """Everything goes back to as it was, although root is gone: Shuntd checks that."""
+    frame = udp4()
+    folder = f"/run/shunt-lab/{lab.name}/run"
+    with Shuntd(lab, "route", "eth1", "eth2", "--user", "nobody",
+                control="run/shuntd.sock") as daemon:
+        # A worker that punts marks what he sends.
+        check_rights(daemon.process.pid, pwd.getpwnam("nobody").pw_uid, worker_caps=NET_ADMIN)
+        check_at_work(lab, daemon, frame, routed(frame))
+        # What the kernel has to answer gets to it.
+        lab.exec("dut", "ip", "route", "add", "unreachable", "203.0.113.0/24")
+        lab.exec("gen", "ip", "route", "add", "203.0.113.0/24", "via", "10.0.1.1")
+        said = lab.exec("gen", "ping", "-c", 1, "-W", 5, "203.0.113.9", check=False).stdout
+        assert "Unreachable" in said, said
+        lab.exec("dut", "ip", "route", "del", "unreachable", "203.0.113.0/24")
+        # Addresses are followed all the same.
+        lab.exec("dut", "ip", "addr", "add", "10.0.1.77/32", "dev", "eth1")
+        lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.1.77")
+        lab.exec("dut", "ip", "addr", "del", "10.0.1.77/32", "dev", "eth1")
+    assert os.listdir(folder) == []
+    os.rmdir(folder)
+
+
+def test_unknown_user(lab):
+    done = lab.exec("dut", "shuntd", "xconnect", "eth1", "eth2", "--user", "no-such-user",
+                    "--control", "none", check=False)
+    assert done.returncode == 1 and "no-such-user" in done.stderr
+    assert lab.changes() == []
+
+
+def test_background_and_pidfile(lab, tmp_path):
+    """-d and --pidfile write before the right to goes."""
+    pidfile, control = tmp_path / "pid", tmp_path / "sock"
+    lab.exec("dut", "shuntd", "xconnect", "eth1", "eth2", "-d", "--pidfile", pidfile,
+             "--control", control)
+    pid = int(pidfile.read_text())
+    check_rights(pid, 0)
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), what="shuntd to end")
+    assert list(tmp_path.iterdir()) == []
+    assert lab.changes() == []
+
+
+# --- the service manager --------------------------------------------------------------------------
+
+class Manager:
+    """What systemd is to shuntd: a socket that gets datagrams."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(path))
+        self.env = [f"NOTIFY_SOCKET={path}", "WATCHDOG_USEC=300000"]
+
+    def next(self, timeout):
+        """The next message, None when none comes in time."""
+        self.socket.settimeout(timeout)
+        try:
+            return self.socket.recv(256).decode()
+        except TimeoutError:
+            return None
+
+    def silent_for(self, seconds):
+        """Whether, once what was sent before is read, nothing more comes."""
+        while self.next(0.05):
+            pass
+        return self.next(seconds) is None
+
+
+class ManagedShuntd(Shuntd):
+    def __init__(self, lab, manager, *args):
+        popen = lab.popen
+        lab.popen = lambda host, *cmd: popen(host, "env", *manager.env, *cmd)
+        try:
+            super().__init__(lab, *args)
+        finally:
+            del lab.popen
+
+
+@pytest.fixture(name="manager")
+def fixture_manager(tmp_path):
+    manager = Manager(tmp_path / "notify")
+    yield manager
+    manager.socket.close()
+
+
+def test_notify_ready_watchdog_stopping(lab, manager):
+    daemon = ManagedShuntd(lab, manager, "xconnect", "eth1", "eth2")
+    assert manager.next(5) == "READY=1"
+    # Ten times a second where 0.3 s are allowed.
+    start = time.monotonic()
+    assert [manager.next(5) for _ in range(5)] == ["WATCHDOG=1"] * 5
+    assert time.monotonic() - start < 3
+    pid = daemon.process.pid
+    os.kill(pid, signal.SIGSTOP)
+    assert manager.silent_for(1)
+    os.kill(pid, signal.SIGCONT)
+    assert manager.next(5) == "WATCHDOG=1"
+    daemon.stop()
+    last = "WATCHDOG=1"
+    while last == "WATCHDOG=1":
+        last = manager.next(1)
+    assert last == "STOPPING=1"
+
+
+def test_watchdog_hangs_on_the_workers(lab, manager):
+    """With the control thread well and the worker stopped nothing is told."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long] * 4
+    daemon = ManagedShuntd(lab, manager, "xconnect", "eth1", "eth2", "--poll", "spin")
+    assert [manager.next(5), manager.next(5)] == ["READY=1", "WATCHDOG=1"]
+    worker = int(threads(daemon.process.pid)["shunt-w0"]["Pid"])
+    if libc.ptrace(PTRACE_SEIZE, worker, 0, 0):
+        pytest.skip("no right to stop a single thread: " + os.strerror(ctypes.get_errno()))
+    assert libc.ptrace(PTRACE_INTERRUPT, worker, 0, 0) == 0
+    os.waitpid(worker, 0x40000000)  # __WALL
+    # For a second his latest beat counts as fresh.
+    end = time.monotonic() + 5
+    while manager.next(0.6):
+        assert time.monotonic() < end
+    assert daemon.ctl("show", "workers")["workers"]
+    assert libc.ptrace(PTRACE_DETACH, worker, 0, 0) == 0
+    assert manager.next(5) == "WATCHDOG=1"
+    daemon.stop()

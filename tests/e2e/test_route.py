@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shuntd routes: what leaves is what the kernel would have sent, and what only the kernel can do
+the kernel does, though userspace had the frame first."""
+import pytest
+
+from daemon import Shuntd
+from frames import GEN, DUT1, MAX, back, routed, udp4, udp6
+from lab import wait_until
+
+TRANSIT = [
+    ("v4 shortest", udp4()),
+    ("v4 largest", udp4(MAX)),
+    ("v4 ttl 2", udp4(ttl=2)),
+    ("v4 fragment", udp4(fragment=0x2000)),
+    ("v6", udp6()),
+    ("v6 largest", udp6(MAX)),
+    ("v6 hop limit 2", udp6(hops=2)),
+]
+# By default steering leaves to the kernel what it would have to finish; with the rule userspace
+# gets everything, ARP too, and has to hand it back.
+WAYS = {"steered": [], "all-user": ["--rule", "lane user"]}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    return WAYS[request.param]
+
+
+def icmp(kind, code):
+    """Recognises the kernel's ICMP answer to gen."""
+    return lambda frame: (frame[:14] == bytes.fromhex((GEN + DUT1).replace(":", "")) + b"\x08\0"
+                          and frame[23] == 1 and frame[34:36] == bytes((kind, code)))
+
+
+def icmp6(kind, code):
+    return lambda frame: (frame[12:14] == b"\x86\xdd" and frame[20] == 58
+                          and frame[54:56] == bytes((kind, code)))
+
+
+def warm(lab):
+    lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.2.2")
+    lab.exec("gen", "ping", "-c", 1, "-W", 5, "fd00:2::2")
+
+
+def punts(d):
+    nodes = d.ctl("show", "nodes")["nodes"]
+    return sum(node["packets"] for node in nodes if node["type"] == "punt")
+
+
+def answered(wire, recognise, gen=None, frame=None):
+    """Waits for a frame on the wire. After a change of routes the frame is sent by gen again and
+    again: shunt follows the kernel a moment later."""
+    def try_once():
+        if gen:
+            gen.send(frame)
+        return wire.receive(recognise, timeout=0.5)
+
+    return wait_until(try_once, 10, "the kernel's answer")
+
+
+@pytest.mark.parametrize("frame", [f for _, f in TRANSIT], ids=[n for n, _ in TRANSIT])
+def test_transit_both_ways(lab, frame):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2") as d:
+        warm(lab)
+        before = punts(d)
+        gen.send(frame)
+        sink.expect(routed(frame))
+        sink.send(back(frame))
+        gen.expect(routed(back(frame), GEN, DUT1))
+        assert punts(d) == before
+
+
+def test_padding_is_left_off(lab):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2"):
+        warm(lab)
+        short = udp4(data=b"12", size=44)
+        gen.send(short + b"\xee" * 16)
+        sink.expect(routed(short))
+
+
+def test_unknown_neighbour(lab, way):
+    """The first packet waits in the kernel for its neighbour; the next ones do not."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2", *way):
+        for frame in udp4(), udp6():
+            lab.exec("dut", "ip", "neigh", "flush", "dev", "eth2")
+            gen.send(frame)
+            sink.expect(routed(frame))
+
+
+@pytest.mark.parametrize("frame, answer", [
+    (udp4(ttl=1), icmp(11, 0)), (udp6(hops=1), icmp6(3, 0)),
+    (udp4(dst="10.9.9.9"), icmp(3, 0)), (udp6(dst="fd09::9"), icmp6(1, 0)),
+], ids=["v4 expired", "v6 expired", "v4 no route", "v6 no route"])
+def test_kernel_answers(lab, way, frame, answer):
+    gen = lab.wire("gen")
+    with Shuntd(lab, "route", "eth1", "eth2", *way):
+        warm(lab)
+        gen.send(frame)
+        answered(gen, answer)
+
+
+def test_too_big(lab, way):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2", *way):
+        warm(lab)
+        lab.exec("dut", "ip", "route", "add", "198.19.1.0/24", "via", "10.0.2.2", "mtu", 1000)
+        lab.exec("dut", "ip", "route", "add", "2001:2:0:2:1::/80", "via", "fd00:2::2", "mtu", 1280)
+        answered(gen, icmp(3, 4), gen, udp4(1200, dst="198.19.1.1"))
+        answered(gen, icmp6(2, 0), gen, udp6(1400, dst="2001:2:0:2:1::1"))
+        gen.send(udp4(1200, dst="198.19.1.1", fragment=0))
+        for _ in range(2):
+            answered(sink, lambda f: f[30:34] == bytes((198, 19, 1, 1)) and f[20:22] != b"\0\0")
+        lab.exec("dut", "ip", "route", "del", "198.19.1.0/24")
+        lab.exec("dut", "ip", "route", "del", "2001:2:0:2:1::/80")
+
+
+def test_follows_routes_and_forwarding(lab):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    frame = udp4(dst="10.77.0.1")
+    with Shuntd(lab, "route", "eth1", "eth2") as d:
+        warm(lab)
+        lab.exec("dut", "ip", "route", "add", "10.77.0.0/16", "via", "10.0.2.2")
+        answered(sink, lambda f: f == routed(frame), gen, frame)
+        lab.exec("dut", "ip", "route", "del", "10.77.0.0/16")
+        answered(gen, icmp(3, 0), gen, frame)
+        lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=0")
+        before = punts(d)
+
+        def is_handed_over():
+            gen.send(udp4())
+            return punts(d) > before
+
+        wait_until(is_handed_over, 5)
+        lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
+
+
+def test_generic_mode_is_refused(lab):
+    done = lab.exec("dut", "shuntd", "route", "eth1", "eth2", "--driver-mode", "generic",
+                    check=False)
+    assert done.returncode == 2
+    assert "expected native" in done.stderr
+
+
+def test_punt_rate_is_kept_and_shown(lab):
+    gen = lab.wire("gen")
+    with Shuntd(lab, "route", "eth1", "eth2", "--punt-rate", 10) as d:
+        gen.send(*[udp4(dst="10.9.9.9")] * 500)
+
+        def counts():
+            rows = d.ctl("show", "drops")["drops"]
+            got = {row["where"]: row["count"] for row in rows if row["name"] == "noroute"}
+            return got if got["punt"] + got["punt-limited"] == 500 else None
+
+        got = wait_until(counts)
+        # a full bucket of 32 and ten a second
+        assert 32 <= got["punt"] < 100
+
+
+def test_local_traffic_and_a_killed_daemon(lab, way):
+    """The host itself answers through userspace; after a kill the next daemon removes what the
+    first one made."""
+    d = Shuntd(lab, "route", "eth1", "eth2", *way)
+    lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.1.1")
+    lab.exec("gen", "ping", "-c", 1, "-W", 5, "fd00:1::1")
+    d.process.kill()
+    d.process.wait()
+    with Shuntd(lab, "route", "eth1", "eth2", *way):
+        warm(lab)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shuntd cross-connects: the same bytes, out of the other port, both ways."""
+import signal
+
+import pytest
+
+from daemon import Shuntd
+from frames import GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
+
+# Sent by the station at one end to that at the other, as on one wire.
+FRAMES = [
+    ("v4 shortest", udp4(eth_dst=SINK)),
+    ("v4 largest", udp4(MAX, eth_dst=SINK)),
+    ("v4 ttl 1", udp4(ttl=1, eth_dst=SINK)),
+    ("v4 options", udp4(80, eth_dst=SINK, options=b"\x01\x01\x01\x00")),
+    ("v4 bad checksum", udp4(eth_dst=SINK)[:24] + b"\0\0" + udp4(eth_dst=SINK)[26:]),
+    ("v6", udp6(eth_dst=SINK)),
+    ("broadcast", udp4(eth_dst="ff:ff:ff:ff:ff:ff")),
+    ("multicast", udp4(eth_dst="01:00:5e:01:02:03", dst="239.1.2.3")),
+    ("unknown ethertype", ethernet(bytes(range(46)), SINK, GEN, 0x88b5)),
+    ("tagged", ethernet(b"\x00\x05\x08\x00" + ip4(bytes(26)), SINK, GEN, 0x8100, 64)),
+    ("fragment", udp4(eth_dst=SINK, fragment=0x2000)),
+]
+POLLING = ["spin", "busy", "adaptive", "interrupt"]
+
+
+@pytest.mark.parametrize("frame", [f for _, f in FRAMES], ids=[n for n, _ in FRAMES])
+def test_same_bytes_both_ways(lab, frame):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "xconnect", "eth1", "eth2"):
+        gen.send(frame)
+        sink.expect(frame)
+        sink.send(frame)
+        gen.expect(frame)
+
+
+@pytest.mark.parametrize("poll", POLLING)
+@pytest.mark.parametrize("batch", [1, 64, 256])
+def test_polling_and_batches(lab, poll, batch):
+    """A lone frame leaves at once, thousands arrive in order and whole."""
+    wire = lab.wire("sink")
+    with Shuntd(lab, "xconnect", "eth1", "eth2", "--poll", poll, "--batch", batch):
+        lone = udp4(eth_dst=SINK)
+        lab.wire("gen").send(lone)
+        wire.expect(lone)
+        sink = lab.sink("sink", "eth1", "--verify", "--count", 5000, "--idle", 5)
+        lab.send("gen", "eth1", "--rate", "20k", "--count", 5000, "--dst-mac", SINK)
+        got = sink.finish()
+        assert (got["frames"], got["lost"], got["late"], got["bad"]) == (5000, 0, 0, 0)
+
+
+def test_to_own_mac_is_the_kernels(lab):
+    with Shuntd(lab, "xconnect", "eth1", "eth2"):
+        lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.1.1")
+        lab.exec("gen", "ping", "-c", 1, "-W", 5, "fd00:1::1")
+
+
+def test_link_local_control_is_the_kernels(lab):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    marker = udp4(eth_dst=SINK, dport=9999)
+    with Shuntd(lab, "xconnect", "eth1", "eth2"):
+        lldp = ethernet(bytes(46), "01:80:c2:00:00:0e", GEN, 0x88cc)
+        gen.send(lldp, marker)
+        assert lldp not in sink.until(marker)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stop_leaves_dut_as_it_was(lab, number):
+    Shuntd(lab, "xconnect", "eth1", "eth2").stop(number)
+
+
+def test_kill_leaves_the_kernel_forwarding(lab):
+    """Nothing of shuntd's is needed for the kernel's share, which after a kill is everything; the
+    next start takes up what the killed one left."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    frame = udp4()
+    daemon = Shuntd(lab, "xconnect", "eth1", "eth2")
+    daemon.process.kill()
+    daemon.process.wait(10)
+    gen.send(frame)
+    sink.expect(routed(frame))
+    with Shuntd(lab, "xconnect", "eth1", "eth2"):
+        crossing = udp4(eth_dst=SINK)
+        gen.send(crossing)
+        sink.expect(crossing)

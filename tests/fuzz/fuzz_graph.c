@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Frames through the whole graph of a router, a mix and a bridge. The first byte of an input is
+ * settings (enum), then each frame has its length in two bytes before it. Must hold: every frame
+ * leaves by a port or has a reason, every buffer comes back, nothing behind a frame is read (with
+ * the address sanitizer), and what is routed fits and has a right checksum. */
+#include <arpa/inet.h>
+#include <net/ethernet.h>
+#include <sanitizer/asan_interface.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "graph/nodes.h"
+#include "io/port_mem.h"
+
+#define FRAMES	256u
+#define BATCH	32u
+#define LEN_MAX 1700u /* over what a port sends, under what a buffer holds */
+#define PADDED	60u
+#define OWN	0xc0000201u
+#define MAX_LEN 1514u
+#define SEED	0x66757a7aULL
+
+/* Bits of the first byte: the lowest two are the port. */
+enum { RPF = 4, NO_IP4 = 8, NO_IP6 = 16, BLOCKED = 32, FOREIGN = 64, TX_FULL = 128 };
+
+/* Port 0 routes, 1 routes and bridges, 2 and 3 bridge. */
+enum { ROUTE_PORT, MIX_PORT, PORTS = 4 };
+
+struct sink {
+	struct shunt_queue queue;
+	unsigned room;
+};
+
+static struct shunt_pool pool;
+static struct shunt_graph graph;
+static struct sink sinks[PORTS];
+static struct shunt_queue *queues[PORTS];
+static struct shunt_fib4 *fib4;
+static struct shunt_fib6 *fib6;
+static struct shunt_nexthops *nexthops;
+static struct shunt_local4 *local4;
+static struct shunt_eth_live live;
+static struct shunt_mac_table *macs;
+static struct shunt_learn learn;
+static struct shunt_bridge_ways ways;
+static int eth_node, bridge_node;
+static unsigned in_port, sent_cnt;
+
+/* --- what leaves ------------------------------------------------------------------------------ */
+
+static bool is_checksum_right(const uint8_t *ip)
+{
+	uint32_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < (ip[0] & 15) * 4u; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
+static void check_sent(const struct shunt_pkt *pkt)
+{
+	const uint8_t *data = pool.mem + pkt->addr;
+
+	FUZZ_MUST(pkt->len <= MAX_LEN, "%u bytes leave", pkt->len);
+	if (in_port != ROUTE_PORT)
+		return;
+	FUZZ_MUST(pkt->len >= PADDED, "%u bytes leave", pkt->len);
+	if (data[12] == 0x08)
+		FUZZ_MUST(is_checksum_right(data + 14) && data[22], "a bad IPv4 header leaves");
+	else
+		FUZZ_MUST(data[12] == 0x86 && data[21], "neither IPv4 nor IPv6 leaves");
+}
+
+static unsigned sink_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	struct sink *sink = shunt_container_of(queue, struct sink, queue);
+	unsigned i;
+
+	cnt = SHUNT_MIN(cnt, sink->room);
+	sink->room -= cnt;
+	for (i = 0; i < cnt; i++)
+		check_sent(&pkts[i]);
+	sent_cnt += cnt;
+	shunt_pool_free_pkts(&pool, pkts, cnt);
+	return cnt;
+}
+
+static const struct shunt_queue_ops sink_ops = {.kind = "sink", .tx = sink_tx};
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+#define ETH(last)                                        \
+	{                                                \
+		2, 0, 0, 0, 0xaa, last, 2, 0, 0, 0, 0, 2 \
+	}
+
+static const struct shunt_adj adjs[] = {
+	{.eth = ETH(1), .mtu = 1500, .port = 1, .kind = SHUNT_ADJ_REWRITE},
+	{.eth = ETH(2), .mtu = 1500, .port = 2, .kind = SHUNT_ADJ_REWRITE},
+	{.eth = ETH(3), .mtu = 1500, .port = 0, .kind = SHUNT_ADJ_REWRITE},
+	{.eth = ETH(4), .mtu = 100, .port = 1, .kind = SHUNT_ADJ_REWRITE},
+	{.kind = SHUNT_ADJ_GLEAN},
+	{.kind = SHUNT_ADJ_LOCAL},
+	{.kind = SHUNT_ADJ_PUNT},
+	{.kind = SHUNT_ADJ_BLACKHOLE},
+	{.kind = SHUNT_ADJ_UNREACHABLE},
+	{.kind = SHUNT_ADJ_PROHIBIT},
+};
+
+/* 10.N.0.0/16 and 2001:db8:N::/48 lead to next hop N; the rest of 10.0.0.0/8, 240.0.0.0/4 and
+ * 2001:db8::/32 to that of N = 0. */
+static void add_net(unsigned net, uint32_t nh)
+{
+	uint8_t addr6[16] = {0x20, 0x01, 0x0d, 0xb8, 0, (uint8_t)net};
+	struct shunt_err err;
+	int ret = shunt_fib4_add(fib4, htonl(0x0a000000 + (net << 16)), 16, nh, &err);
+
+	ret = ret ? ret : shunt_fib6_add(fib6, addr6, 48, nh, &err);
+	if (!net) {
+		ret = ret ? ret : shunt_fib4_add(fib4, htonl(0x0a000000), 8, nh, &err);
+		ret = ret ? ret : shunt_fib4_add(fib4, htonl(0xf0000000), 4, nh, &err);
+		ret = ret ? ret : shunt_fib6_add(fib6, addr6, 32, nh, &err);
+	}
+	FUZZ_MUST(!ret, "%s", err.msg);
+}
+
+static void fill_tables(void)
+{
+	struct shunt_nexthop_member members[2] = {{.weight = 1}, {.weight = 1}};
+	const uint32_t own_be = htonl(OWN);
+	struct shunt_err err;
+	uint32_t nh;
+	unsigned net;
+
+	FUZZ_MUST(!shunt_fib4_create(&fib4, 0, &err) && !shunt_fib6_create(&fib6, 0, &err) &&
+			  !shunt_nexthop_create(&nexthops, 0, &err) &&
+			  !shunt_mac_create(&macs, 64, SEED, &err) &&
+			  !shunt_learn_init(&learn, &err),
+		  "%s", err.msg);
+	for (net = 0; net < SHUNT_ARRAY_LEN(adjs); net++) {
+		FUZZ_MUST(!shunt_nexthop_add(nexthops, &adjs[net], &nh, &err), "%s", err.msg);
+		if (net < 2)
+			members[net].nh = nh;
+		add_net(net, nh);
+	}
+	FUZZ_MUST(!shunt_nexthop_group_add(nexthops, members, 2, &nh, &err), "%s", err.msg);
+	add_net(net, nh);
+	local4 = shunt_local4_create(&own_be, 1);
+}
+
+/* --- graph ------------------------------------------------------------------------------------ */
+
+static void add_ip_nodes(const struct shunt_ip_params *ip)
+{
+	static const struct shunt_node_type *const types[] = {
+		&shunt_node_ip4_input,	&shunt_node_ip6_input,	&shunt_node_ip4_rpf,
+		&shunt_node_ip4_lookup, &shunt_node_ip6_lookup, &shunt_node_ip4_rewrite,
+		&shunt_node_ip6_rewrite};
+	struct shunt_err err;
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(types); i++)
+		FUZZ_MUST(shunt_graph_add(&graph, types[i], NULL, ip, &err) > 0, "%s", err.msg);
+}
+
+static void build_graph(void)
+{
+	static const char *const names[PORTS] = {"a", "b", "c", "d"};
+	/* one that takes more, since the others check only then */
+	static const uint32_t max_lens[PORTS] = {LEN_MAX, MAX_LEN, MAX_LEN, MAX_LEN};
+	const struct shunt_ip_params ip = {.fib4 = fib4,
+					   .fib6 = fib6,
+					   .nexthops = nexthops,
+					   .local4 = &local4,
+					   .live = &live,
+					   .min_len = PADDED};
+	const struct shunt_punt_params punt = {.ifindex = {1, 2, 3, 4}};
+	const struct shunt_bridge_params bridge = {
+		.macs = macs, .ways = &ways, .learn = &learn, .members = {0xe}};
+	struct shunt_eth_params eth = {.live = &live, .bridges = {[MIX_PORT] = true}};
+	struct shunt_err err;
+	unsigned i;
+
+	for (i = 0; i < PORTS; i++)
+		memcpy(eth.mac[i], (uint8_t[]){2, 0, 0, 0, 0, 1}, 6);
+	shunt_graph_init(&graph, &pool, queues, PORTS);
+	eth_node = shunt_graph_add(&graph, &shunt_node_eth_input, NULL, &eth, &err);
+	add_ip_nodes(&ip);
+	bridge_node = shunt_graph_add(&graph, &shunt_node_bridge, NULL, &bridge, &err);
+	FUZZ_MUST(shunt_graph_add(&graph, &shunt_node_punt, NULL, &punt, &err) > 0 &&
+			  !shunt_graph_seal(&graph, names, max_lens, &err),
+		  "%s", err.msg);
+}
+
+static void start(void)
+{
+	struct shunt_err err;
+	unsigned i;
+
+	FUZZ_MUST(!shunt_pool_init(&pool, FRAMES, 2048, &err), "%s", err.msg);
+	for (i = 0; i < PORTS; i++) {
+		sinks[i].queue = (struct shunt_queue){
+			.ops = &sink_ops, .pool = &pool, .port = (uint16_t)i, .fd = -1};
+		queues[i] = &sinks[i].queue;
+	}
+	fill_tables();
+	build_graph();
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static void apply_settings(uint8_t bits)
+{
+	unsigned i;
+
+	in_port = bits & 3;
+	memset(live.ip4, !(bits & NO_IP4), PORTS);
+	memset(live.ip6, !(bits & NO_IP6), PORTS);
+	memset(live.rpf4, !!(bits & RPF), PORTS);
+	ways.forwarding = bits & BLOCKED ? 0x5 : 0xf;
+	ways.learning = ways.flooding = 0xf;
+	ways.foreign = !!(bits & FOREIGN);
+	for (i = 0; i < PORTS; i++) {
+		sinks[i].room = bits & TX_FULL ? 1 : UINT32_MAX;
+		shunt_mac_flush(macs, 0, i);
+	}
+	memset(graph.drops, 0, sizeof(graph.drops));
+	memset(&learn.stats, 0, sizeof(learn.stats));
+	graph.now_ns += 1000000; /* what was told is no longer recent */
+	sent_cnt = 0;
+}
+
+/* Cuts a frame off the input into a buffer; the rest of that is out of bounds. */
+static struct shunt_pkt take_frame(const uint8_t **data, size_t *size)
+{
+	struct shunt_pkt pkt = {.port = (uint16_t)in_port, .reason = 0xff};
+	size_t len = 14 + ((*data)[0] | (*data)[1] << 8) % (LEN_MAX - 14);
+	uint64_t addr = 0;
+	uint8_t *frame;
+
+	*data += 2;
+	*size -= 2;
+	len = SHUNT_MIN(len, *size);
+	FUZZ_MUST(shunt_pool_alloc(&pool, &addr, 1) == 1, "no free buffer");
+	frame = pool.mem + addr;
+	memset(frame, 0xa5, 2048);
+	pkt.addr = addr + SHUNT_FRAME_HEADROOM;
+	pkt.len = (uint32_t)len;
+	memcpy(pool.mem + pkt.addr, *data, len);
+	*data += len;
+	*size -= len;
+	len = SHUNT_MAX(len, PADDED) + SHUNT_FRAME_HEADROOM;
+	ASAN_POISON_MEMORY_REGION(frame + len, 2048 - len);
+	return pkt;
+}
+
+static void learn_what_was_told(void)
+{
+	struct shunt_told told;
+
+	shunt_learn_hush(&learn);
+	while (shunt_learn_take(&learn, &told))
+		shunt_mac_learn(macs, told.key, told.port);
+}
+
+static void run_batch(struct shunt_pkt *pkts, unsigned cnt)
+{
+	shunt_graph_run(&graph, (unsigned)(in_port > MIX_PORT ? bridge_node : eth_node), pkts, cnt);
+	if (graph.flush_due)
+		shunt_graph_flush(&graph);
+	ASAN_UNPOISON_MEMORY_REGION(pool.mem, FRAMES * 2048);
+	learn_what_was_told();
+	FUZZ_MUST(pool.free_cnt == FRAMES, "%u buffers of %u are free", pool.free_cnt, FRAMES);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct shunt_pkt pkts[BATCH];
+	uint64_t in = 0, dropped = 0;
+	unsigned cnt, i;
+
+	if (!size)
+		return 0;
+	if (!pool.mem)
+		start();
+	apply_settings(*data++);
+	for (size--; size >= 16; in += cnt) {
+		for (cnt = 0; cnt < BATCH && size >= 16; cnt++)
+			pkts[cnt] = take_frame(&data, &size);
+		run_batch(pkts, cnt);
+	}
+	for (i = 0; i < SHUNT_DROP_CNT; i++)
+		dropped += graph.drops[i];
+	FUZZ_MUST(in + learn.stats.copies == sent_cnt + dropped,
+		  "%ju came in, %ju copies, %u left, %ju dropped", (uintmax_t)in,
+		  (uintmax_t)learn.stats.copies, sent_cnt, (uintmax_t)dropped);
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A port whose every move the test decides: what it receives, how much it takes,
+ * when it gives a transmitted frame back. It records what was sent. */
+#ifndef SHUNT_TESTS_FAKE_PORT_H
+#define SHUNT_TESTS_FAKE_PORT_H
+
+#include "io/port.h"
+
+#define FAKE_SENT_MAX 4096
+#define FAKE_FRAME    64 /* bytes of each frame received and recorded */
+
+struct fake_sent {
+	uint64_t addr;
+	uint32_t len;
+	uint32_t user;
+	uint8_t bytes[FAKE_FRAME];
+};
+
+struct fake_port {
+	struct shunt_queue queue;
+	unsigned arriving; /* packets still to be received */
+	unsigned serial;   /* of the next packet received: its first four bytes */
+	unsigned room;	   /* packets that tx still takes */
+	bool holds;	   /* transmitted frames come back by complete, else at once */
+	uint64_t held[FAKE_SENT_MAX];
+	unsigned held_cnt;
+	struct fake_sent sent[FAKE_SENT_MAX];
+	unsigned sent_cnt;
+	unsigned reclaims, flushes, busy_polls, closes;
+};
+
+/* fake_port_init makes a queue of a port over pool: nothing arrives, all is taken. */
+void fake_port_init(struct fake_port *fake, struct shunt_pool *pool, uint16_t port);
+
+/* fake_port_complete lets cnt of the frames held go back at the next reclaim. */
+void fake_port_complete(struct fake_port *fake, unsigned cnt);
+
+#endif

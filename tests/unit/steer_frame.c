@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "steer_frame.h"
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <string.h>
+
+void frame_put(struct frame *f, const void *bytes, size_t len)
+{
+	memcpy(f->data + f->len, bytes, len);
+	f->len += len;
+}
+
+void frame_put16(struct frame *f, uint16_t n)
+{
+	frame_put(f, (uint8_t[]){n >> 8, n & 0xff}, 2);
+}
+
+void frame_eth(struct frame *f, const char *dst, const char *src, uint16_t type)
+{
+	memset(f, 0, sizeof(*f));
+	frame_put(f, dst, 6);
+	frame_put(f, src, 6);
+	frame_put16(f, type);
+}
+
+void frame_ipv4(struct frame *f, const char *src, const char *dst, uint8_t ttl, uint8_t proto,
+		size_t payload_len)
+{
+	uint8_t addr[4];
+
+	frame_put(f, "\x45\0", 2);
+	frame_put16(f, 20 + payload_len);
+	frame_put(f, "\0\0\0\0", 4);
+	frame_put(f, (uint8_t[]){ttl, proto, 0, 0}, 4);
+	inet_pton(AF_INET, src, addr);
+	frame_put(f, addr, 4);
+	inet_pton(AF_INET, dst, addr);
+	frame_put(f, addr, 4);
+}
+
+void frame_ipv6(struct frame *f, const char *src, const char *dst, uint8_t hop_limit,
+		uint8_t nexthdr, size_t payload_len)
+{
+	uint8_t addr[16];
+
+	frame_put(f, "\x60\0\0\0", 4);
+	frame_put16(f, payload_len);
+	frame_put(f, (uint8_t[]){nexthdr, hop_limit}, 2);
+	inet_pton(AF_INET6, src, addr);
+	frame_put(f, addr, 16);
+	inet_pton(AF_INET6, dst, addr);
+	frame_put(f, addr, 16);
+}
+
+void frame_ports(struct frame *f, uint16_t sport, uint16_t dport)
+{
+	frame_put16(f, sport);
+	frame_put16(f, dport);
+	frame_put(f, "\0\x08\0\0", 4);
+}
+
+void frame_good4(struct frame *f)
+{
+	frame_eth(f, FRAME_OWN_MAC, FRAME_PEER_MAC, 0x0800);
+	frame_ipv4(f, "198.51.100.1", "203.0.113.9", 64, 17, 26);
+	frame_ports(f, 1000, 53);
+	f->len = 60;
+}
+
+void frame_good6(struct frame *f)
+{
+	frame_eth(f, FRAME_OWN_MAC, FRAME_PEER_MAC, 0x86dd);
+	frame_ipv6(f, "2001:db8:1::1", "2001:db8:2::9", 64, 17, 8);
+	frame_ports(f, 1000, 53);
+}
+
+void frame_udp4(struct frame *f, const char *src, const char *dst)
+{
+	frame_eth(f, FRAME_OWN_MAC, FRAME_PEER_MAC, 0x0800);
+	frame_ipv4(f, src, dst, 64, 17, 8);
+	frame_ports(f, 1, 2);
+}
+
+void frame_udp6(struct frame *f, const char *src, const char *dst)
+{
+	frame_eth(f, FRAME_OWN_MAC, FRAME_PEER_MAC, 0x86dd);
+	frame_ipv6(f, src, dst, 64, 17, 8);
+	frame_ports(f, 1, 2);
+}
+
+void frame_arp(struct frame *f, const char *dst_mac, const char *target)
+{
+	uint8_t addr[4];
+
+	frame_eth(f, dst_mac, FRAME_PEER_MAC, 0x0806);
+	frame_put(f, "\0\x01\x08\0\x06\x04\0\x01", 8);
+	frame_put(f,
+		  FRAME_PEER_MAC "\xc6\x33\x64\x01"
+				 "\0\0\0\0\0\0",
+		  16);
+	inet_pton(AF_INET, target, addr);
+	frame_put(f, addr, 4);
+}
+
+void frame_solicit(struct frame *f, const char *dst_mac, const char *target)
+{
+	uint8_t addr[16];
+
+	frame_eth(f, dst_mac, FRAME_PEER_MAC, 0x86dd);
+	frame_ipv6(f, "fe80::2", "ff02::1:ff00:1", 255, 58, 24);
+	frame_put(f, "\x87\0\0\0\0\0\0\0", 8);
+	inet_pton(AF_INET6, target, addr);
+	frame_put(f, addr, 16);
+}
+
+/* ---- the oracle ----------------------------------------------------------------------------- */
+
+/* What the oracle knows of a frame, as a person would note it down. */
+struct naive_view {
+	int type; /* behind the tags */
+	const uint8_t *src, *dst;
+	int addr_len;	  /* 0: no addresses */
+	int proto;	  /* -1: unknown */
+	int sport, dport; /* -1: none */
+};
+
+static int naive_16(const uint8_t *p)
+{
+	return p[0] * 256 + p[1];
+}
+
+static void naive_ports(struct naive_view *v, const uint8_t *data, size_t at, size_t len)
+{
+	if (v->proto != 6 && v->proto != 17 && v->proto != 132)
+		return;
+	if (at + 4 > len)
+		return;
+	v->sport = naive_16(data + at);
+	v->dport = naive_16(data + at + 2);
+}
+
+static void naive_view4(struct naive_view *v, const uint8_t *data, size_t at, size_t len)
+{
+	const uint8_t *ip = data + at;
+
+	if (len < at + 20 || ip[0] / 16 != 4 || ip[0] % 16 < 5)
+		return;
+	v->src = ip + 12;
+	v->dst = ip + 16;
+	v->addr_len = 4;
+	v->proto = ip[9];
+	if (naive_16(ip + 6) % 8192 == 0)
+		naive_ports(v, data, at + ip[0] % 16 * 4, len);
+}
+
+static bool naive_is_extension(int nexthdr)
+{
+	return nexthdr == 0 || nexthdr == 43 || nexthdr == 44 || nexthdr == 60;
+}
+
+static void naive_view6(struct naive_view *v, const uint8_t *data, size_t at, size_t len)
+{
+	int nexthdr, seen = 0;
+
+	if (len < at + 40 || data[at] / 16 != 6)
+		return;
+	v->src = data + at + 8;
+	v->dst = data + at + 24;
+	v->addr_len = 16;
+	nexthdr = data[at + 6];
+	at += 40;
+	while (naive_is_extension(nexthdr)) {
+		if (at + 8 > len || ++seen > 7)
+			return;
+		if (nexthdr == 44 && naive_16(data + at + 2) / 8 != 0) {
+			v->proto = data[at];
+			return;
+		}
+		size_t size = nexthdr == 44 ? 8 : 8 * (data[at + 1] + 1u);
+
+		nexthdr = data[at];
+		at += size;
+		if (seen > 6)
+			return;
+	}
+	v->proto = nexthdr;
+	naive_ports(v, data, at, len);
+}
+
+static struct naive_view naive_look(const uint8_t *data, size_t len)
+{
+	struct naive_view v = {.proto = -1, .sport = -1, .dport = -1};
+	size_t at = 14;
+
+	v.type = naive_16(data + 12);
+	for (int tags = 0; tags < 2 && (v.type == 0x8100 || v.type == 0x88a8); tags++) {
+		if (at + 4 > len)
+			break;
+		v.type = naive_16(data + at + 2);
+		at += 4;
+	}
+	if (v.type == 0x0800)
+		naive_view4(&v, data, at, len);
+	if (v.type == 0x86dd)
+		naive_view6(&v, data, at, len);
+	return v;
+}
+
+static bool naive_in_prefix(const struct shunt_rule_prefix *prefix, const uint8_t *addr)
+{
+	for (int bit = 0; bit < prefix->len; bit++) {
+		int want = prefix->addr[bit / 8] >> (7 - bit % 8) & 1;
+
+		if ((addr[bit / 8] >> (7 - bit % 8) & 1) != want)
+			return false;
+	}
+	return true;
+}
+
+static bool naive_in_range(const struct shunt_rule_ports *range, int port)
+{
+	if (range->min == 0 && range->max == 65535)
+		return true;
+	return port >= range->min && port <= range->max;
+}
+
+static bool naive_matches(const struct shunt_rule *rule, const struct naive_view *v)
+{
+	if (rule->family == 4 && v->type != 0x0800)
+		return false;
+	if (rule->family == 6 && v->type != 0x86dd)
+		return false;
+	if (rule->has_ethertype && rule->ethertype != v->type)
+		return false;
+	if (rule->has_proto && rule->proto != v->proto)
+		return false;
+	if ((rule->src.len || rule->dst.len) && !v->addr_len)
+		return false;
+	if (rule->src.len && !naive_in_prefix(&rule->src, v->src))
+		return false;
+	if (rule->dst.len && !naive_in_prefix(&rule->dst, v->dst))
+		return false;
+	return naive_in_range(&rule->sport, v->sport) && naive_in_range(&rule->dport, v->dport);
+}
+
+static bool naive_is_local(const struct naive_world *w, const uint8_t *addr, int addr_len)
+{
+	for (unsigned i = 0; addr_len == 4 && i < w->local4_cnt; i++) {
+		if (memcmp(w->local4[i], addr, 4) == 0)
+			return true;
+	}
+	for (unsigned i = 0; addr_len == 16 && i < w->local6_cnt; i++) {
+		if (memcmp(w->local6[i], addr, 16) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool naive_is_control(const uint8_t *mac)
+{
+	return memcmp(mac, "\x01\x80\xc2\0\0", 5) == 0 && mac[5] < 16;
+}
+
+static int naive_ipv4(const struct naive_world *w, const uint8_t *ip, int len)
+{
+	int ihl, total;
+	const uint8_t *src = ip + 12, *dst = ip + 16;
+
+	if (len < 20)
+		return SHUNT_STEER_TRUNCATED;
+	ihl = ip[0] % 16 * 4;
+	total = naive_16(ip + 2);
+	if (ip[0] / 16 != 4 || ihl < 20 || total < ihl || total > len)
+		return SHUNT_STEER_BAD_HEADER;
+	if (ihl > 20)
+		return SHUNT_STEER_IP_OPTIONS;
+	if (ip[8] < 2)
+		return SHUNT_STEER_TTL;
+	if ((dst[0] >= 224 && dst[0] < 240) || memcmp(dst, "\xff\xff\xff\xff", 4) == 0)
+		return SHUNT_STEER_MULTICAST;
+	if ((dst[0] == 169 && dst[1] == 254) || (src[0] == 169 && src[1] == 254))
+		return SHUNT_STEER_LINK_LOCAL;
+	if (dst[0] == 0 || src[0] == 0 || dst[0] == 127 || src[0] == 127 || dst[0] >= 240 ||
+	    src[0] >= 224)
+		return SHUNT_STEER_MARTIAN;
+	return naive_is_local(w, dst, 4) ? SHUNT_STEER_LOCAL_ADDRESS : SHUNT_STEER_FORWARD4;
+}
+
+static int naive_ipv6(const struct naive_world *w, const uint8_t *ip, int len)
+{
+	static const uint8_t zeros[8];
+	const uint8_t *src = ip + 8, *dst = ip + 24;
+
+	if (len < 40)
+		return SHUNT_STEER_TRUNCATED;
+	if (ip[0] / 16 != 6 || naive_16(ip + 4) > len - 40)
+		return SHUNT_STEER_BAD_HEADER;
+	if (ip[6] == 0)
+		return SHUNT_STEER_HOPBYHOP;
+	if (ip[7] < 2)
+		return SHUNT_STEER_HOP_LIMIT;
+	if (dst[0] == 0xff)
+		return SHUNT_STEER_MULTICAST;
+	if ((dst[0] == 0xfe && dst[1] / 64 == 2) || (src[0] == 0xfe && src[1] / 64 == 2))
+		return SHUNT_STEER_LINK_LOCAL;
+	if (src[0] == 0xff || memcmp(src, zeros, 8) == 0 || memcmp(dst, zeros, 8) == 0)
+		return SHUNT_STEER_MARTIAN;
+	return naive_is_local(w, dst, 16) ? SHUNT_STEER_LOCAL_ADDRESS : SHUNT_STEER_FORWARD6;
+}
+
+static int naive_layer3(const struct naive_world *w, const uint8_t *data, size_t len)
+{
+	int type = naive_16(data + 12);
+
+	if (memcmp(data, FRAME_OWN_MAC, 6) != 0) {
+		if (naive_is_control(data))
+			return SHUNT_STEER_LINK_LOCAL_CONTROL;
+		if (type == 0x0806)
+			return SHUNT_STEER_ARP;
+		return data[0] % 2 ? SHUNT_STEER_MULTICAST : SHUNT_STEER_OTHER_MAC;
+	}
+	if (type == 0x0800)
+		return naive_ipv4(w, data + 14, len - 14);
+	if (type == 0x86dd)
+		return naive_ipv6(w, data + 14, len - 14);
+	if (type == 0x0806)
+		return SHUNT_STEER_ARP;
+	return type == 0x8100 || type == 0x88a8 ? SHUNT_STEER_VLAN : SHUNT_STEER_ETHERTYPE;
+}
+
+static int naive_xconnect(const struct naive_world *w, const uint8_t *data, size_t len)
+{
+	int type = naive_16(data + 12);
+
+	if (memcmp(data, FRAME_OWN_MAC, 6) == 0)
+		return SHUNT_STEER_OWN_MAC;
+	if (data[0] % 2 == 0)
+		return SHUNT_STEER_BRIDGED;
+	if (naive_is_control(data))
+		return SHUNT_STEER_LINK_LOCAL_CONTROL;
+	if (type == 0x0806 && len >= 42 && naive_is_local(w, data + 38, 4))
+		return SHUNT_STEER_ARP;
+	if (type == 0x86dd && len >= 78 && data[20] == 58 && data[54] == 135 &&
+	    naive_is_local(w, data + 62, 16))
+		return SHUNT_STEER_ND;
+	return SHUNT_STEER_BRIDGED;
+}
+
+int naive_steer(const struct naive_world *w, const uint8_t *data, size_t len)
+{
+	struct naive_view v = naive_look(data, len);
+
+	for (unsigned i = 0; i < w->rule_cnt; i++) {
+		if (!naive_matches(&w->rules[i], &v))
+			continue;
+		if (w->rules[i].lane == SHUNT_LANE_USER)
+			return SHUNT_STEER_RULE_USER;
+		return w->rules[i].lane == SHUNT_LANE_DROP ? SHUNT_STEER_RULE_DROP
+							   : SHUNT_STEER_RULE_KERNEL;
+	}
+	if (w->mode == SHUNT_STEER_MODE_LAYER3)
+		return naive_layer3(w, data, len);
+	if (w->mode == SHUNT_STEER_MODE_XCONNECT)
+		return naive_xconnect(w, data, len);
+	return SHUNT_STEER_OFF;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "steer_rig.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <criterion/criterion.h>
+
+#include "base/bytes.h"
+#include "steer/steer.h"
+
+/* The last of what libbpf said: a verifier's verdict stands at the end. */
+static char loader_words[2000];
+
+static int loader_listen(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	static char line[1 << 16];
+	size_t used = strlen(loader_words), len, drop;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, ap);
+	len = SHUNT_MIN(strlen(line), sizeof(loader_words) - 1);
+	drop = used + len < sizeof(loader_words) ? 0 : used + len + 1 - sizeof(loader_words);
+	memmove(loader_words, loader_words + drop, used - drop + 1);
+	strcat(loader_words, line + strlen(line) - len);
+	return 0;
+}
+
+/* Whether any XDP program loads here: a refusal of ours is then ours. */
+static bool can_load_bpf(void)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = XDP_PASS},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "probe", "GPL", insns, 2, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+void steer_rig_init(struct steer_rig *rig)
+{
+	memset(rig, 0, sizeof(*rig));
+	libbpf_set_print(loader_listen);
+	if (!can_load_bpf())
+		cr_skip_test("no XDP program can be loaded here: %s", strerror(errno));
+	rig->skel = shunt_steer__open_and_load();
+	cr_assert_not_null(rig->skel, "the program does not load: %s; %s", strerror(errno),
+			   loader_words);
+	rig->prog_fd = bpf_program__fd(rig->skel->progs.shunt_steer);
+	rig->ctl = &rig->skel->data_shunt_cfg->shunt_ctl;
+	rig->half = &rig->ctl->half[0];
+	rig->slots = rig->skel->data_shunt_cnt->shunt_cnt;
+}
+
+void steer_rig_fini(struct steer_rig *rig)
+{
+	shunt_steer__destroy(rig->skel);
+}
+
+void steer_rig_mode(struct steer_rig *rig, enum shunt_steer_mode mode)
+{
+	uint64_t mac = 0;
+
+	memcpy(&mac, FRAME_OWN_MAC, 6);
+	rig->half->mode = mode;
+	rig->half->mac_word = shunt_steer_mac_word(mac);
+	rig->ctl->live = SHUNT_STEER_LIVE_HALF(rig->half - rig->ctl->half);
+}
+
+static void filter_add(struct steer_rig *rig, uint32_t bit)
+{
+	for (int h = 0; h < 2; h++)
+		rig->ctl->half[h].filter[bit / 64] |= 1ULL << bit % 64;
+}
+
+void steer_rig_local4(struct steer_rig *rig, const uint8_t addr[4])
+{
+	uint32_t addr_be;
+	uint8_t one = 1;
+
+	memcpy(&addr_be, addr, 4);
+	filter_add(rig, shunt_steer_hash4(addr_be));
+	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(rig->skel->maps.shunt_local4), addr, &one, 0),
+		     0);
+}
+
+void steer_rig_local6(struct steer_rig *rig, const uint8_t addr[16])
+{
+	uint64_t words[2];
+	uint8_t one = 1;
+
+	memcpy(words, addr, 16);
+	filter_add(rig, shunt_steer_hash6(words[0], words[1]));
+	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(rig->skel->maps.shunt_local6), addr, &one, 0),
+		     0);
+}
+
+void steer_rig_rules(struct steer_rig *rig, const char *const *texts, unsigned cnt,
+		     struct shunt_rule *parsed)
+{
+	struct shunt_err err = {0};
+	struct shunt_rule rule;
+
+	for (unsigned i = 0; i < cnt; i++) {
+		cr_assert_eq(shunt_rule_parse(texts[i], &rule, &err), 0, "%s", err.msg);
+		shunt_rule_compile(&rule, &rig->half->rules[i]);
+		if (parsed)
+			parsed[i] = rule;
+	}
+	rig->half->rule_cnt = cnt;
+}
+
+/* The sum over queues: the test run's queue is the kernel's to choose. */
+static void counters_sum(const struct steer_rig *rig, struct shunt_steer_counters *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
+		shunt_steer_counters_add(sum, &rig->slots[i].counters);
+}
+
+/* The one counter of cnt that went up by one; -1 if none did. */
+static int one_more(const __u64 *before, const __u64 *after, int cnt)
+{
+	int found = -1;
+
+	for (int i = 0; i < cnt; i++) {
+		if (before[i] == after[i])
+			continue;
+		cr_assert(found < 0 && after[i] == before[i] + 1, "counters %d and %d moved", found,
+			  i);
+		found = i;
+	}
+	return found;
+}
+
+static uint32_t verdict_of(int reason, bool is_served)
+{
+	switch (shunt_steer_reason_lane(reason)) {
+	case SHUNT_LANE_USER:
+		return is_served ? XDP_REDIRECT : XDP_PASS;
+	case SHUNT_LANE_DROP:
+		return XDP_DROP;
+	default:
+		return XDP_PASS;
+	}
+}
+
+int steer_rig_run(struct steer_rig *rig, const void *data, size_t len)
+{
+	struct shunt_steer_counters before, after;
+	uint8_t out[4096];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = data, .data_size_in = len, .data_out = out,
+		    .data_size_out = sizeof(out), .repeat = 1);
+	int reason, wanted;
+
+	counters_sum(rig, &before);
+	cr_assert_eq(bpf_prog_test_run_opts(rig->prog_fd, &opts), 0, "test run of %zu bytes: %s",
+		     len, strerror(errno));
+	counters_sum(rig, &after);
+	cr_assert(opts.data_size_out == len && memcmp(out, data, len) == 0, "bytes changed");
+	reason = one_more(before.packets, after.packets, SHUNT_STEER_REASON_MAX);
+	cr_assert(reason >= 0, "nothing was counted");
+	cr_assert_eq(after.bytes[shunt_steer_reason_lane(reason)] -
+			     before.bytes[shunt_steer_reason_lane(reason)],
+		     len, "bytes of the lane");
+	wanted = one_more(before.unserved, after.unserved, SHUNT_STEER_USER_REASON_CNT);
+	cr_assert_eq(wanted >= 0, reason == SHUNT_STEER_NO_SOCKET, "unserved");
+	rig->verdict = opts.retval;
+	cr_assert_eq(opts.retval, verdict_of(reason, wanted < 0), "reason %s, verdict %u",
+		     shunt_steer_reason_name(reason), opts.retval);
+	return wanted >= 0 ? wanted : reason;
+}
+
+const uint8_t steer_local4[STEER_LOCAL4_CNT][4] = {{192, 0, 2, 1}, {10, 0, 0, 255}};
+const uint8_t steer_local6[STEER_LOCAL6_CNT][16] = {
+	{0x20, 0x01, 0x0d, 0xb8, [15] = 1},
+	{0xfe, 0x80, [15] = 1},
+};
+
+void steer_rig_start(struct steer_rig *rig, enum shunt_steer_mode mode)
+{
+	steer_rig_init(rig);
+	for (size_t i = 0; i < STEER_LOCAL4_CNT; i++)
+		steer_rig_local4(rig, steer_local4[i]);
+	for (size_t i = 0; i < STEER_LOCAL6_CNT; i++)
+		steer_rig_local6(rig, steer_local6[i]);
+	steer_rig_mode(rig, mode);
+}
+
+void steer_expect(struct steer_rig *rig, const char *file, int where, const struct frame *f,
+		  int want)
+{
+	int got = steer_rig_run(rig, f->data, f->len);
+
+	cr_expect_eq(
+		got, want, "%s: line or case %d: expected %s/%s, got %s/%s", file, where,
+		shunt_steer_lane_name(shunt_steer_reason_lane(want)), shunt_steer_reason_name(want),
+		shunt_steer_lane_name(shunt_steer_reason_lane(got)), shunt_steer_reason_name(got));
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+Test(base, err_set_returns_the_negative_code)
+{
+	struct shunt_err err;
+
+	cr_assert_eq(shunt_err_set(&err, ENODEV, "%s: %d", "eth1", 7), -ENODEV);
+	cr_assert_str_eq(err.msg, "eth1: 7");
+	cr_assert_eq(shunt_err_set(NULL, EINVAL, "nobody reads this"), -EINVAL);
+}
+
+Test(base, err_prefix_goes_in_front)
+{
+	struct shunt_err err;
+
+	shunt_err_set(&err, EINVAL, "batch is 0");
+	shunt_err_prefix(&err, "%s:%d: ", "a.yaml", 3);
+	cr_assert_str_eq(err.msg, "a.yaml:3: batch is 0");
+	shunt_err_prefix(NULL, "nothing");
+}
+
+Test(base, err_never_overflows)
+{
+	struct {
+		struct shunt_err err;
+		char guard[8];
+	} s;
+	char longer[2 * sizeof(s.err.msg)];
+	unsigned i;
+
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = 0;
+	memset(s.guard, 'g', sizeof(s.guard));
+	shunt_err_set(&s.err, EINVAL, "%s", longer);
+	cr_assert_eq(strlen(s.err.msg), sizeof(s.err.msg) - 1);
+	shunt_err_prefix(&s.err, "where: ");
+	cr_assert_eq(strlen(s.err.msg), sizeof(s.err.msg) - 1);
+	cr_assert_eq(strncmp(s.err.msg, "where: xxx", 10), 0);
+	shunt_err_prefix(&s.err, "%s", longer);
+	cr_assert_eq(strlen(s.err.msg), sizeof(s.err.msg) - 1);
+	for (i = 0; i < sizeof(s.guard); i++)
+		cr_assert_eq(s.guard[i], 'g');
+}
+
+Test(base, power_of_2)
+{
+	uint64_t bit;
+
+	cr_assert_not(shunt_is_power_of_2(0));
+	for (bit = 1; bit; bit <<= 1) {
+		cr_assert(shunt_is_power_of_2(bit));
+		cr_assert(bit <= 2 || !shunt_is_power_of_2(bit - 1));
+		cr_assert(bit <= 1 || !shunt_is_power_of_2(bit + 1));
+	}
+}
+
+Test(base, counter_adds)
+{
+	uint64_t counter = UINT64_MAX - 1;
+
+	shunt_counter_add(&counter, 3);
+	cr_assert_eq(shunt_counter_read(&counter), 1, "it wraps");
+}
+
+/* 30 ms by the kernel's clock is 30 ms by the cycle counter, within 2 %: an
+ * interval that the scheduler stretches is stretched on both. */
+Test(base, clocks_agree)
+{
+	const struct timespec pause = {.tv_nsec = 30 * 1000 * 1000};
+	uint64_t hz = shunt_clock_hz(), ns, cycles;
+	double by_cycles;
+
+	cr_assert_eq(shunt_clock_hz(), hz, "measured once");
+	ns = shunt_clock_ns();
+	cycles = shunt_clock_cycles();
+	nanosleep(&pause, NULL);
+	ns = shunt_clock_ns() - ns;
+	cycles = shunt_clock_cycles() - cycles;
+	by_cycles = (double)cycles * 1e9 / (double)hz;
+	cr_assert_geq(ns, 30000000);
+	cr_assert(by_cycles > 0.98 * (double)ns && by_cycles < 1.02 * (double)ns,
+		  "%.0f ns by cycles, %llu by the kernel", by_cycles, (unsigned long long)ns);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* From the kernel's tables to what a worker finds: lists of `ip` commands, and the adjacency
+ * that an address leads to. Devices va and wa are ports 0 and 1. */
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+
+#include "control/mirror.h"
+#include "measure/rng.h"
+#include "mirror_rig.h"
+
+struct forwarder {
+	struct shunt_fib4 *fib4;
+	struct shunt_fib6 *fib6;
+	struct shunt_nexthops *nexthops;
+	struct shunt_mirror *mirror;
+};
+
+static struct shunt_err err;
+
+static int port_of(void *ctx, uint32_t ifindex)
+{
+	char name[IF_NAMESIZE];
+
+	(void)ctx;
+	if (!if_indextoname(ifindex, name))
+		return -1;
+	return !strcmp(name, "va") ? 0 : !strcmp(name, "wa") ? 1 : -1;
+}
+
+static void forwarder_open(struct forwarder *fw, struct shunt_mirror_opts opts)
+{
+	cr_assert_eq(shunt_fib4_create(&fw->fib4, 0, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_fib6_create(&fw->fib6, 0, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_nexthop_create(&fw->nexthops, 0, &err), 0, "%s", err.msg);
+	opts.netns_fd = -1;
+	opts.fib4 = fw->fib4;
+	opts.fib6 = fw->fib6;
+	opts.nexthops = fw->nexthops;
+	opts.port_of = port_of;
+	cr_assert_eq(shunt_mirror_create(&fw->mirror, &opts, &err), 0, "%s", err.msg);
+	rig_service(fw->mirror);
+}
+
+/* Nothing may be left: every route and every next hop is returned. */
+static void forwarder_close(struct forwarder *fw)
+{
+	shunt_mirror_destroy(fw->mirror);
+	cr_expect_eq(shunt_fib4_route_cnt(fw->fib4), 0);
+	cr_expect_eq(shunt_fib6_route_cnt(fw->fib6), 0);
+	cr_expect_eq(fw->nexthops->cnt, 0, "%u next hops left", fw->nexthops->cnt);
+	shunt_fib4_destroy(fw->fib4);
+	shunt_fib6_destroy(fw->fib6);
+	shunt_nexthop_destroy(fw->nexthops);
+}
+
+static uint32_t lookup(struct forwarder *fw, const char *addr)
+{
+	uint8_t dst[16];
+	uint32_t dst_be;
+
+	if (inet_pton(AF_INET, addr, &dst_be) == 1)
+		return shunt_fib4_lookup(fw->fib4, dst_be);
+	cr_assert_eq(inet_pton(AF_INET6, addr, dst), 1, "%s", addr);
+	return shunt_fib6_lookup(fw->fib6, dst);
+}
+
+static void adj_text(const struct shunt_adj *adj, char *buf, size_t size)
+{
+	if (adj->kind == SHUNT_ADJ_REWRITE)
+		snprintf(buf, size, "port%u %02x type%02x%02x mtu%u", adj->port, adj->eth[5],
+			 adj->eth[12], adj->eth[13], adj->mtu);
+	else
+		snprintf(buf, size, "%s", shunt_adj_kind_name(adj->kind));
+}
+
+static void nh_text(struct forwarder *fw, uint32_t nh, char *buf, size_t size)
+{
+	struct shunt_nexthop_member members[8];
+	unsigned cnt = shunt_nexthop_group_get(fw->nexthops, nh, members, 8), i;
+	size_t len = 0;
+
+	if (!cnt)
+		adj_text(shunt_nexthop_adj(fw->nexthops, nh, 0), buf, size);
+	for (i = 0; i < cnt; i++) {
+		len += (size_t)snprintf(buf + len, size - len, "%s%u*", i ? " + " : "",
+					members[i].weight);
+		adj_text(shunt_nexthop_adj(fw->nexthops, members[i].nh, 0), buf + len, size - len);
+		len = strlen(buf);
+	}
+}
+
+#define BASE                                                                                      \
+	"addr add 10.0.0.1/24 dev va\naddr add 10.0.1.1/24 dev wa\naddr add 10.0.9.1/24 dev vb\n" \
+	"addr add 2001:db8::1/64 dev va\naddr add 2001:db8:0:1::1/64 dev wa\n"                    \
+	"neigh add 10.0.0.2 lladdr 02:00:00:00:00:a2 dev va\n"                                    \
+	"neigh add 10.0.0.3 lladdr 02:00:00:00:00:a3 dev va\n"                                    \
+	"neigh add 10.0.1.2 lladdr 02:00:00:00:00:b2 dev wa\n"                                    \
+	"neigh add 10.0.9.2 lladdr 02:00:00:00:00:92 dev vb\n"                                    \
+	"neigh add fe80::a lladdr 02:00:00:00:00:aa dev va\n"                                     \
+	"neigh add 2001:db8::2 lladdr 02:00:00:00:00:62 dev va\n"                                 \
+	"neigh add 2001:db8:0:1::2 lladdr 02:00:00:00:00:72 dev wa\n"
+
+static const struct {
+	const char *commands, *addr, *expected;
+} cases[] = {
+	{"", "10.9.9.9", "noroute"},
+	{"", "10.0.0.1", "local"},
+	{"", "10.0.0.255", "local"},
+	{"", "127.0.0.5", "local"},
+	{"", "2001:db8::1", "local"},
+	{"", "ff02::1", "local"},
+	{"", "10.0.0.2", "port0 a2 type0800 mtu1500"},
+	{"", "10.0.0.77", "glean"},
+	{"", "2001:db8::2", "port0 62 type86dd mtu1500"},
+	{"", "2001:db8::77", "glean"},
+	{"", "10.0.9.2", "punt"},
+	{"neigh del 10.0.0.2 dev va\n", "10.0.0.2", "glean"},
+	{"neigh add 10.0.0.9 lladdr 02:00:00:00:00:a9 dev va nud stale\n", "10.0.0.9",
+	 "port0 a9 type0800 mtu1500"},
+	{"neigh add 10.0.0.9 dev va nud failed\n", "10.0.0.9", "glean"},
+	{"neigh change 10.0.0.2 lladdr 02:00:00:00:00:ee dev va\nroute add 10.1.0.0/16 via 10.0.0.2\n",
+	 "10.1.0.1", "port0 ee type0800 mtu1500"},
+	{"route add 10.1.0.0/16 via 10.0.0.2\nneigh del 10.0.0.2 dev va\n", "10.1.0.1", "glean"},
+	{"route add 10.1.0.0/16 via 10.0.9.2\n", "10.1.0.1", "punt"},
+	{"route add default via 10.0.1.2\n", "8.8.8.8", "port1 b2 type0800 mtu1500"},
+	{"route add default via 10.0.1.2\nroute add 8.0.0.0/8 via 10.0.0.2\n", "8.8.8.8",
+	 "port0 a2 type0800 mtu1500"},
+	{"route add default via 10.0.1.2\nroute add 8.0.0.0/8 via 10.0.0.2\nroute del 8.0.0.0/8\n",
+	 "8.8.8.8", "port1 b2 type0800 mtu1500"},
+	{"route add 10.1.0.0/16 via 10.0.0.2 metric 9\nroute add 10.1.0.0/16 via 10.0.1.2 metric 5\n",
+	 "10.1.0.1", "port1 b2 type0800 mtu1500"},
+	{"route add 10.1.0.0/16 via 10.0.0.2 metric 9\nroute add 10.1.0.0/16 via 10.0.1.2 metric 5\n"
+	 "route del 10.1.0.0/16 metric 5\n",
+	 "10.1.0.1", "port0 a2 type0800 mtu1500"},
+	{"route add 10.1.0.0/16 via 10.0.0.2 metric 9\nroute add 10.1.0.0/16 via 10.0.1.2 metric 5\n"
+	 "link set wa down\n",
+	 "10.1.0.1", "port0 a2 type0800 mtu1500"},
+	{"route add 10.1.0.0/16 via 10.0.0.2\nroute append 10.1.0.0/16 via 10.0.1.2\n", "10.1.0.1",
+	 "port0 a2 type0800 mtu1500"},
+	{"route add blackhole 10.1.0.0/16\n", "10.1.0.1", "blackhole"},
+	{"route add unreachable 10.1.0.0/16\n", "10.1.0.1", "unreachable"},
+	{"route add prohibit 10.1.0.0/16\n", "10.1.0.1", "prohibit"},
+	{"route add throw 10.1.0.0/16\n", "10.1.0.1", "punt"},
+	{"route add unreachable 2001:db8:a::/48\n", "2001:db8:a::1", "unreachable"},
+	{"route add 10.1.0.0/16 via inet6 fe80::a dev va\n", "10.1.0.1",
+	 "port0 aa type0800 mtu1500"},
+	{"route add 2001:db8:a::/48 via fe80::a dev va\n", "2001:db8:a::1",
+	 "port0 aa type86dd mtu1500"},
+	{"route add 10.1.0.0/16 via 10.0.0.2 mtu 1300\n", "10.1.0.1", "port0 a2 type0800 mtu1300"},
+	{"link set va mtu 1400\n", "10.0.0.2", "port0 a2 type0800 mtu1400"},
+	{"route add 10.1.0.0/16 nexthop via 10.0.0.2 weight 3 nexthop via 10.0.1.2\n", "10.1.0.1",
+	 "3*port0 a2 type0800 mtu1500 + 1*port1 b2 type0800 mtu1500"},
+	{"route add 10.1.0.0/16 nexthop via 10.0.0.2 weight 3 nexthop via 10.0.1.2\n"
+	 "link set va down\n",
+	 "10.1.0.1", "1*port1 b2 type0800 mtu1500"},
+	{"route add 10.1.0.0/16 nexthop via 10.0.0.2 nexthop via 10.0.9.2\n", "10.1.0.1",
+	 "1*port0 a2 type0800 mtu1500 + 1*punt"},
+	{"route add 2001:db8:a::/48 nexthop via 2001:db8::2 nexthop via 2001:db8:0:1::2\n",
+	 "2001:db8:a::1", "1*port0 62 type86dd mtu1500 + 1*port1 72 type86dd mtu1500"},
+	{"route add 2001:db8:a::/48 nexthop via 2001:db8::2 nexthop via 2001:db8:0:1::2\n"
+	 "route del 2001:db8:a::/48 via 2001:db8::2\n",
+	 "2001:db8:a::1", "port1 72 type86dd mtu1500"},
+	{"nexthop add id 1 via 10.0.0.2 dev va\nroute add 10.1.0.0/16 nhid 1\n", "10.1.0.1",
+	 "port0 a2 type0800 mtu1500"},
+	{"nexthop add id 1 via 10.0.0.2 dev va\nroute add 10.1.0.0/16 nhid 1\n"
+	 "nexthop replace id 1 via 10.0.1.2 dev wa\n",
+	 "10.1.0.1", "port1 b2 type0800 mtu1500"},
+	{"nexthop add id 1 via 10.0.0.2 dev va\nroute add 10.1.0.0/16 nhid 1\nnexthop del id 1\n",
+	 "10.1.0.1", "noroute"},
+	{"nexthop add id 1 via 10.0.0.2 dev va\nnexthop add id 2 via 10.0.1.2 dev wa\n"
+	 "nexthop add id 10 group 1,5/2\nroute add 10.1.0.0/16 nhid 10\n",
+	 "10.1.0.1", "5*port0 a2 type0800 mtu1500 + 1*port1 b2 type0800 mtu1500"},
+	{"nexthop add id 1 via 10.0.0.2 dev va\nnexthop add id 2 via 10.0.1.2 dev wa\n"
+	 "nexthop add id 10 group 1/2\nroute add 10.1.0.0/16 nhid 10\nnexthop del id 1\n",
+	 "10.1.0.1", "1*port1 b2 type0800 mtu1500"},
+	{"nexthop add id 1 blackhole\nroute add 10.1.0.0/16 nhid 1\n", "10.1.0.1", "blackhole"},
+	{"route add 10.1.0.0/16 tos 0x10 via 10.0.0.2\nroute add 10.1.0.0/16 via 10.0.1.2\n",
+	 "10.1.0.1", "punt"},
+	/* Neighbours under a longer prefix, and one that goes again. */
+	{"route add 10.0.0.0/28 via 10.0.1.2\n", "10.0.0.2", "port1 b2 type0800 mtu1500"},
+	{"route add 10.0.0.0/28 via 10.0.1.2\nroute del 10.0.0.0/28\n", "10.0.0.2",
+	 "port0 a2 type0800 mtu1500"},
+	{"route add 10.0.0.2 via 10.0.1.2\n", "10.0.0.2", "port1 b2 type0800 mtu1500"},
+	{"route add 10.0.0.2 via 10.0.1.2\nroute del 10.0.0.2\n", "10.0.0.2",
+	 "port0 a2 type0800 mtu1500"},
+	{"route add 192.0.2.1 dev va\nneigh add 192.0.2.1 lladdr 02:00:00:00:00:c1 dev va\n",
+	 "192.0.2.1", "port0 c1 type0800 mtu1500"},
+	{"addr del 10.0.0.1/24 dev va\n", "10.0.0.2", "noroute"},
+	{"link set va down\n", "10.0.0.2", "noroute"},
+	{"link set va down\nlink set va up\nneigh add 10.0.0.2 lladdr 02:00:00:00:00:a2 dev va\n",
+	 "10.0.0.2", "port0 a2 type0800 mtu1500"},
+	{"link del va\n\nlink add va type veth peer name vb\n\naddr add 10.0.0.1/24 dev va\n"
+	 "link set va up\nlink set vb up\nneigh add 10.0.0.2 lladdr 02:00:00:00:00:d2 dev va\n",
+	 "10.0.0.2", "port0 d2 type0800 mtu1500"},
+};
+
+/* Waits for the carrier of a device set up again. */
+static void expect(struct forwarder *fw, const char *commands, const char *addr,
+		   const char *expected)
+{
+	char text[512] = "";
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		rig_service(fw->mirror);
+		nh_text(fw, lookup(fw, addr), text, sizeof(text));
+		if (!strcmp(text, expected))
+			return;
+		rig_wait(fw->mirror, 20);
+	}
+	cr_expect_fail("after\n%s%s leads to [%s], expected [%s]", commands, addr, text, expected);
+}
+
+static void run_cases(bool is_live)
+{
+	struct forwarder fw;
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(cases); i++) {
+		rig_start();
+		rig_ip(BASE, false);
+		if (is_live)
+			forwarder_open(&fw, (struct shunt_mirror_opts){0});
+		rig_ip(cases[i].commands, false);
+		if (!is_live)
+			forwarder_open(&fw, (struct shunt_mirror_opts){0});
+		expect(&fw, cases[i].commands, cases[i].addr, cases[i].expected);
+		forwarder_close(&fw);
+	}
+}
+
+Test(mirror_fib, loads, .timeout = 120)
+{
+	run_cases(false);
+}
+
+Test(mirror_fib, follows, .timeout = 120)
+{
+	run_cases(true);
+}
+
+/* With room for fewer routes than there are, a part must not forward: nothing is in the FIB. */
+Test(mirror_fib, no_room_punts_all, .timeout = 60)
+{
+	struct forwarder fw;
+	struct shunt_mirror_stats stats;
+	unsigned i;
+
+	rig_start();
+	rig_ip(BASE "route add 10.1.0.0/16 via 10.0.0.2\nroute add 10.1.7.0/24 via 10.0.1.2\n",
+	       false);
+	forwarder_open(&fw, (struct shunt_mirror_opts){.routes_max = 20});
+	expect(&fw, "", "10.1.0.1", "port0 a2 type0800 mtu1500");
+	for (i = 0; i < 20; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "route add 10.99.%u.0/24 via 10.0.0.2\n", i);
+		rig_ip(line, false);
+	}
+	expect(&fw, "too many routes\n", "10.1.0.1", "noroute");
+	expect(&fw, "too many routes\n", "10.0.0.2", "noroute");
+	shunt_mirror_stats(fw.mirror, &stats);
+	cr_expect_eq(stats.state, SHUNT_MIRROR_incomplete);
+	cr_expect_gt(stats.out_of_memory, 0);
+	cr_expect_eq(shunt_fib4_route_cnt(fw.fib4), 0);
+	/* A complete dump that fits ends it. */
+	for (i = 0; i < 20; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "route del 10.99.%u.0/24\n", i);
+		rig_ip(line, false);
+	}
+	shunt_mirror_resync(fw.mirror);
+	expect(&fw, "room again\n", "10.1.7.1", "port1 b2 type0800 mtu1500");
+	expect(&fw, "room again\n", "10.0.0.2", "port0 a2 type0800 mtu1500");
+	forwarder_close(&fw);
+}

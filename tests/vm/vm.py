@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the cases share: the lab that the guest's runner has built around a case, shuntd in it, and
+the kernel's and the driver's own word on what is in use. A case is a Python script that says
+
+    import vm
+    lab = vm.lab()
+    with vm.Shuntd(lab, "xconnect", "eth1", "eth2", "--require", "zerocopy") as daemon: ...
+
+The libraries of the end-to-end tests serve here too."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "e2e"))
+
+# pylint: disable=wrong-import-position
+import daemon  # noqa: E402
+import lab as e2e  # noqa: E402
+
+DRIVER = os.environ.get("VMLAB_DRIVER", "virtio")
+PORTS = ("eth1", "eth2")
+GEN, SINK, DUT = "02:00:00:00:01:02", "02:00:00:00:02:02", "02:00:00:00:01:01"
+STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
+MARK = b"\x88\xb5"  # an Ethernet type for local experiments
+CARRIER_S = 30  # igb takes seconds after each of program and socket
+
+
+class Around(e2e.Lab):
+    """The lab that is there already, of real devices."""
+
+    # pylint: disable=super-init-not-called
+    def __init__(self):
+        self.name = os.environ["SHUNT_LAB"]
+        self.hosts = ["gen", "dut", "sink"]
+        self._wires, self._processes = [], []
+        # What these drivers see of frames that are not for them is only what they must.
+        for host in ("gen", "sink"):
+            self.link(host, "eth1", "promisc", "on")
+        self._before = self.snapshot("dut")
+
+    def sh(self, host, line, check=True, timeout=60):
+        return self.exec(host, "sh", "-c", line, check=check, timeout=timeout).stdout
+
+    def link(self, host, *what):
+        """`ip link set` on a device of a host; cheaper than a command in the lab."""
+        subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "link", "set", *what], check=True,
+                       timeout=30)
+
+    def carriers(self):
+        """Waits until every link of the lab is up."""
+        def up():
+            done = [subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "-o", "link"],
+                                   capture_output=True, text=True, check=True, timeout=30).stdout
+                    for host in self.hosts]
+            return sum("LOWER_UP" in line and ": eth" in line
+                       for line in "".join(done).splitlines()) == 4
+        e2e.wait_until(up, CARRIER_S, "the links to come up")
+
+    def driver_counts(self, dev):
+        """`ethtool -S`."""
+        pairs = (line.strip().rpartition(": ")
+                 for line in self.exec("dut", "ethtool", "-S", dev).stdout.splitlines())
+        return {name: int(value) for name, _, value in pairs if value.isdigit()}
+
+
+class Shuntd(daemon.Shuntd):
+    """shuntd, once its links are up again. Leaving the block checks the exit code, which is the
+    ledger's; check=True also that dut is as it was, which takes emulation seconds."""
+
+    def __init__(self, made, *args, check=False, **options):
+        self._check = check
+        super().__init__(made, *args, **options)
+        made.carriers()
+
+    def ctl(self, *args):
+        done = subprocess.run([f"{e2e.BIN}/shuntctl", "-s", self.control, "-j", *args], timeout=30,
+                              capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    def stop(self, number=signal.SIGTERM, timeout=30):
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=timeout)
+        assert self.process.returncode == 0, "".join(self.log) + err
+        assert not self._check or self.lab.changes() == []
+        return err
+
+    def show(self, what):
+        return self.ctl("show", what)[what]
+
+    def copy_modes(self):
+        return [p["in_use"]["copy_mode"] for p in self.show("ports")]
+
+    def queues(self):
+        """The counters of queue 0, by port."""
+        return {p["name"]: p["queues"][0] for p in self.show("ports")}
+
+    def balanced(self):
+        return all(w["balanced"] for w in self.show("ledger"))
+
+
+def lab():
+    return Around()
+
+
+def frame(number, size=60):
+    """A frame from gen to sink of a local experimental type."""
+    head = bytes.fromhex((SINK + GEN).replace(":", "")) + MARK + number.to_bytes(4, "big")
+    return (head + bytes(range(256)) * 6)[:size]
+
+
+def closed_loop(near, far, count, make=frame, expect=None, patience=5):
+    """One frame out, its arrival awaited, count times. The first may take a link's time to come
+    up, for which it is repeated. Returns the longest that one took, in seconds."""
+    worst = 0
+    end = time.monotonic() + CARRIER_S
+    for number in range(count):
+        sent = make(number)
+        wanted = expect(number) if expect else sent
+        start = time.monotonic()
+        near.send(sent)
+        got = far.receive(lambda f, w=wanted: f == w, timeout=patience if number else 0.5)
+        while not got and not number and time.monotonic() < end:
+            near.send(sent)
+            got = far.receive(lambda f, w=wanted: f == w, timeout=0.5)
+        assert got, f"frame {number} of {count}, sent alone, did not arrive in {patience} s"
+        worst = max(worst, time.monotonic() - start if number else 0)
+    return worst
