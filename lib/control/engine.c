@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "control/bridge.h"
 #include "control/engine_worker.h"
+#include "control/redirects.h"
 #include "control/router.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
@@ -273,6 +274,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	for (i = 0; i < engine->port_cnt; i++)
 		close_port(&engine->ports[i]);
 	free(engine->punts);
+	shunt_xdp_fail_close(engine->redirects);
 	shunt_locals_fini(&engine->locals);
 	free(engine->umems);
 	free(engine->workers);

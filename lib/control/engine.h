@@ -32,6 +32,7 @@ struct shunt_port {
 
 struct shunt_router;
 struct shunt_bridge;
+struct shunt_xdp_fail;
 
 struct shunt_engine {
 	struct shunt_config *config; /* the caller's; unchanged while the engine lives */
@@ -44,6 +45,7 @@ struct shunt_engine {
 	struct shunt_router *router;	    /* NULL when no port routes */
 	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
+	struct shunt_xdp_fail *redirects;   /* those that failed; NULL: not counted */
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* One table, in the order in which a frame meets the places: the device, the
- * steering program, the AF_XDP socket, the graph. A frame may be counted by more
- * than one place (a driver counts as rx_dropped what its socket refused), so no sum
+ * steering program, the redirect to another device, the AF_XDP socket, the graph. A frame may be
+ * counted by more than one place (a driver counts as rx_dropped what its socket refused), so no sum
  * over places is made. */
 #include <string.h>
 
 #include "control/link_stats.h"
+#include "control/redirects.h"
 #include "control/show.h"
 #include "control/show_json.h"
 #include "control/steer_counters.h"
@@ -60,6 +61,21 @@ static void add_steer(json_t *rows, const struct shunt_port *port)
 	}
 }
 
+static void add_redirects(json_t *rows, const struct shunt_engine *engine,
+			  const struct shunt_port *port)
+{
+	unsigned i;
+
+	for (i = 0; i < SHUNT_FAIL_CNT; i++) {
+		enum shunt_fail_reason reason = (enum shunt_fail_reason)i;
+		uint64_t cnt = shunt_xdp_fail_read(engine->redirects, port->index, reason);
+
+		json_array_append_new(rows, row_json("redirect", port->config->name,
+						     shunt_xdp_fail_name(reason), cnt, true,
+						     shunt_xdp_fail_help(reason)));
+	}
+}
+
 static bool is_event(const char *name)
 {
 	return strstr(name, "ring_empty") != NULL;
@@ -80,7 +96,7 @@ static void add_xsk(json_t *rows, const struct shunt_port *port, const struct sh
 #undef X
 }
 
-static void add_port(json_t *rows, const struct shunt_port *port)
+static void add_port(json_t *rows, const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	unsigned q;
 
@@ -89,6 +105,8 @@ static void add_port(json_t *rows, const struct shunt_port *port)
 	add_link(rows, port);
 	if (port->xdp)
 		add_steer(rows, port);
+	if (port->xdp && engine->redirects)
+		add_redirects(rows, engine, port);
 	for (q = 0; q < port->queue_cnt; q++)
 		add_xsk(rows, port, port->queues[q]);
 }
@@ -141,7 +159,7 @@ json_t *shunt_show_drops(const struct shunt_engine *engine)
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++)
-		add_port(rows, &engine->ports[i]);
+		add_port(rows, engine, &engine->ports[i]);
 	for (i = 0; i < engine->worker_cnt; i++)
 		add_worker(rows, engine->workers[i]);
 	for (i = 0; engine->router && i < engine->worker_cnt; i++)
