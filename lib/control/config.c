@@ -112,23 +112,46 @@ bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mod
 	return false;
 }
 
-int shunt_config_add_front(struct shunt_config *config, const char *name, struct shunt_err *err)
+static int check_front(const char *text, struct shunt_err *err)
 {
+	const struct shunt_node_type *type = shunt_node_find_front(text);
+	const char *params = shunt_node_front_text(text);
 	char known[128];
+
+	if (!type) {
+		shunt_node_fronts(known, sizeof(known));
+		return shunt_err_set(err, EINVAL,
+				     "no node '%.*s' can be put in front of the others, expected "
+				     "one of: %s",
+				     SHUNT_MIN((int)strcspn(text, ","), 23), text, known);
+	}
+	if (strlen(text) >= SHUNT_NODE_TEXT_MAX)
+		return shunt_err_set(err, EINVAL,
+				     "node '%.40s...' has %zu characters, expected at most %u",
+				     text, strlen(text), SHUNT_NODE_TEXT_MAX - 1);
+	if (type->check)
+		return type->check(params, err);
+	if (params)
+		return shunt_err_set(err, EINVAL,
+				     "node %s is given '%.40s', expected its name alone: it takes "
+				     "no parameters",
+				     type->name, params);
+	return 0;
+}
+
+int shunt_config_add_front(struct shunt_config *config, const char *text, struct shunt_err *err)
+{
+	int ret;
 
 	if (config->front_cnt == SHUNT_FRONT_MAX)
 		return shunt_err_set(err, E2BIG,
-				     "node '%.23s' is one too many, expected at most %u", name,
+				     "node '%.23s' is one too many, expected at most %u", text,
 				     SHUNT_FRONT_MAX);
-	if (!shunt_node_find_front(name)) {
-		shunt_node_fronts(known, sizeof(known));
-		return shunt_err_set(err, EINVAL,
-				     "no node '%.23s' can be put in front of the others, expected "
-				     "one of: %s",
-				     name, known);
-	}
-	snprintf(config->fronts[config->front_cnt++], sizeof(config->fronts[0]), "%s", name);
-	return 0;
+	ret = check_front(text, err);
+	if (!ret)
+		snprintf(config->fronts[config->front_cnt++], sizeof(config->fronts[0]), "%s",
+			 text);
+	return ret;
 }
 
 int shunt_config_add_rule(struct shunt_config *config, const char *text, struct shunt_err *err)

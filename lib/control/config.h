@@ -79,7 +79,8 @@ struct shunt_config {
 	unsigned group_cnt;
 	struct shunt_rule *rules; /* of steer/rule.h, first match wins */
 	unsigned rule_cnt;
-	char fronts[SHUNT_FRONT_MAX][24]; /* front nodes, in order, before every port's mode */
+	/* front nodes, "NAME" or "NAME,PARAMETERS", in order, before every port's mode */
+	char fronts[SHUNT_FRONT_MAX][SHUNT_NODE_TEXT_MAX];
 	unsigned front_cnt;
 	int *worker_cpus; /* one a worker, -1 for not pinned */
 	unsigned worker_cnt;
@@ -119,16 +120,16 @@ int shunt_config_check(const struct shunt_config *config, struct shunt_err *err)
  * auto, every queue; a mem port's 64 bytes, 1 flow). Returns its index, or -E2BIG,
  * -EINVAL (too long a name) or -ENOMEM with err set. shunt_config_add_pair appends
  * a pair of ports by index, shunt_config_add_group a group, shunt_config_add_rule a rule by its
- * text, shunt_config_add_front a front node by its name, shunt_config_set_workers makes cnt
- * workers, cpus NULL for not pinned: 0 or -errno with err set. Pointers into the arrays do not
- * survive. Thread: any. */
+ * text, shunt_config_add_front a front node by its name and parameters, shunt_config_set_workers
+ * makes cnt workers, cpus NULL for not pinned: 0 or -errno with err set. Pointers into the arrays
+ * do not survive. Thread: any. */
 int shunt_config_add_port(struct shunt_config *config, const char *name, struct shunt_err *err);
 int shunt_config_add_pair(struct shunt_config *config, const struct shunt_pair_config *pair,
 			  struct shunt_err *err);
 int shunt_config_add_group(struct shunt_config *config, const struct shunt_group_config *group,
 			   struct shunt_err *err);
 int shunt_config_add_rule(struct shunt_config *config, const char *text, struct shunt_err *err);
-int shunt_config_add_front(struct shunt_config *config, const char *name, struct shunt_err *err);
+int shunt_config_add_front(struct shunt_config *config, const char *text, struct shunt_err *err);
 int shunt_config_set_workers(struct shunt_config *config, const int *cpus, unsigned cnt,
 			     struct shunt_err *err);
 

@@ -199,8 +199,8 @@ static int add_fronts(const struct shunt_config *config, struct shunt_graph *gra
 	int at;
 
 	for (i = 0; i < config->front_cnt; i++) {
-		at = shunt_graph_add(graph, shunt_node_find_front(config->fronts[i]), NULL, NULL,
-				     err);
+		at = shunt_graph_add(graph, shunt_node_find_front(config->fronts[i]), NULL,
+				     shunt_node_front_text(config->fronts[i]), err);
 		if (at < 0)
 			return at;
 		if (i)

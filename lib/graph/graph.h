@@ -27,12 +27,13 @@
 #include "graph/punt.h"
 #include "io/port.h"
 
-#define SHUNT_NODE_MAX	128 /* nodes of a graph: 64 transmit nodes and room for others */
+#define SHUNT_NODE_MAX	    128 /* nodes of a graph: 64 transmit nodes and room for others */
+#define SHUNT_NODE_TEXT_MAX 64	/* a front node's name and parameters, the zero included */
 
 /* A node function returns the next node of the whole batch, or SHUNT_NEXT_EACH
  * after it wrote next[i] for every packet. SHUNT_NEXT_NONE: the node kept them. */
-#define SHUNT_NEXT_EACH 0xffff
-#define SHUNT_NEXT_NONE 0xfffe
+#define SHUNT_NEXT_EACH	    0xffff
+#define SHUNT_NEXT_NONE	    0xfffe
 
 struct shunt_node;
 struct shunt_graph;
@@ -46,9 +47,12 @@ struct shunt_node_type {
 	const char *help; /* one line, for `shuntctl show nodes` */
 	shunt_node_fn fn;
 	bool is_io; /* its cycles are c_io, not c_task */
-	/* May stand in front of any mode's nodes when a configuration names it: it has no
-	 * params, and what it does not drop or keep goes to shunt_graph_follow. */
+	/* May stand in front of any mode's nodes when a configuration names it: what it does not
+	 * drop or keep goes to shunt_graph_follow. Its params are text, what stands behind
+	 * its name and a comma, NULL where nothing does; check holds such a text to what init
+	 * takes, and is NULL where no text is taken. */
 	bool is_front;
+	int (*check)(const char *text, struct shunt_err *err);
 	/* init reads params (the type's own struct), may allocate node->priv and
 	 * look up other nodes of node->graph. fini frees it. Both may be NULL. */
 	int (*init)(struct shunt_node *node, const void *params, struct shunt_err *err);

@@ -17,6 +17,7 @@
 
 #define SHUNT_NODES(X) \
 	X(discard)     \
+	X(emulate)     \
 	X(xconnect)    \
 	X(macrewrite)  \
 	X(static3)     \
@@ -37,9 +38,11 @@
 SHUNT_NODES(X)
 #undef X
 
-/* shunt_node_find_front returns the front node of that name, or NULL; shunt_node_fronts writes
+/* shunt_node_find_front returns the front node that text names, "NAME" or "NAME,PARAMETERS", or
+ * NULL; shunt_node_front_text what stands behind the comma, or NULL; shunt_node_fronts writes
  * the names of all there are, comma-separated. Thread: any. */
-const struct shunt_node_type *shunt_node_find_front(const char *name);
+const struct shunt_node_type *shunt_node_find_front(const char *text);
+const char *shunt_node_front_text(const char *text);
 void shunt_node_fronts(char *text, size_t len);
 
 /* Parameters of xconnect, macrewrite and static3: for each input port its output

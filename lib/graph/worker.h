@@ -129,9 +129,10 @@ struct shunt_worker_costs {
 	double c_busy; /* turns that received nothing */
 };
 
-/* shunt_worker_costs computes the split from the counters so far.
- * Thread: control. */
+/* shunt_worker_costs computes the split from the counters so far, shunt_worker_stats_costs from
+ * any, such as what was counted between two looks. Thread: control. */
 struct shunt_worker_costs shunt_worker_costs(const struct shunt_worker *worker);
+struct shunt_worker_costs shunt_worker_stats_costs(const struct shunt_worker_stats *stats);
 
 /* shunt_worker_turn does one turn and returns the packets received. For
  * benchmarks and tests that drive a worker without a thread.

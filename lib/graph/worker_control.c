@@ -218,7 +218,11 @@ int shunt_worker_ledger(struct shunt_worker *w, struct shunt_ledger *out, unsign
 
 struct shunt_worker_costs shunt_worker_costs(const struct shunt_worker *w)
 {
-	const struct shunt_worker_stats *stats = &w->stats;
+	return shunt_worker_stats_costs(&w->stats);
+}
+
+struct shunt_worker_costs shunt_worker_stats_costs(const struct shunt_worker_stats *stats)
+{
 	struct shunt_worker_costs costs = {-1, -1, -1};
 	double packets = (double)shunt_counter_read(&stats->packets);
 	double sampled = (double)shunt_counter_read(&stats->sampled_packets);

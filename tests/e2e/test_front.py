@@ -20,3 +20,17 @@ def test_discard(lab, mode):
         assert drops["discarded"] == 3
         nodes = [n["name"] for n in shuntd.show("nodes")["nodes"]]
         assert nodes[:2] == ["discard", "discard"]
+
+
+def test_emulate(lab):
+    """The emulated task is c_task: what the worker counts for it is no less than was asked for."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "xconnect", "eth1", "eth2", "--node", "emulate,cycles=20000") as shuntd:
+        frame = udp4(dport=10, eth_dst=SINK)
+        for _ in range(40):  # one at a time: a turn each, and one turn in 32 is timed
+            gen.send(frame)
+            sink.until(frame)
+        node = next(n for n in shuntd.show("runtime")["workers"][0]["nodes"]
+                    if n["name"] == "emulate")
+        assert node["sampled_packets"] >= 1
+        assert node["cycles_per_packet"] >= 19000, node

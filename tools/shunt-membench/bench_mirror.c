@@ -142,7 +142,7 @@ int bench_mirror(struct bench *bench)
 	struct shunt_err err = {0};
 
 	if (home < 0 || unshare(CLONE_NEWNET)) {
-		fprintf(stderr, "shunt-bench: mirror: no network namespace can be made: %s\n",
+		fprintf(stderr, "shunt-membench: mirror: no network namespace can be made: %s\n",
 			strerror(errno));
 		close(home);
 		return -EPERM;
@@ -153,7 +153,7 @@ int bench_mirror(struct bench *bench)
 	else
 		ret = measure(&lab, &err);
 	if (ret)
-		fprintf(stderr, "shunt-bench: %s\n", err.msg);
+		fprintf(stderr, "shunt-membench: %s\n", err.msg);
 	lab_fini(&lab);
 	if (setns(home, CLONE_NEWNET))
 		ret = -errno;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* shunt-bench: experiments on parts of shunt, in memory, no network needed. */
+/* shunt-membench: experiments on parts of shunt, in memory, no network needed. */
 #include "bench.h"
 
 #include <getopt.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "point.h"
 
 static const struct bench_experiment experiments[] = {
 	{"mem", "the whole forwarder on in-memory ports, batch 1 to 256", bench_mem},
@@ -21,11 +22,13 @@ static void usage(FILE *out)
 {
 	unsigned i;
 
-	fprintf(out, "usage: shunt-bench [--json FILE] [--seed N] [--quick] EXPERIMENT...|all\n\n");
+	fprintf(out,
+		"usage: shunt-membench [--json FILE] [--seed N] [--quick] EXPERIMENT...|all\n\n");
 	for (i = 0; i < SHUNT_ARRAY_LEN(experiments); i++)
 		fprintf(out, "  %-8s %s\n", experiments[i].name, experiments[i].help);
 	fprintf(out, "\nCycles are TSC ticks; each figure is the median of %d runs.\n",
 		BENCH_RUN_CNT);
+	fputs("\n       shunt-membench point|access [--help]   one measurement, as JSON\n", out);
 }
 
 static int run(struct bench *bench, const char *name)
@@ -40,7 +43,7 @@ static int run(struct bench *bench, const char *name)
 			return 1;
 	}
 	if (!found)
-		fprintf(stderr, "shunt-bench: no experiment is called %s; see --help\n", name);
+		fprintf(stderr, "shunt-membench: no experiment is called %s; see --help\n", name);
 	return found ? 0 : 2;
 }
 
@@ -48,7 +51,7 @@ static int save(const struct bench *bench, const char *path)
 {
 	if (!path || !json_dump_file(bench->results, path, JSON_INDENT(1) | JSON_REAL_PRECISION(6)))
 		return 0;
-	fprintf(stderr, "shunt-bench: cannot write %s\n", path);
+	fprintf(stderr, "shunt-membench: cannot write %s\n", path);
 	return 1;
 }
 
@@ -63,6 +66,10 @@ int main(int argc, char **argv)
 	const char *path = NULL;
 	int c, ret = 0;
 
+	if (argc > 1 && !strcmp(argv[1], "point"))
+		return bench_point(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "access"))
+		return bench_access(argc - 1, argv + 1);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'j')
 			path = optarg;
@@ -71,7 +78,7 @@ int main(int argc, char **argv)
 		else if (c == 'q')
 			bench.quick = 1;
 		else if (c == 'V')
-			return puts("shunt-bench " SHUNT_VERSION) < 0;
+			return puts("shunt-membench " SHUNT_VERSION) < 0;
 		else
 			return usage(c == 'h' ? stdout : stderr), c == 'h' ? 0 : 2;
 	}

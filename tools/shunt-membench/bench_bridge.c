@@ -114,7 +114,7 @@ static int check(const struct rig *rig)
 {
 	if (!rig->learn->stats.floods && !rig->learn->stats.told)
 		return 0;
-	fprintf(stderr, "shunt-bench: mem.bridge: not every station was known\n");
+	fprintf(stderr, "shunt-membench: mem.bridge: not every station was known\n");
 	return -EIO;
 }
 
@@ -178,7 +178,7 @@ int bench_bridge(struct bench *bench)
 
 		ret = rig_init(&rig, stations[s], bench->seed, &err);
 		if (ret)
-			fprintf(stderr, "shunt-bench: bridge: %s\n", err.msg);
+			fprintf(stderr, "shunt-membench: bridge: %s\n", err.msg);
 		else
 			measure_lookup(bench, &rig);
 		for (i = 0; i < SHUNT_ARRAY_LEN(batches) && !ret; i++)

@@ -92,7 +92,7 @@ static int load(struct lab6 *lab)
 		ret = shunt_fib6_add(lab->fib, addr, lab->routes[i].len, lab->routes[i].nh, &err);
 	}
 	if (ret)
-		fprintf(stderr, "shunt-bench: %s\n", err.msg);
+		fprintf(stderr, "shunt-membench: %s\n", err.msg);
 	return ret;
 }
 

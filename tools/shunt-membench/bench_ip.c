@@ -244,7 +244,7 @@ static int measure_table(struct bench *bench, bool ip6, uint32_t routes, uint32_
 	int ret = rig_init(&rig, ip6, routes, dests, bench->seed, &err);
 
 	if (ret)
-		fprintf(stderr, "shunt-bench: ip: %s\n", err.msg);
+		fprintf(stderr, "shunt-membench: ip: %s\n", err.msg);
 	for (i = 0; i < SHUNT_ARRAY_LEN(batches) && !ret; i++)
 		ret = measure(bench, &rig, ip6 ? "mem.ip6" : "mem.ip4",
 			      json_pack("{s:i}", "routes", (int)routes), batches[i]);
@@ -325,7 +325,7 @@ static int measure_mix(struct bench *bench)
 	memset(&rig, 0, sizeof(rig));
 	ret = rig_init_mix(&rig, bench->seed, &err);
 	if (ret)
-		fprintf(stderr, "shunt-bench: mix: %s\n", err.msg);
+		fprintf(stderr, "shunt-membench: mix: %s\n", err.msg);
 	for (i = 0; i < SHUNT_ARRAY_LEN(batches) && !ret; i++)
 		ret = measure(bench, &rig, "mem.mix",
 			      json_pack("{s:i, s:i, s:i}", "routes4", MIX_ROUTES4, "routes6",

@@ -113,7 +113,7 @@ int bench_rig_run(const struct bench *bench, const struct bench_set *set, unsign
 		ret = check(worker, &err);
 	}
 	if (ret)
-		fprintf(stderr, "shunt-bench: %s\n", err.msg);
+		fprintf(stderr, "shunt-membench: %s\n", err.msg);
 	if (worker) {
 		if (worker->queues[BENCH_OUT] && worker->rx_queue_cnt == 1)
 			worker->queues[BENCH_OUT]->ops->close(worker->queues[BENCH_OUT]);

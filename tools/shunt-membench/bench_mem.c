@@ -58,7 +58,7 @@ static int measure(struct bench *bench, const char *name, enum shunt_forward_mod
 	if (!ret)
 		ret = shunt_engine_create(&engine, &config, &err);
 	if (ret) {
-		fprintf(stderr, "shunt-bench: %s: %s\n", name, err.msg);
+		fprintf(stderr, "shunt-membench: %s: %s\n", name, err.msg);
 	} else {
 		cycles_per_packet(engine->workers[0], packets / 4); /* warm up */
 		for (i = 0; i < BENCH_RUN_CNT; i++)

@@ -117,7 +117,7 @@ static int load4(struct lab4 *lab)
 		ret = shunt_fib4_add(lab->fib, htonl(lab->routes[i].addr), lab->routes[i].len,
 				     lab->routes[i].nh, &err);
 	if (ret)
-		fprintf(stderr, "shunt-bench: %s\n", err.msg);
+		fprintf(stderr, "shunt-membench: %s\n", err.msg);
 	return ret;
 }
 
@@ -179,7 +179,7 @@ static int check4(const struct lab4 *lab)
 	for (i = 0; i < DEST_CNT; i++)
 		if (shunt_fib4_lookup(lab->fib, lab->dests[i]) !=
 		    dir24_lookup(&lab->dir, lab->dests[i])) {
-			fprintf(stderr, "shunt-bench: fib4 and DIR-24-8 differ at %08x\n",
+			fprintf(stderr, "shunt-membench: fib4 and DIR-24-8 differ at %08x\n",
 				ntohl(lab->dests[i]));
 			return -1;
 		}
