@@ -91,7 +91,7 @@ class Bird:
 
     def ctl(self, *args):
         done = subprocess.run(["birdc", "-s", self.socket, *args], capture_output=True, text=True,
-                              timeout=10, check=True)
+                              timeout=60, check=True)
         return done.stdout
 
     def sessions(self):
@@ -114,7 +114,7 @@ class Bird:
     def stop(self):
         """Ends it; it takes its routes back."""
         self.process.terminate()
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=60)
 
 
 class Routed:
@@ -143,7 +143,7 @@ class Routed:
 
     @staticmethod
     def ip(*args):
-        done = subprocess.run(["ip", *map(str, args)], capture_output=True, text=True, timeout=10,
+        done = subprocess.run(["ip", *map(str, args)], capture_output=True, text=True, timeout=60,
                               check=False)
         assert done.returncode == 0, f"ip {args}: {done.stderr}{done.stdout}"
 

@@ -24,7 +24,7 @@ class Shuntd:
         """`shuntctl ARGS -j`, as an object."""
         return self.lab.json("dut", "shuntctl", "-s", self.control, "-j", *args)
 
-    def stop(self, number=signal.SIGTERM, timeout=20):
+    def stop(self, number=signal.SIGTERM, timeout=60):
         """Ends it with a signal and returns what it said. It must have ended well, and left dut as
         it was."""
         self.process.send_signal(number)

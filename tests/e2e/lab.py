@@ -42,13 +42,13 @@ done
 """
 
 
-def tool(*args, timeout=30, **options):
+def tool(*args, timeout=120, **options):
     """Runs tools/lab and returns its CompletedProcess, whatever its status."""
     return subprocess.run([TOOL, *map(str, args)], capture_output=True, text=True, env=ENV,
                           timeout=timeout, stdin=subprocess.DEVNULL, check=False, **options)
 
 
-def wait_until(condition, timeout=10, what=None):
+def wait_until(condition, timeout=60, what=None):
     """Calls condition every 5 ms until it gives something true, and returns that."""
     end = time.monotonic() + timeout
     while True:
@@ -80,7 +80,7 @@ class Lab:
     def _argv(self, host, cmd):
         return [TOOL, "exec", "--name", self.name, host, *map(str, cmd)]
 
-    def exec(self, host, *cmd, check=True, timeout=30):
+    def exec(self, host, *cmd, check=True, timeout=120):
         """Runs a command on a host and returns its CompletedProcess (text)."""
         done = subprocess.run(self._argv(host, cmd), capture_output=True, text=True, env=ENV,
                               timeout=timeout, stdin=subprocess.DEVNULL, check=False)
@@ -111,7 +111,7 @@ class Lab:
         """Starts `shunt-gen sink` and waits until it counts. finish() it for its result."""
         return Sink(self, host, dev, options)
 
-    def send(self, host, dev, *options, first=False, timeout=30):
+    def send(self, host, dev, *options, first=False, timeout=120):
         """`shunt-gen send` with options, its result as a dict. With first it goes before every
         other process of the machine, which else may keep it from its rate."""
         return self.json(host, *(FIRST if first else []), "shunt-gen", "send", dev, "-j", *options,
@@ -137,7 +137,7 @@ class Lab:
     def processes(self, host):
         """The pids of what runs on a host."""
         done = subprocess.run(["ip", "netns", "pids", f"shunt-{self.name}-{host}"],
-                              capture_output=True, text=True, timeout=10, check=False)
+                              capture_output=True, text=True, timeout=60, check=False)
         return [int(pid) for pid in done.stdout.split()]
 
     def down(self):
@@ -166,7 +166,7 @@ class Sink:
         line = self.process.stderr.readline()
         assert "counting on" in line, line
 
-    def finish(self, timeout=30):
+    def finish(self, timeout=120):
         """Waits for an end that an option asked for (--idle, --count, --duration)."""
         out, err = self.process.communicate(timeout=timeout)
         assert self.process.returncode == 0, err

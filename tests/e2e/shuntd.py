@@ -20,7 +20,7 @@ class Shuntd:
         self.process = lab.popen(host, "shuntd", *args, "--control", self.control)
         line = self.process.stderr.readline()
         while "shuntd: forwarding on" not in line:
-            assert line, f"shuntd {args} ended with {self.process.wait(10)}"
+            assert line, f"shuntd {args} ended with {self.process.wait(60)}"
             self.said = line
             line = self.process.stderr.readline()
 
@@ -38,14 +38,14 @@ class Shuntd:
     def stop(self, number=signal.SIGTERM):
         """Ends it as an operator does; the exit code is 1 when the ledger did not balance."""
         self.process.send_signal(number)
-        err = self.process.communicate(timeout=20)[1]
+        err = self.process.communicate(timeout=60)[1]
         assert (self.process.returncode, err) == (0, "")
         assert not os.path.exists(self.control)
         assert not os.path.exists(self.control + ".journal")
 
     def kill(self):
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
 
     def __enter__(self):
         return self

@@ -21,7 +21,7 @@ def frame(dst, src, mark):
 
 
 def ip(*args):
-    subprocess.run(["ip", *map(str, args)], check=True, timeout=10)
+    subprocess.run(["ip", *map(str, args)], check=True, timeout=60)
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_kernel_goes_on_after_a_kill(three):
     learn(daemon, sink, FAR, "eth2")
     wait_until(lambda: kernel_port_of(three, FAR) == "eth2", what="the kernel's entry")
     daemon.process.kill()
-    daemon.process.communicate(timeout=20)
+    daemon.process.communicate(timeout=60)
     sent = frame(FAR, OTHER, 4)
     gen.send(sent)
     sink.expect(sent)

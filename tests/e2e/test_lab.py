@@ -42,7 +42,7 @@ def test_run_cleans_up_on_signal(number, group):
                                       capture_output=True).stdout, what="the command in dut")
     assert hosts_of(name) == ["gen", "dut", "sink"]
     (os.killpg if group else os.kill)(run.pid, number)
-    assert run.wait(20) == 128 + number
+    assert run.wait(60) == 128 + number
     assert is_gone(name)
     run.communicate()
 
@@ -60,7 +60,7 @@ def test_run_ends_what_ignores_signals():
 def test_run_kills_what_stays_in_the_background():
     run, name = start_run("lab", "exec", "sink", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
     pid = int(run.stdout.readline())
-    assert run.wait(20) == 0
+    assert run.wait(60) == 0
     assert is_gone(name) and not is_running(pid)
     run.communicate()
 

@@ -40,13 +40,13 @@ def starts_and_stops(lab, count, errors):
         errors.append(error)
 
 
-@pytest.mark.limit(300)
+@pytest.mark.limit(900)
 def test_200_starts_and_stops_under_load(make_lab):
     """Half of them in each of two labs at once. The exit code says that the ledger balanced each
     time; the load goes on throughout."""
     labs = [make_lab(static_neigh=True) for _ in range(2)]
     loads = [lab.popen("gen", "shunt-gen", "send", "eth1", "--way", "packet", "--rate", "10k",
-                      "--duration", "290")
+                      "--duration", "890")
              for lab in labs]
     errors = []
     threads = [threading.Thread(target=starts_and_stops, args=(lab, STARTS // 2, errors))
@@ -59,7 +59,7 @@ def test_200_starts_and_stops_under_load(make_lab):
     for lab, load in zip(labs, loads):
         assert load.poll() is None, "the load ended early"
         load.send_signal(2)
-        load.communicate(timeout=20)
+        load.communicate(timeout=60)
         assert lab.changes() == []
         assert lab.processes("dut") == []
 

@@ -18,7 +18,7 @@ BIN = os.path.join(ROOT, os.environ.get("B", "build"), "bin")
 SHUNTD = os.path.join(BIN, "shuntd")
 SHUNTCTL = os.path.join(BIN, "shuntctl")
 OBJECTS = ["ports", "workers", "runtime", "drops", "ledger", "rules", "nodes", "config"]
-DEADLINE = 20
+DEADLINE = 60
 
 
 def wait_until(condition, what):

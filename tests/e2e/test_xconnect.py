@@ -76,7 +76,7 @@ def test_kill_leaves_the_kernel_forwarding(lab):
     frame = udp4()
     daemon = Shuntd(lab, "xconnect", "eth1", "eth2")
     daemon.process.kill()
-    daemon.process.wait(10)
+    daemon.process.wait(60)
     gen.send(frame)
     sink.expect(routed(frame))
     with Shuntd(lab, "xconnect", "eth1", "eth2"):

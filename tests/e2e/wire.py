@@ -77,7 +77,7 @@ class Wire:
         for frame in frames:
             self._socket.send(bytes(frame))
 
-    def receive(self, wanted=None, timeout=5):
+    def receive(self, wanted=None, timeout=30):
         """The next frame, or the next for which wanted(frame) is true, the others being dropped;
         None when none came in time."""
         end = time.monotonic() + timeout
@@ -90,7 +90,7 @@ class Wire:
             if wanted is None or wanted(frame):
                 return frame
 
-    def stamps(self, count, wanted, timeout=10):
+    def stamps(self, count, wanted, timeout=60):
         """When the kernel received each of the next count frames that are wanted, in ns."""
         stamps = []
         self._socket.settimeout(timeout)
@@ -103,7 +103,7 @@ class Wire:
         self._socket.settimeout(None)
         return stamps
 
-    def expect(self, frame, timeout=5):
+    def expect(self, frame, timeout=30):
         """Waits for exactly these bytes; shows those that came in their place."""
         frame = bytes(frame)
         others = []
@@ -117,7 +117,7 @@ class Wire:
                 raise AssertionError(f"expected {frame.hex()}\n{seen or '     got nothing'}")
             others.append(got)
 
-    def until(self, marker, timeout=5):
+    def until(self, marker, timeout=30):
         """What arrived before the marker, a frame sent last for this purpose: shows that something
         did not come, without waiting for it not to."""
         marker = bytes(marker)
