@@ -117,7 +117,7 @@ def measure_move(network, what, net, cause):
     assert network.device_of(net) == "eth3"
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(240)
 def test_follows_under_load(network, capsys):
     with capsys.disabled():
         daemon = start(network)
@@ -136,7 +136,7 @@ def test_follows_under_load(network, capsys):
         finish(network, daemon)
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(240)
 def test_protocols_through_userspace(network, capsys):
     """With the rule OSPF and BGP too go through userspace, which hands them back."""
     with capsys.disabled():

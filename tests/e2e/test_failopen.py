@@ -64,27 +64,39 @@ class Stream:
         return sorted(set(range(len(self.sent))) - self.arrived)
 
 
+def stop_for_a_while(stream, daemon):
+    """SIGSTOP under the stream, then SIGCONT: the frames held meanwhile, and how long after the
+    stop the last of them was sent."""
+    before = served(daemon)
+    stream.run(10, lambda: served(daemon) > before)
+    assert not stream.lost()
+    daemon.process.send_signal(signal.SIGSTOP)
+    stopped, at = len(stream.sent), time.monotonic()
+    stream.run(0.3)
+    held = stream.lost()
+    daemon.process.send_signal(signal.SIGCONT)
+    assert not held or held[0] >= stopped
+    return held, stream.sent[held[-1]] - at if held else None
+
+
 @pytest.mark.parametrize("poll", POLLING)
 def test_hung_worker(lab, poll):
     """While the daemon is stopped the kernel forwards, within 50 ms, and takes nothing from it that
-    it has: what lies in its rings leaves when it goes on."""
+    it has: what lies in its rings leaves when it goes on. A machine that is busy elsewhere may be
+    late for once, not five times."""
     stream = Stream(lab)
+    late = []
     with Shuntd(lab, *STATIC3, "--poll", poll) as daemon:
-        stream.run(0.1)
-        assert not stream.lost()
-        daemon.process.send_signal(signal.SIGSTOP)
-        stopped, at = len(stream.sent), time.monotonic()
-        stream.run(0.3)
-        held = stream.lost()
-        # That there are some shows that frames did go to the worker.
-        assert held and held[0] >= stopped
-        assert stream.sent[held[-1]] - at < 0.05, "the kernel forwards too late"
-        daemon.process.send_signal(signal.SIGCONT)
-        before = served(daemon)
-        stream.run(5, lambda: served(daemon) > before)
-        assert not stream.lost()
-        assert served(daemon) > before, "the worker is not served again"
-        assert steered(daemon, "hung") > 0
+        # That some are held shows that frames did go to the worker.
+        while not late or late[-1] is None or late[-1] >= 0.05:
+            assert len(late) < 5, f"the kernel forwards too late: {late}"
+            held, seconds = stop_for_a_while(stream, daemon)
+            late.append(seconds)
+            before = served(daemon)
+            stream.run(10, lambda before=before: served(daemon) > before)
+            assert not stream.lost()
+            assert served(daemon) > before, "the worker is not served again"
+        assert held and steered(daemon, "hung") > 0
 
 
 def is_attached(lab, dev="eth1"):
@@ -97,17 +109,23 @@ def kill(daemon):
 
 
 def test_killed_under_a_stream(lab):
-    """At most the frames that lay in the rings are lost; the kernel forwards the next one."""
+    """What is lost was sent between the signal and the end of the process, when its sockets go, or
+    lay in its rings when the signal came; from then on the kernel forwards every frame."""
     stream = Stream(lab)
     daemon = Shuntd(lab, *STATIC3)
+    before = served(daemon)
+    stream.run(10, lambda: served(daemon) > before)
+    assert not stream.lost()
     stream.run(0.1)
-    assert served(daemon) > 0
+    unsure = len(stream.arrived)
     daemon.process.kill()
-    killed = len(stream.sent)
+    stream.run(10, lambda: daemon.process.poll() is not None)
+    gone = len(stream.sent)
+    assert daemon.process.returncode == -signal.SIGKILL
     stream.run(0.1)
     lost = stream.lost()
-    # The signal takes its time while the stream goes on.
-    assert len(lost) <= 20 and (not lost or lost[-1] < killed + 20)
+    print(f"killed: lost {len(lost)} of those sent until the process was gone")
+    assert all(unsure <= number < gone for number in lost)
     daemon.process.communicate(timeout=20)
     assert not Shuntd(lab, *STATIC3).stop().strip()
 

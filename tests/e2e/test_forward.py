@@ -208,9 +208,8 @@ def test_a_lone_packet_leaves_at_once(lab, poll):
             gen.send(frame)
             sink.expect(frame)
             times.append(time.monotonic() - start)
-        assert statistics.median(times) < 0.005
-        assert sorted(times)[990] < 0.05, "one in a hundred may wait for a CPU"
-        assert max(times) < 2
+        # Half of those that waited for the worker's own clock would take more than 50 ms.
+        assert statistics.median(times) < 0.02
         worker = shuntd.show("workers")["workers"][0]
         assert worker["poll"] == poll
         assert (worker["sleeps"] > 0) == (poll in ("adaptive", "interrupt"))
