@@ -136,9 +136,10 @@ $(B)/tests/vm/zc-probe: $(B)/tests/vm/zc-probe.o
 
 FRAMES ?= 1000000
 SEED   ?= 1
+SECONDS_ ?= 600
 
 # --- what one runs ------------------------------------------------------------------------------
-.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench parity lint asan tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench torture parity lint asan tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -166,6 +167,10 @@ demo-vm: build-vm ## which kernels and drivers have zero-copy, and shunt using i
 
 bench-vm: build-vm ## instructions a forwarded packet takes on zero-copy drivers, in QEMU
 	$(Q)B=$(VM_B) tests/vm/bench
+
+torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/torture/torture.py --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
 
 bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) --no-print-directory all
