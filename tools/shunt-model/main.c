@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* shunt-model: what a forwarder should do, to be set beside what it does. */
+#include "model.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum { OPT_SWEEP = 512, OPT_TASK_PER, OPT_CONSTANTS, OPT_NAME, OPT_COPY };
+
+static const struct option options[] = {
+#define X(name, field, kind, help) {name, required_argument, NULL, 256 + MODEL_##field},
+	MODEL_PARAMS(X)
+#undef X
+		{"task-per", required_argument, NULL, OPT_TASK_PER},
+	{"sweep", required_argument, NULL, OPT_SWEEP},
+	{"constants", required_argument, NULL, OPT_CONSTANTS},
+	{"name", required_argument, NULL, OPT_NAME},
+	{"copy", no_argument, NULL, OPT_COPY},
+	{"json", no_argument, NULL, 'j'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{0},
+};
+
+static void print_help(void)
+{
+	fputs("Usage: shunt-model queue [OPTIONS]     a batched poller: M^X/G^B/1/(R+B) with vacations\n"
+	      "       shunt-model tmax [OPTIONS]      min(r_max, c_max), and c_io, c_task, c_busy\n"
+	      "       shunt-model fit [OPTIONS] FILE...  C_io, C_call and C_v from measurements\n"
+	      "\n"
+	      "queue, tmax (defaults: Li, Ren and Yang 2021, table 1 and section 5.1):\n",
+	      stdout);
+#define X(name, field, kind, help) printf("  --%-8s VALUE   %s\n", name, help);
+	MODEL_PARAMS(X)
+#undef X
+	fputs("  --task-per batch|packet  who draws his C_task: a batch, as in the paper, or each\n"
+	      "                     packet (batch)\n"
+	      "  --constants FILE   c-io, c-call, c-v, freq as `fit -j` wrote them\n"
+	      "  --sweep NAME=FROM:TO:STEP, NAME=A,B,...\n"
+	      "                     a row for each value; NAME is one of the above\n"
+	      "\n"
+	      "fit: FILEs of make bench (build/bench.json), or of shuntctl -j show runtime for C_v\n"
+	      "  --name NAME        which measurements: cycles/packet over params.batch (mem.xconnect)\n"
+	      "  --copy             those with params.copy true, instead of false\n"
+	      "  --c-task VALUE     cycles of work a packet in them, taken off (0)\n"
+	      "  --freq VALUE       written to the result, for --constants\n"
+	      "\n"
+	      "  -j, --json         JSON; --help, --version\n"
+	      "\n"
+	      "VALUEs may end in k, M or G. Of load, rate and lambda, queue wants one.\n",
+	      stdout);
+}
+
+int model_fail(const struct shunt_err *err, int status)
+{
+	fprintf(stderr, "shunt-model: %s\n", err->msg);
+	return status;
+}
+
+static int read_option(struct model_opts *opts, int c, struct shunt_err *err)
+{
+	if (c == 'j')
+		opts->json = true;
+	else if (c == OPT_SWEEP)
+		return model_opts_sweep(opts, optarg, err);
+	else if (c == OPT_CONSTANTS)
+		opts->constants = optarg;
+	else if (c == OPT_NAME)
+		opts->name = optarg;
+	else if (c == OPT_COPY)
+		opts->copy = true;
+	else if (c == OPT_TASK_PER && (!strcmp(optarg, "batch") || !strcmp(optarg, "packet")))
+		opts->is_task_per_packet = optarg[0] == 'p';
+	else if (c == OPT_TASK_PER)
+		return shunt_err_set(err, 1, "--task-per %s: it must be batch or packet", optarg);
+	else
+		return model_opts_set(opts, (enum model_param)(c - 256), optarg, err);
+	return 0;
+}
+
+/* Returns 0, 1 (done: help or version), or -1 with the sentence. */
+static int read_options(struct model_opts *opts, int argc, char **argv, struct shunt_err *err)
+{
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":jhV", options, NULL)) != -1) {
+		if (c == 'h' || c == 'V') {
+			c == 'h' ? print_help() : (void)puts("shunt-model " SHUNT_VERSION);
+			return 1;
+		}
+		if (c == ':')
+			return shunt_err_set(err, 1, "%s wants a value; see --help",
+					     argv[optind - 1]);
+		if (c == '?')
+			return shunt_err_set(err, 1, "%s is not an option; see --help",
+					     argv[optind - 1]);
+		if (read_option(opts, c, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int dispatch(struct model_opts *opts, char **words, int cnt)
+{
+	const char *command = cnt ? words[0] : "";
+	const bool is_fit = !strcmp(command, "fit");
+	struct shunt_err err;
+
+	if (strcmp(command, "queue") && strcmp(command, "tmax") && !is_fit) {
+		shunt_err_set(&err, 1, "%s%squeue, tmax or fit is wanted; see --help", command,
+			      cnt ? " is not a command: " : "");
+		return model_fail(&err, EXIT_USAGE);
+	}
+	if (!is_fit && cnt > 1) {
+		shunt_err_set(&err, 1, "%s: %s takes options only; see --help", words[1], command);
+		return model_fail(&err, EXIT_USAGE);
+	}
+	if (is_fit)
+		return model_fit(opts, words + 1, cnt - 1);
+	if (opts->constants && measured_constants(opts, opts->constants, &err))
+		return model_fail(&err, 1);
+	return command[0] == 'q' ? model_queue(opts) : model_tmax(opts);
+}
+
+int main(int argc, char **argv)
+{
+	struct model_opts opts;
+	struct shunt_err err;
+	int ret;
+
+	model_opts_init(&opts);
+	ret = read_options(&opts, argc, argv, &err);
+	if (ret < 0)
+		ret = model_fail(&err, EXIT_USAGE);
+	else if (ret > 0)
+		ret = 0;
+	else
+		ret = dispatch(&opts, argv + optind, argc - optind);
+	model_opts_fini(&opts);
+	return ret;
+}
