@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sink: counts the generator's frames by run and drops them; the rest goes on
- * to the kernel, so that ARP and neighbour discovery work, or is dropped too. */
+ * to the kernel, so that ARP and neighbour discovery work, or is dropped too.
+ *
+ * What it looks at beside the count is constant when it is loaded. */
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <bpf/bpf_endian.h>
@@ -31,11 +33,38 @@ struct {
 	__type(value, __u64);
 } order SEC(".maps");
 
+/* Which sequence numbers were seen: by run's slot and the number's low bits, a word
+ * of run (16 bits), the number's high bits (16) and a bit for each of 32 numbers.
+ * Several queues write it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SHUNT_GEN_RUNS *SHUNT_GEN_SEEN_WORDS);
+	__type(key, __u32);
+	__type(value, __u64);
+} seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SHUNT_GEN_BUCKETS);
+	__type(key, __u32);
+	__type(value, __u64);
+} latencies SEC(".maps"), gaps SEC(".maps");
+
 const volatile bool drop_others;
+const volatile bool check_order;
+const volatile bool time_latency;
 const volatile bool time_gaps;
 const volatile bool verify;
 
-#define SEQ_MASK ((1ULL << 48) - 1)
+enum seen { SEEN_NEW, SEEN_BEFORE, SEEN_UNKNOWN };
+
+/* What the tag says, in host order. */
+struct tag {
+	__u64 seq;
+	__u64 time;
+	__u32 flow;
+	__u16 run;
+};
 
 static __always_inline __u32 sum_words(const __u8 *p, int words)
 {
@@ -48,43 +77,139 @@ static __always_inline __u32 sum_words(const __u8 *p, int words)
 	return sum;
 }
 
-/* Over the bytes that the generator writes: what follows them is zero. */
-static __always_inline bool is_sound(const __u8 *p, const bool v6)
+/* The payload behind the tag was sent as zeros. */
+static __always_inline bool is_zero(const __u8 *p, const __u8 *end)
 {
-	const __u8 *udp = p + SHUNT_GEN_UDP_OFF(v6);
-	__u32 sum = sum_words(v6 ? p + 22 : p + 26, v6 ? 16 : 4) + bpf_htons(17) +
-		    *(const __u16 *)(udp + 4) +
-		    sum_words(udp, (SHUNT_GEN_UDP_LEN + SHUNT_GEN_TAG_LEN) / 2);
+	__u64 any = 0;
+	int i;
+
+	for (i = 0; i < 1514 / 8 && p + 8 <= end; i++, p += 8)
+		any |= *(const __u64 *)p;
+	for (i = 0; i < 7 && p + 1 <= end; i++, p++)
+		any |= *p;
+	return !any;
+}
+
+static __always_inline bool is_sound(const __u8 *p, const __u8 *end, const bool v6, const bool tcp)
+{
+	const __u8 *l4 = p + SHUNT_GEN_L4_OFF(v6);
+	const __u16 ip_len = bpf_ntohs(*(const __u16 *)(p + (v6 ? 18 : 16)));
+	const __u16 l4_len = v6 ? ip_len : ip_len - SHUNT_GEN_IP4_LEN;
+	__u32 sum = sum_words(v6 ? p + 22 : p + 26, v6 ? 16 : 4) + bpf_htons(tcp ? 6 : 17) +
+		    bpf_htons(l4_len) +
+		    sum_words(l4, (SHUNT_GEN_L4_LEN(tcp) + SHUNT_GEN_TAG_LEN) / 2);
 
 	if (shunt_gen_fold(sum) != 0xffff)
 		return false;
-	return v6 || shunt_gen_fold(sum_words(p + 14, 10)) == 0xffff;
+	if (!v6 && shunt_gen_fold(sum_words(p + 14, 10)) != 0xffff)
+		return false;
+	/* Cut short; longer, it was padded. */
+	if (end - p < (long)SHUNT_GEN_L4_OFF(v6) + l4_len)
+		return false;
+	return is_zero(p + SHUNT_GEN_HEAD_LEN(v6, tcp), end);
 }
 
-static __always_inline void count_order(struct shunt_gen_count *c, __u32 flow, __u64 seq, __u16 run)
+static __always_inline enum seen mark_seen(const struct tag *t)
 {
-	const __u64 mark = (__u64)run << 48 | (seq & SEQ_MASK);
-	__u64 *last;
+	const __u64 window = (__u64)t->run << 48 | (t->seq / SHUNT_GEN_SEEN_FRAMES & 0xffff) << 32;
+	const __u64 bit = 1ULL << (t->seq & 31);
+	const __u32 key = (t->run % SHUNT_GEN_RUNS) * SHUNT_GEN_SEEN_WORDS +
+			  (t->seq >> 5) % SHUNT_GEN_SEEN_WORDS;
+	__u64 *word = bpf_map_lookup_elem(&seen, &key), old, new;
+	int i;
 
-	if (flow >= SHUNT_GEN_ORDER_FLOWS)
-		return;
-	last = bpf_map_lookup_elem(&order, &flow);
+	if (!word)
+		return SEEN_UNKNOWN;
+	/* Another queue may be at the same word: it rarely is, and hardly twice. */
+	for (i = 0; i < 8; i++) {
+		old = *word;
+		new = window | bit;
+		if (old >> 32 == window >> 32) {
+			if (old & bit)
+				return SEEN_BEFORE;
+			new = old | bit;
+		} else if (old >> 48 == t->run &&
+			   (__s16)((window >> 32 & 0xffff) - (old >> 32 & 0xffff)) < 0) {
+			return SEEN_UNKNOWN;
+		}
+		if (__sync_val_compare_and_swap(word, old, new) == old)
+			return SEEN_NEW;
+	}
+	return SEEN_UNKNOWN;
+}
+
+/* Whether the frame came behind a later one of its flow. */
+static __always_inline bool is_behind(const struct tag *t)
+{
+	const __u64 mark = (__u64)t->run << 48 | t->seq;
+	const __u32 key = (t->flow + t->run * 16381) % SHUNT_GEN_ORDER_FLOWS;
+	__u64 *last = bpf_map_lookup_elem(&order, &key);
+
 	if (!last)
-		return;
+		return false;
 	/* Frame 0 of run 0 cannot be told from an entry never used: run starts at 1. */
-	if (*last >> 48 == run && *last >= mark)
-		c->late++;
-	else
-		*last = mark;
+	if (*last >> 48 == t->run && *last >= mark)
+		return true;
+	*last = mark;
+	return false;
 }
 
-static __always_inline void count_gap(struct shunt_gen_count *c)
+static __always_inline void count_order(struct shunt_gen_count *c, const struct tag *t)
 {
-	const __u64 now = bpf_ktime_get_ns();
+	const bool behind = is_behind(t);
 
-	if (c->last_ns && now - c->last_ns > c->gap_max_ns)
-		c->gap_max_ns = now - c->last_ns;
+	switch (mark_seen(t)) {
+	case SEEN_BEFORE:
+		c->duplicates++;
+		break;
+	case SEEN_NEW:
+		c->reordered += behind;
+		break;
+	default:
+		c->unjudged++;
+	}
+}
+
+static __always_inline void add_bucket(void *map, __u64 value)
+{
+	const __u32 key = shunt_gen_bucket(value);
+	__u64 *bucket = bpf_map_lookup_elem(map, &key);
+
+	if (bucket)
+		(*bucket)++;
+}
+
+static __always_inline void count_gap(struct shunt_gen_count *c, __u64 now)
+{
+	const __u64 gap = now - c->last_ns;
+
+	if (c->last_ns) {
+		add_bucket(&gaps, gap);
+		if (gap > c->gap_max_ns)
+			c->gap_max_ns = gap;
+		if (gap < c->gap_min_ns)
+			c->gap_min_ns = gap;
+	}
 	c->last_ns = now;
+}
+
+static __always_inline void count_latency(struct shunt_gen_count *c, __u64 time, __u64 now)
+{
+	const __u64 ns = (now - time) & SHUNT_GEN_TIME_MASK;
+
+	if (!time)
+		return;
+	if (ns >> (SHUNT_GEN_TIME_BITS - 1)) {
+		c->unclocked++;
+		return;
+	}
+	add_bucket(&latencies, ns);
+	c->latency_cnt++;
+	c->latency_sum += ns;
+	if (ns > c->latency_max)
+		c->latency_max = ns;
+	if (ns < c->latency_min)
+		c->latency_min = ns;
 }
 
 static __always_inline void start_run(struct shunt_gen_count *c, __u16 run)
@@ -96,36 +221,64 @@ static __always_inline void start_run(struct shunt_gen_count *c, __u16 run)
 		o->replaced_frames += c->frames;
 		o->replaced_bytes += c->bytes;
 	}
-	*c = (struct shunt_gen_count){
-		.run = run, .used = 1, .ttl_min = 255, .first_ns = bpf_ktime_get_ns()};
+	*c = (struct shunt_gen_count){.run = run,
+				      .used = 1,
+				      .ttl_min = 255,
+				      .latency_min = ~0ULL,
+				      .gap_min_ns = ~0ULL,
+				      .first_ns = bpf_ktime_get_ns()};
 }
 
-static __always_inline int count(const __u8 *p, __u64 len, const bool v6)
+static __always_inline void count_sound(const struct tag *t, __u64 len, __u8 ttl)
 {
-	const __u8 *tag = p + SHUNT_GEN_TAG_OFF(v6);
-	const __u64 seq = bpf_be64_to_cpu(*(const __u64 *)(tag + 10));
-	const __u16 run = bpf_ntohs(*(const __u16 *)(tag + 4));
-	const __u8 ttl = p[v6 ? 21 : 22];
-	__u32 slot = run % SHUNT_GEN_RUNS;
+	__u32 slot = t->run % SHUNT_GEN_RUNS;
 	struct shunt_gen_count *c = bpf_map_lookup_elem(&counts, &slot);
+	__u64 now = 0;
 
 	if (!c)
-		return XDP_ABORTED;
-	if (c->run != run || !c->used)
-		start_run(c, run);
+		return;
+	if (c->run != t->run || !c->used)
+		start_run(c, t->run);
 	c->frames++;
 	c->bytes += len;
-	if (seq > c->seq_max)
-		c->seq_max = seq;
+	if (t->seq > c->seq_max)
+		c->seq_max = t->seq;
 	if (ttl < c->ttl_min)
 		c->ttl_min = ttl;
 	if (ttl > c->ttl_max)
 		c->ttl_max = ttl;
-	count_order(c, bpf_ntohl(*(const __u32 *)(tag + 6)), seq, run);
+	if (time_latency || time_gaps)
+		now = bpf_ktime_get_ns();
+	if (time_latency)
+		count_latency(c, t->time, now);
 	if (time_gaps)
-		count_gap(c);
-	if (verify && !is_sound(p, v6))
-		c->bad++;
+		count_gap(c, now);
+	if (check_order)
+		count_order(c, t);
+}
+
+static __always_inline int count_corrupt(void)
+{
+	__u32 zero = 0;
+	struct shunt_gen_other *o = bpf_map_lookup_elem(&others, &zero);
+
+	if (o)
+		o->corrupt++;
+	return XDP_DROP;
+}
+
+static __always_inline int count(const __u8 *p, const __u8 *end, const bool v6, const bool tcp)
+{
+	const __u8 *at = p + SHUNT_GEN_TAG_OFF(v6, tcp);
+	const __u64 word = bpf_be64_to_cpu(*(const __u64 *)(at + 6));
+	const struct tag t = {.run = bpf_ntohs(*(const __u16 *)(at + 4)),
+			      .seq = word >> (64 - SHUNT_GEN_SEQ_BITS),
+			      .flow = word >> 4 & (SHUNT_GEN_FLOW_MAX - 1),
+			      .time = (word & 15) << 32 | bpf_ntohl(*(const __u32 *)(at + 14))};
+
+	if (verify && !is_sound(p, end, v6, tcp))
+		return count_corrupt();
+	count_sound(&t, end - p, p[v6 ? 21 : 22]);
 	return XDP_DROP;
 }
 
@@ -141,27 +294,31 @@ static __always_inline int count_other(__u64 len)
 	return drop_others ? XDP_DROP : XDP_PASS;
 }
 
-static __always_inline bool is_ours(const __u8 *p, const bool v6)
+static __always_inline bool is_ours(const __u8 *p, const __u8 *end, const bool v6, const bool tcp)
 {
-	return *(const __u32 *)(p + SHUNT_GEN_TAG_OFF(v6)) == bpf_htonl(SHUNT_GEN_MAGIC) &&
-	       p[v6 ? 20 : 23] == 17;
+	return p + SHUNT_GEN_HEAD_LEN(v6, tcp) <= end && p[v6 ? 20 : 23] == (tcp ? 6 : 17) &&
+	       *(const __u32 *)(p + SHUNT_GEN_TAG_OFF(v6, tcp)) == bpf_htonl(SHUNT_GEN_MAGIC);
 }
 
 SEC("xdp")
 int shunt_sink(struct xdp_md *ctx)
 {
 	const __u8 *p = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
-	const __u64 len = end - p;
 
-	if (p + SHUNT_GEN_HEAD_LEN(0) > end)
-		return count_other(len);
-	if (*(const __u16 *)(p + 12) == bpf_htons(0x0800) && p[14] == 0x45 && is_ours(p, false))
-		return count(p, len, false);
-	if (p + SHUNT_GEN_HEAD_LEN(1) > end)
-		return count_other(len);
-	if (*(const __u16 *)(p + 12) == bpf_htons(0x86dd) && is_ours(p, true))
-		return count(p, len, true);
-	return count_other(len);
+	if (p + SHUNT_GEN_HEAD_LEN(0, 0) > end)
+		return count_other(end - p);
+	if (*(const __u16 *)(p + 12) == bpf_htons(0x0800) && p[14] == 0x45) {
+		if (is_ours(p, end, false, false))
+			return count(p, end, false, false);
+		if (is_ours(p, end, false, true))
+			return count(p, end, false, true);
+	} else if (*(const __u16 *)(p + 12) == bpf_htons(0x86dd)) {
+		if (is_ours(p, end, true, false))
+			return count(p, end, true, false);
+		if (is_ours(p, end, true, true))
+			return count(p, end, true, true);
+	}
+	return count_other(end - p);
 }
 
 char _license[] SEC("license") = "GPL";

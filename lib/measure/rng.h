@@ -27,4 +27,11 @@ static inline uint64_t shunt_rng_below(uint64_t *state, uint64_t bound)
 	return (uint64_t)(((__uint128_t)shunt_rng_next(state) * bound) >> 64);
 }
 
+/* shunt_rng_unit returns a number in 0..1, 1 excluded, in steps of 2^-53. Thread:
+ * owner of state. */
+static inline double shunt_rng_unit(uint64_t *state)
+{
+	return (double)(shunt_rng_next(state) >> 11) * 0x1p-53;
+}
+
 #endif

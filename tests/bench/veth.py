@@ -178,8 +178,9 @@ def traffic(dst_mac, rate="max", seconds=2, size=60, kernel_share=False):
     """Sends for so many seconds; what the sink counted, in Mpps, and what was lost.
 
     With kernel_share, pings and a TCP transfer go to the forwarder itself meanwhile."""
-    sink = start("sink", os.path.join(BIN, "shunt-gen"), "sink", "eth1", "--drop", "--idle", "1",
-                 "--duration", str(seconds + 6), "--interval", "0", "-j", "--cpu", "0")
+    sink = start("sink", os.path.join(BIN, "shunt-gen"), "sink", "eth1", "--drop", "--count-only",
+                 "--idle", "1", "--duration", str(seconds + 6), "--interval", "0", "-j", "--cpu",
+                 "0")
     wait_for_line(sink, sink.stderr, "counting")
     before = cpu_times()
     pinger = tcp = None
@@ -189,14 +190,14 @@ def traffic(dst_mac, rate="max", seconds=2, size=60, kernel_share=False):
                     "--connect-timeout", "3000")
     sent = json.loads(run("gen", os.path.join(BIN, "shunt-gen"), "send", "eth1", "--rate",
                           str(rate), "--size", str(size), "--duration", str(seconds), "--dst-mac",
-                          dst_mac, "-j", "--cpu", "0"))
+                          dst_mac, "--no-stamp", "-j", "--cpu", "0"))
     after = cpu_times()
     out, err = sink.communicate(timeout=30)
     if sink.returncode:
         raise RuntimeError(f"sink: {err}")
     seen = json.loads(out)
     result = {"mpps": seen["frames"] / sent["seconds"] / 1e6,
-              "offered_mpps": sent["pps"] / 1e6,
+              "offered_mpps": sent["offered_pps"] / 1e6,
               "loss_pct": 100 * (1 - seen["frames"] / max(sent["sent"], 1)),
               "cpu_pct": {n: 100 * (after[n][0] - before[n][0]) /
                              max(after[n][1] - before[n][1], 1) for n in after}}

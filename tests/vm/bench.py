@@ -98,7 +98,8 @@ def generator(lab, dst_mac):
 
 @contextlib.contextmanager
 def sink(lab, host):
-    running = lab.popen(host, "shunt-gen", "sink", "eth1", "--drop", "--interval", "0")
+    running = lab.popen(host, "shunt-gen", "sink", "eth1", "--drop", "--count-only",
+                        "--interval", "0")
     line = running.stderr.readline()
     assert "counting" in line, line
     lab.carriers()

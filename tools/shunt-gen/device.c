@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "gen.h"
-
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/if_packet.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <string.h>
@@ -12,26 +12,50 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int get_mtu(unsigned *mtu, const char *name, struct shunt_err *err)
-{
-	struct ifreq req = {};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc = 0;
+#include "gen.h"
 
-	if (fd < 0)
-		return shunt_err_set(err, errno, "socket(AF_INET): %s", strerror(errno));
-	strncpy(req.ifr_name, name, sizeof(req.ifr_name) - 1);
+static void set_name(struct ifreq *req, const char *name, void *data)
+{
+	memset(req, 0, sizeof(*req));
+	strncpy(req->ifr_name, name, sizeof(req->ifr_name) - 1);
+	req->ifr_data = data;
+}
+
+/* A device need not say what drives it, or how fast it is. */
+static void ask_driver(struct gen_device *d, int fd, const char *name)
+{
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+	struct ethtool_cmd cmd = {.cmd = ETHTOOL_GSET};
+	struct ifreq req;
+	uint32_t mbps;
+
+	set_name(&req, name, &info);
+	if (!ioctl(fd, SIOCETHTOOL, &req))
+		memcpy(d->driver, info.driver, sizeof(d->driver) - 1);
+	set_name(&req, name, &cmd);
+	if (ioctl(fd, SIOCETHTOOL, &req))
+		return;
+	mbps = ethtool_cmd_speed(&cmd);
+	if (mbps && mbps != (uint32_t)SPEED_UNKNOWN)
+		d->line_bps = mbps * 1e6;
+}
+
+static int ask_mtu(struct gen_device *d, int fd, const char *name, struct shunt_err *err)
+{
+	struct ifreq req;
+
+	set_name(&req, name, NULL);
 	if (ioctl(fd, SIOCGIFMTU, &req) < 0)
-		rc = shunt_err_set(err, errno, "%s: ioctl(SIOCGIFMTU): %s", name, strerror(errno));
-	else
-		*mtu = (unsigned)req.ifr_mtu;
-	close(fd);
-	return rc;
+		return shunt_err_set(err, errno, "%s: ioctl(SIOCGIFMTU): %s", name,
+				     strerror(errno));
+	d->mtu = (unsigned)req.ifr_mtu;
+	return 0;
 }
 
 static int take(struct gen_device *d, const struct ifaddrs *a, struct shunt_err *err)
 {
 	const struct sockaddr_ll *ll = (const void *)a->ifa_addr;
-	const struct rtnl_link_stats *stats = a->ifa_data;
+	int fd, rc;
 
 	if (ll->sll_hatype != ARPHRD_ETHER)
 		return shunt_err_set(err, EINVAL, "%s is not an Ethernet device", a->ifa_name);
@@ -40,8 +64,13 @@ static int take(struct gen_device *d, const struct ifaddrs *a, struct shunt_err 
 				     a->ifa_name, a->ifa_name);
 	d->ifindex = ll->sll_ifindex;
 	memcpy(d->mac, ll->sll_addr, ETH_ALEN);
-	d->tx_frames = stats ? stats->tx_packets : 0;
-	return get_mtu(&d->mtu, a->ifa_name, err);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return shunt_err_set(err, errno, "socket(AF_INET): %s", strerror(errno));
+	rc = ask_mtu(d, fd, a->ifa_name, err);
+	ask_driver(d, fd, a->ifa_name);
+	close(fd);
+	return rc;
 }
 
 int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err)
@@ -49,6 +78,7 @@ int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err
 	struct ifaddrs *list, *a;
 	int rc;
 
+	memset(d, 0, sizeof(*d));
 	if (getifaddrs(&list) < 0)
 		return shunt_err_set(err, errno, "getifaddrs: %s", strerror(errno));
 	for (a = list; a; a = a->ifa_next)

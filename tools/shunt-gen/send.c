@@ -1,87 +1,52 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "gen.h"
-
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "control/link_stats.h"
+#include "gen.h"
 
 /* How often the controller looks whether it is time to stop. */
-#define LOOK_S	0.005
+#define LOOK_S	   0.005
 /* Longer than any set-up takes: nothing sent by then means that nothing will be. */
-#define START_S 10
+#define START_S	   10
+#define PROGRESS_S 1
+/* Some drivers' counters are up to a second behind. */
+#define COUNTER_S  1.5
 
-struct result {
-	uint64_t sent, start_ns, end_ns;
-	uint32_t device_frames;
-	int signal;
-	uint16_t run;
+struct crew {
+	struct gen_plan plan;
+	struct gen_sender *senders;
+	unsigned cnt;
+	uint64_t shown_ns, shown;
 };
 
 /* Behind its time, a generator may run at 5/4 of its rate until it is even again,
  * and send what 50 us would have held at once: a kernel that forwards 64 frames
  * within the sender's call takes 30 us. More would be bursts that fill a
- * receiver's ring of 256 at 5 Mpps; less, and 5 Mpps are not reached. */
-struct shunt_gen_pace gen_pace(double rate_pps)
+ * receiver's ring of 256 at 5 Mpps; less, and 5 Mpps are not reached. A schedule
+ * has bursts of its own and is kept as it is. */
+static struct shunt_gen_pace pace(double rate_pps, bool even)
 {
-	const double interval = 1e9 * (1 << SHUNT_GEN_PACE_SHIFT) / rate_pps;
+	const double interval = rate_pps > 0 ? 1e9 * (1 << SHUNT_GEN_PACE_SHIFT) / rate_pps : 0;
 
 	return (struct shunt_gen_pace){.interval = (uint64_t)llround(interval),
-				       .catchup = (uint64_t)llround(interval * 0.8),
+				       .catchup = even ? (uint64_t)llround(interval * 0.8) : 0,
 				       .burst = 50000ULL << SHUNT_GEN_PACE_SHIFT};
 }
 
-int gen_pin(int cpu, struct shunt_err *err)
+static uint64_t state_read(const __u64 *field)
 {
-	cpu_set_t set;
-	int rc;
-
-	if (cpu < 0)
-		return 0;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-	return rc ? shunt_err_set(err, rc, "--cpu %d: %s: this machine has %ld", cpu, strerror(rc),
-				  sysconf(_SC_NPROCESSORS_ONLN))
-		  : 0;
+	return __atomic_load_n(field, __ATOMIC_ACQUIRE);
 }
 
-static void stop_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-}
-
-void gen_signals_block(void)
-{
-	sigset_t set;
-
-	stop_signals(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
-int gen_signal_wait(double seconds)
-{
-	const struct timespec ts = {.tv_sec = (time_t)seconds,
-				    .tv_nsec = (long)(fmod(seconds, 1) * 1e9)};
-	sigset_t set;
-	int sig;
-
-	stop_signals(&set);
-	sig = sigtimedwait(&set, NULL, &ts);
-	return sig > 0 ? sig : 0;
-}
+/* --- threads ---------------------------------------------------------------------------------- */
 
 static void wake(int sig)
 {
@@ -91,30 +56,82 @@ static void wake(int sig)
 static void *sender_main(void *arg)
 {
 	struct gen_sender *s = arg;
+	const struct gen_send_opts *o = s->plan->opts;
 
-	s->rc = gen_pin(s->opts->cpu, &s->err);
+	s->rc = gen_pin(o->cpu_cnt ? o->cpus[s->number % o->cpu_cnt] : -1, &s->err);
 	if (!s->rc)
-		s->rc = s->opts->way == GEN_PACKET ? gen_send_packet(s) : gen_send_xdp(s);
+		s->rc = s->plan->way == GEN_PACKET ? gen_send_packet(s)
+			: s->plan->way == GEN_XSK  ? gen_send_xsk(s)
+						   : gen_send_xdp(s);
 	s->finished = true;
 	return NULL;
 }
 
-static uint64_t state_read(const __u64 *field)
+static bool is_finished(const struct crew *c)
 {
-	return __atomic_load_n(field, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < c->cnt; i++)
+		if (!c->senders[i].finished && !state_read(&c->senders[i].state->done_ns))
+			return false;
+	return true;
 }
 
-/* Until the sender is done, its time is over or a signal came. Time begins with the
- * first frame, not with the set-up. */
-static void watch(struct gen_sender *s, struct result *r)
+/* When the first frame left, 0 when none has. */
+static uint64_t start_of(const struct crew *c)
 {
+	uint64_t first = 0;
+
+	for (unsigned i = 0; i < c->cnt; i++) {
+		const uint64_t ns = state_read(&c->senders[i].state->start_ns);
+
+		if (ns && (!first || ns < first))
+			first = ns;
+	}
+	return first;
+}
+
+static uint64_t sent_by(const struct crew *c)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < c->cnt; i++)
+		sum += state_read(&c->senders[i].state->seq);
+	return sum;
+}
+
+static void show_progress(struct crew *c, uint64_t start, uint64_t now)
+{
+	const struct gen_send_opts *o = c->plan.opts;
+	const uint64_t sent = sent_by(c);
+	const double span = (double)(now - c->shown_ns) / 1e9;
+	char of[32] = "";
+
+	if (!c->shown_ns)
+		c->shown_ns = now;
+	if (!o->progress || !start || span < PROGRESS_S)
+		return;
+	if (o->duration_s > 0)
+		snprintf(of, sizeof(of), " of %.0f", o->duration_s);
+	else if (c->plan.limit)
+		snprintf(of, sizeof(of), ", %.0f %%", 100.0 * (double)sent / (double)c->plan.limit);
+	fprintf(stderr, "shunt-gen: %s: %.0f s%s, %llu frames, %.6f Mpps made\n", o->dev,
+		(double)(now - start) / 1e9, of, (unsigned long long)sent,
+		(double)(sent - c->shown) / span / 1e6);
+	c->shown = sent;
+	c->shown_ns = now;
+}
+
+/* Until the senders are done, their time is over or a signal came. Time begins with
+ * the first frame, not with the set-up. */
+static void watch(struct crew *c, struct gen_result *r)
+{
+	const struct gen_send_opts *o = c->plan.opts;
 	const uint64_t begun = shunt_clock_ns();
 	/* With a rate the limit ends it; this is for a sender that cannot keep up. */
-	const double late = s->opts->rate_pps > 0 && s->limit ? 1.02 : 1;
-	const uint64_t span = (uint64_t)(s->opts->duration_s * late * SHUNT_NS_PER_SEC);
+	const double late = c->plan.rate_pps > 0 && c->plan.limit ? 1.02 : 1;
+	const uint64_t span = (uint64_t)(o->duration_s * late * SHUNT_NS_PER_SEC);
 
-	while (!s->finished && !state_read(&s->state->done_ns)) {
-		const uint64_t now = shunt_clock_ns(), start = state_read(&s->state->start_ns);
+	while (!is_finished(c)) {
+		const uint64_t now = shunt_clock_ns(), start = start_of(c);
 		double pause = LOOK_S;
 
 		if (!start && now - begun > START_S * SHUNT_NS_PER_SEC)
@@ -124,115 +141,93 @@ static void watch(struct gen_sender *s, struct result *r)
 				break;
 			pause = SHUNT_MIN(pause, (double)(start + span - now) / 1e9);
 		}
+		show_progress(c, start, now);
 		r->signal = gen_signal_wait(pause);
 		if (r->signal)
 			break;
 	}
 }
 
-static void read_result(const struct gen_sender *s, struct result *r)
+/* n frames take n - 1 intervals. */
+static void add_result(struct gen_result *r, const struct gen_sender *s, uint64_t now)
 {
-	const uint64_t done = state_read(&s->state->done_ns);
+	const struct shunt_gen_state *st = s->state;
+	const uint64_t done = state_read(&st->done_ns), end = done ? done : now;
+	const uint64_t sent = state_read(&st->seq), start = state_read(&st->start_ns);
+	const double seconds = start && end > start ? (double)(end - start) / 1e9 : 0;
 
-	r->sent = state_read(&s->state->seq);
-	r->end_ns = done ? done : shunt_clock_ns();
-	r->start_ns = state_read(&s->state->start_ns);
+	if (sent > 1 && seconds > 0)
+		r->offered_pps += (double)(sent - 1) / seconds;
+	r->seconds = fmax(r->seconds, seconds);
+	r->late_max_us = fmax(r->late_max_us, (double)(st->late_max >> SHUNT_GEN_PACE_SHIFT) / 1e3);
+	r->delayed += st->delayed;
 }
 
-static void stop(struct gen_sender *s, pthread_t thread)
+static void stop(struct crew *c)
 {
-	s->stop = true;
+	bool left = true;
+
+	for (unsigned i = 0; i < c->cnt; i++)
+		c->senders[i].stop = true;
 	/* Again and again: the first may come just before the call that it should end. */
-	while (!s->finished) {
-		pthread_kill(thread, SIGUSR1);
-		gen_signal_wait(LOOK_S);
+	while (left) {
+		left = false;
+		for (unsigned i = 0; i < c->cnt; i++)
+			if (c->senders[i].is_started && !c->senders[i].finished) {
+				left = true;
+				pthread_kill(c->senders[i].thread, SIGUSR1);
+			}
+		if (left)
+			gen_signal_wait(LOOK_S);
 	}
-	pthread_join(thread, NULL);
+	for (unsigned i = 0; i < c->cnt; i++)
+		if (c->senders[i].is_started)
+			pthread_join(c->senders[i].thread, NULL);
 }
 
-static int run(struct gen_sender *s, struct result *r)
+static int start(struct crew *c, struct shunt_err *err)
 {
 	const struct sigaction sa = {.sa_handler = wake};
-	pthread_t thread;
-	int rc;
 
 	sigaction(SIGUSR1, &sa, NULL);
 	gen_signals_block();
-	rc = pthread_create(&thread, NULL, sender_main, s);
-	if (rc)
-		return shunt_err_set(&s->err, rc, "pthread_create: %s", strerror(rc));
-	watch(s, r);
-	read_result(s, r);
-	stop(s, thread);
-	r->sent = state_read(&s->state->seq);
-	if (!s->rc && !r->start_ns && !r->signal)
-		return shunt_err_set(&s->err, ETIMEDOUT, "nothing was sent in %d seconds", START_S);
-	return s->rc;
+	for (unsigned i = 0; i < c->cnt; i++) {
+		struct gen_sender *s = &c->senders[i];
+		int rc = pthread_create(&s->thread, NULL, sender_main, s);
+
+		if (rc)
+			return shunt_err_set(err, rc, "pthread_create: %s", strerror(rc));
+		s->is_started = true;
+	}
+	return 0;
 }
 
-/* n frames take n - 1 intervals. */
-static double rate(const struct result *r)
+/* --- before and after ------------------------------------------------------------------------- */
+
+static int open_sender(struct crew *c, unsigned i, uint16_t run)
 {
-	if (r->sent < 2 || r->end_ns <= r->start_ns)
-		return 0;
-	return (double)(r->sent - 1) * 1e9 / (double)(r->end_ns - r->start_ns);
-}
+	struct gen_sender *s = &c->senders[i];
+	const struct gen_plan *plan = &c->plan;
+	const bool even = plan->opts->arrival == SHUNT_ARRIVAL_CONSTANT && !plan->own_timing;
+	int rc;
 
-static const char *way_name(const struct gen_send_opts *o)
-{
-	return o->way == GEN_PACKET ? "packet" : "xdp";
-}
-
-static void print_json(const struct gen_send_opts *o, const struct result *r)
-{
-	json_t *j = json_pack("{s:s, s:s, s:i, s:i, s:b, s:i, s:I, s:I, s:f, s:f, s:f, s:b}",
-			      "device", o->dev, "way", way_name(o), "size", (int)o->size, "flows",
-			      (int)o->flows, "ipv6", o->v6, "run", (int)r->run, "sent",
-			      (json_int_t)r->sent, "device_frames", (json_int_t)r->device_frames,
-			      "seconds", (double)(r->end_ns - r->start_ns) / 1e9, "pps", rate(r),
-			      "requested_pps", o->rate_pps, "interrupted", r->signal != 0);
-
-	json_dumpf(j, stdout, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-	putchar('\n');
-	json_decref(j);
-}
-
-static void print_text(const struct gen_send_opts *o, const struct result *r)
-{
-	char requested[32] = "max";
-
-	if (o->rate_pps > 0)
-		snprintf(requested, sizeof(requested), "%.6f", o->rate_pps / 1e6);
-	printf("%s: requested %s Mpps, sent %.6f Mpps: %llu frames of %u bytes in %.3f s by %s%s; "
-	       "the device took %u\n",
-	       o->dev, requested, rate(r) / 1e6, (unsigned long long)r->sent, o->size,
-	       (double)(r->end_ns - r->start_ns) / 1e9, way_name(o),
-	       r->signal ? ", stopped by a signal" : "", r->device_frames);
-}
-
-static void report(const struct gen_send_opts *o, const struct result *r)
-{
-	if (o->json)
-		print_json(o, r);
-	else
-		print_text(o, r);
-	if (r->sent >= 1000 && r->device_frames < r->sent / 1000)
-		fprintf(stderr,
-			"shunt-gen: %s counts almost none of these frames: on a veth, its other end "
-			"needs NAPI (an XDP program, or `ethtool -K PEER gro on`); a driver without "
-			"XDP transmit needs --way packet\n",
-			o->dev);
-}
-
-static uint64_t limit_of(const struct gen_send_opts *o)
-{
-	uint64_t by_time = 0;
-
-	if (o->rate_pps > 0 && o->duration_s > 0)
-		by_time = (uint64_t)fmax(1, round(o->rate_pps * o->duration_s));
-	if (o->count && by_time)
-		return SHUNT_MIN(o->count, by_time);
-	return o->count ? o->count : by_time;
+	s->plan = plan;
+	s->number = i;
+	s->run = (uint16_t)((run + i - 1) % 65535 + 1);
+	s->limit = plan->limit / c->cnt + (i < plan->limit % c->cnt);
+	s->state = &s->own_state;
+	s->pace = pace(plan->rate_pps / c->cnt, even);
+	if (plan->flow_cnt)
+		s->own_state.flow = (uint32_t)((uint64_t)i * plan->flow_cnt / c->cnt);
+	/* Threads take turns. */
+	s->own_state.due = s->pace.interval * i / c->cnt;
+	gen_frame_init(&s->frame, plan, s->run);
+	rc = gen_schedule_make(s, &c->plan.sizes, &s->err);
+	if (!rc && plan->way == GEN_XDP)
+		rc = gen_send_xdp_open(s);
+	if (!rc && plan->way == GEN_XSK)
+		rc = gen_send_xsk_open(s);
+	return rc;
 }
 
 /* Different from the last run's, and not 0, which the sink takes for none. */
@@ -243,50 +238,99 @@ static uint16_t pick_run(void)
 	return (uint16_t)(n % 65535 + 1);
 }
 
-static int prepare(struct gen_send_opts *o, struct gen_device *d, struct shunt_err *err)
+static uint64_t device_frames(const struct crew *c)
 {
-	int rc = gen_device_get(d, o->dev, err);
+	struct rtnl_link_stats64 stats = {};
 
-	if (rc)
-		return rc;
-	if (o->size > d->mtu + SHUNT_GEN_ETH_LEN)
-		return shunt_err_set(err, EMSGSIZE,
-				     "%s has an MTU of %u: --size is at most %u there, not %u",
-				     o->dev, d->mtu, d->mtu + SHUNT_GEN_ETH_LEN, o->size);
-	if (!o->have_src_mac)
-		memcpy(o->src_mac, d->mac, ETH_ALEN);
-	return 0;
+	shunt_link_stats((unsigned)c->plan.dev.ifindex, &stats, NULL);
+	return stats.tx_packets;
 }
 
-int gen_send(const struct gen_send_opts *given, struct shunt_err *err)
+static void read_device(const struct crew *c, struct gen_result *r, uint64_t before)
 {
-	struct gen_send_opts o = *given;
-	struct shunt_gen_state own_state = {};
-	struct shunt_gen_frame frame;
-	struct result r = {.run = pick_run()};
-	struct gen_sender s = {.opts = &o, .frame = &frame, .state = &own_state};
-	struct gen_device d;
-	int rc = prepare(&o, &d, err);
+	const bool prompt = !strcmp(c->plan.dev.driver, "veth");
+	const uint64_t until = shunt_clock_ns() + (uint64_t)(COUNTER_S * 1e9);
 
-	if (rc)
-		return rc;
-	gen_frame_init(&frame, &o, r.run);
-	s.ifindex = d.ifindex;
-	s.limit = limit_of(&o);
-	r.device_frames = d.tx_frames;
-	if (o.way == GEN_XDP)
-		rc = gen_send_xdp_open(&s);
+	do {
+		r->device_frames = device_frames(c) - before;
+		if (prompt || r->device_frames >= r->sent)
+			return;
+	} while (shunt_clock_ns() < until && !gen_signal_wait(0.02));
+}
+
+static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
+{
+	const uint64_t before = device_frames(c);
+	int rc = start(c, err);
+	uint64_t now;
+
 	if (!rc)
-		rc = run(&s, &r);
-	if (!rc)
-		rc = gen_device_get(&d, o.dev, &s.err);
-	if (s.skel)
-		gen_send_xdp_close(&s);
-	if (rc) {
-		*err = s.err;
-		return rc;
+		watch(c, r);
+	now = shunt_clock_ns();
+	for (unsigned i = 0; i < c->cnt; i++)
+		add_result(r, &c->senders[i], now);
+	stop(c);
+	for (unsigned i = 0; i < c->cnt; i++) {
+		const struct gen_sender *s = &c->senders[i];
+
+		r->sent += state_read(&s->state->seq);
+		r->bytes += s->state->bytes;
+		if (s->rc && !rc) {
+			rc = s->rc;
+			*err = s->err;
+		}
 	}
-	r.device_frames = d.tx_frames - r.device_frames;
-	report(&o, &r);
-	return 0;
+	if (!rc && !r->sent && !r->signal)
+		return shunt_err_set(err, ETIMEDOUT, "nothing was sent in %d seconds", START_S);
+	read_device(c, r, before);
+	return rc;
+}
+
+static void close_all(struct crew *c)
+{
+	for (unsigned i = 0; i < c->cnt; i++) {
+		gen_send_xdp_close(&c->senders[i]);
+		gen_send_xsk_close(&c->senders[i]);
+		free(c->senders[i].slots);
+	}
+	free(c->senders);
+	gen_plan_fini(&c->plan);
+}
+
+static int report(struct crew *c, const struct gen_result *r, FILE *json)
+{
+	if (json) {
+		json_t *j = gen_send_json(&c->plan, c->senders, r);
+
+		gen_json_print(json, j);
+		json_decref(j);
+	}
+	if (!c->plan.opts->json)
+		gen_send_text(&c->plan, r);
+	return gen_send_judge(&c->plan, r);
+}
+
+int gen_send(const struct gen_send_opts *opts, FILE *json, struct shunt_err *err)
+{
+	struct crew c = {};
+	struct gen_result r = {.run = pick_run()};
+	int rc = gen_plan_init(&c.plan, opts, err);
+
+	if (!rc) {
+		c.senders = calloc(opts->threads, sizeof(*c.senders));
+		if (!c.senders)
+			rc = shunt_err_set(err, ENOMEM, "no memory for threads");
+	}
+	for (unsigned i = 0; !rc && i < opts->threads; i++) {
+		c.cnt = opts->threads;
+		rc = open_sender(&c, i, r.run);
+		if (rc)
+			*err = c.senders[i].err;
+	}
+	if (!rc)
+		rc = run(&c, &r, err);
+	if (!rc)
+		rc = report(&c, &r, json);
+	close_all(&c);
+	return rc;
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "gen.h"
-
 #include <errno.h>
-#include <jansson.h>
 #include <linux/if_link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,28 +11,10 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "shunt_sink.skel.h"
+#include "sink.h"
 
 /* How often the counts are read: the error of the time of the last frame. */
 #define LOOK_S 0.01
-
-struct total {
-	uint64_t frames, bytes, late, bad, expected, gap_max_ns, first_ns;
-	uint64_t other_frames;
-	unsigned runs, cpus; /* cpus: that saw frames */
-	uint8_t ttl_min, ttl_max;
-};
-
-struct sink {
-	const struct gen_sink_opts *opts;
-	struct shunt_sink *skel;
-	const char *mode; /* as the kernel says */
-	int cpu_cnt;
-	struct shunt_gen_count *counts; /* one run's, per CPU */
-	struct shunt_gen_other *others;
-	struct total now;
-	uint64_t changed_ns; /* when now.frames was last seen to change */
-	json_t *intervals;
-};
 
 static int attach_failed(const struct gen_sink_opts *o, int rc, struct shunt_err *err)
 {
@@ -58,7 +36,7 @@ static int attach_failed(const struct gen_sink_opts *o, int rc, struct shunt_err
 
 /* A link of the kernel's goes when this process does, however that ends. What mode
  * it is in, the kernel is asked. */
-static int attach(struct sink *s, int ifindex, struct shunt_err *err)
+static int attach(struct gen_sink *s, int ifindex, struct shunt_err *err)
 {
 	const uint32_t flags = s->opts->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
@@ -76,7 +54,7 @@ static int attach(struct sink *s, int ifindex, struct shunt_err *err)
 	return 0;
 }
 
-static int load(struct sink *s, struct shunt_err *err)
+static int load(struct gen_sink *s, struct shunt_err *err)
 {
 	int rc;
 
@@ -84,8 +62,14 @@ static int load(struct sink *s, struct shunt_err *err)
 	if (!s->skel)
 		return shunt_err_set(err, errno, "opening the sink: %s", strerror(errno));
 	s->skel->rodata->drop_others = s->opts->drop;
+	s->skel->rodata->check_order = s->opts->order;
+	s->skel->rodata->time_latency = s->opts->latency;
 	s->skel->rodata->time_gaps = s->opts->gaps;
 	s->skel->rodata->verify = s->opts->verify;
+	if (!s->opts->order) {
+		bpf_map__set_max_entries(s->skel->maps.order, 1);
+		bpf_map__set_max_entries(s->skel->maps.seen, 1);
+	}
 	rc = shunt_sink__load(s->skel);
 	if (rc)
 		return shunt_err_set(
@@ -100,50 +84,61 @@ static int load(struct sink *s, struct shunt_err *err)
 	return 0;
 }
 
-static void add_run(struct sink *s, struct total *t)
-{
-	uint64_t seq_max = 0;
+/* --- reading ---------------------------------------------------------------------------------- */
 
-	t->runs++;
+static void add_count(struct gen_total *t, const struct shunt_gen_count *c)
+{
+	t->frames += c->frames;
+	t->bytes += c->bytes;
+	t->reordered += c->reordered;
+	t->duplicates += c->duplicates;
+	t->unjudged += c->unjudged;
+	t->unclocked += c->unclocked;
+	t->gap_max_ns = SHUNT_MAX(t->gap_max_ns, c->gap_max_ns);
+	t->gap_min_ns = SHUNT_MIN(t->gap_min_ns, c->gap_min_ns);
+	t->gap_sum_ns += c->last_ns > c->first_ns ? c->last_ns - c->first_ns : 0;
+	t->latency_max = SHUNT_MAX(t->latency_max, c->latency_max);
+	t->latency_min = SHUNT_MIN(t->latency_min, c->latency_min);
+	t->latency_sum += c->latency_sum;
+	if (!t->first_ns || c->first_ns < t->first_ns)
+		t->first_ns = c->first_ns;
+	t->ttl_min = SHUNT_MIN(t->ttl_min, c->ttl_min);
+	t->ttl_max = SHUNT_MAX(t->ttl_max, c->ttl_max);
+}
+
+/* One run's, of all CPUs. */
+static void add_run(struct gen_sink *s, struct gen_total *t)
+{
+	uint64_t seq_max = 0, frames = 0;
+
 	for (int i = 0; i < s->cpu_cnt; i++) {
 		const struct shunt_gen_count *c = &s->counts[i];
 
 		/* Another run's in the same slot, before this CPU saw the new one. */
 		if (!c->frames)
 			continue;
-		t->frames += c->frames;
-		t->bytes += c->bytes;
-		t->late += c->late;
-		t->bad += c->bad;
-		t->gap_max_ns = SHUNT_MAX(t->gap_max_ns, c->gap_max_ns);
-		if (!t->first_ns || c->first_ns < t->first_ns)
-			t->first_ns = c->first_ns;
-		t->ttl_min = SHUNT_MIN(t->ttl_min, c->ttl_min);
-		t->ttl_max = SHUNT_MAX(t->ttl_max, c->ttl_max);
+		add_count(t, c);
+		frames += c->frames;
 		seq_max = SHUNT_MAX(seq_max, c->seq_max);
 	}
+	if (!frames)
+		return;
+	t->runs++;
 	t->expected += seq_max + 1;
 }
 
-static bool has_frames(const struct sink *s)
+static void read_counts(struct gen_sink *s)
 {
-	for (int i = 0; i < s->cpu_cnt; i++)
-		if (s->counts[i].frames)
-			return true;
-	return false;
-}
-
-static void read_counts(struct sink *s)
-{
-	struct total t = {.ttl_min = 255};
+	struct gen_total t = {.ttl_min = 255, .gap_min_ns = UINT64_MAX, .latency_min = UINT64_MAX};
 	const int fd = bpf_map__fd(s->skel->maps.counts);
 
 	for (uint32_t slot = 0; slot < SHUNT_GEN_RUNS; slot++)
-		if (!bpf_map_lookup_elem(fd, &slot, s->counts) && has_frames(s))
+		if (!bpf_map_lookup_elem(fd, &slot, s->counts))
 			add_run(s, &t);
 	bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.others), &(uint32_t){0}, s->others);
 	for (int i = 0; i < s->cpu_cnt; i++) {
 		t.other_frames += s->others[i].frames;
+		t.corrupt += s->others[i].corrupt;
 		t.frames += s->others[i].replaced_frames;
 		t.expected += s->others[i].replaced_frames;
 		t.bytes += s->others[i].replaced_bytes;
@@ -153,7 +148,42 @@ static void read_counts(struct sink *s)
 	s->now = t;
 }
 
-static void report_interval(struct sink *s, uint64_t frames, uint64_t span_ns)
+static uint64_t read_hist(const struct gen_sink *s, const struct bpf_map *map, struct shunt_hist *h)
+{
+	uint64_t values[s->cpu_cnt], sum = 0;
+
+	memset(h, 0, sizeof(*h));
+	for (uint32_t i = 0; i < SHUNT_HIST_BUCKETS; i++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(map), &i, values))
+			continue;
+		for (int cpu = 0; cpu < s->cpu_cnt; cpu++)
+			h->bucket[i] += values[cpu];
+		sum += h->bucket[i];
+	}
+	return sum;
+}
+
+static void read_spreads(struct gen_sink *s)
+{
+	const struct gen_total *t = &s->now;
+
+	s->latency = (struct gen_spread){.hist = &s->latency_hist,
+					 .min = t->latency_min,
+					 .max = t->latency_max,
+					 .sum = t->latency_sum};
+	s->gaps = (struct gen_spread){.hist = &s->gap_hist,
+				      .min = t->gap_min_ns,
+				      .max = t->gap_max_ns,
+				      .sum = t->gap_sum_ns};
+	if (s->opts->latency)
+		s->latency.cnt = read_hist(s, s->skel->maps.latencies, &s->latency_hist);
+	if (s->opts->gaps)
+		s->gaps.cnt = read_hist(s, s->skel->maps.gaps, &s->gap_hist);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static void report_interval(struct gen_sink *s, uint64_t frames, uint64_t span_ns)
 {
 	const double mpps = (double)frames * 1e3 / (double)span_ns;
 
@@ -164,19 +194,19 @@ static void report_interval(struct sink *s, uint64_t frames, uint64_t span_ns)
 	}
 }
 
-static bool is_over(const struct sink *s, uint64_t begun_ns, uint64_t now_ns)
+static bool is_over(const struct gen_sink *s, uint64_t begun_ns, uint64_t now_ns)
 {
 	const struct gen_sink_opts *o = s->opts;
+	const uint64_t came = s->now.frames + s->now.corrupt;
 
 	if (o->duration_s > 0 && (double)(now_ns - begun_ns) >= o->duration_s * 1e9)
 		return true;
-	if (o->count && s->now.frames >= o->count)
+	if (o->count && came >= o->count)
 		return true;
-	return o->idle_s > 0 && s->now.frames &&
-	       (double)(now_ns - s->changed_ns) >= o->idle_s * 1e9;
+	return o->idle_s > 0 && came && (double)(now_ns - s->changed_ns) >= o->idle_s * 1e9;
 }
 
-static void watch(struct sink *s)
+static void watch(struct gen_sink *s)
 {
 	const uint64_t begun = shunt_clock_ns();
 	const uint64_t interval = (uint64_t)(s->opts->interval_s * SHUNT_NS_PER_SEC);
@@ -192,66 +222,18 @@ static void watch(struct sink *s)
 		reported_ns = now;
 	}
 	read_counts(s);
+	read_spreads(s);
 }
 
-static double seconds(const struct sink *s)
+static void say_ready(const struct gen_sink *s)
 {
-	return s->now.frames ? (double)(s->changed_ns - s->now.first_ns) / 1e9 : 0;
+	if (s->opts->ready_fd <= 0)
+		fprintf(stderr, "shunt-gen: counting on %s (%s XDP)\n", s->opts->dev, s->mode);
+	else if (write(s->opts->ready_fd, "", 1) == 1)
+		close(s->opts->ready_fd);
 }
 
-static double mpps(const struct sink *s)
-{
-	return seconds(s) > 0 ? (double)s->now.frames / seconds(s) / 1e6 : 0;
-}
-
-/* Frames sent twice may hide lost ones; `late` tells that there were some. */
-static uint64_t lost(const struct total *t)
-{
-	return t->expected > t->frames ? t->expected - t->frames : 0;
-}
-
-static void print_json(const struct sink *s)
-{
-	const struct total *t = &s->now;
-	json_t *j = json_pack("{s:s, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:i, s:I, s:O}", "device",
-			      s->opts->dev, "mode", s->mode, "frames", (json_int_t)t->frames,
-			      "bytes", (json_int_t)t->bytes, "seconds", seconds(s), "mpps", mpps(s),
-			      "lost", (json_int_t)lost(t), "late", (json_int_t)t->late, "runs",
-			      (int)t->runs, "other_frames", (json_int_t)t->other_frames,
-			      "interval_mpps", s->intervals);
-
-	if (t->frames) {
-		json_object_set_new(j, "ttl_min", json_integer(t->ttl_min));
-		json_object_set_new(j, "ttl_max", json_integer(t->ttl_max));
-	}
-	if (s->opts->gaps)
-		json_object_set_new(j, "gap_max_us", json_real((double)t->gap_max_ns / 1e3));
-	if (s->opts->verify)
-		json_object_set_new(j, "bad", json_integer((json_int_t)t->bad));
-	json_dumpf(j, stdout, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-	putchar('\n');
-	json_decref(j);
-}
-
-static void print_text(const struct sink *s)
-{
-	const struct total *t = &s->now;
-
-	printf("%s: %llu frames, %.6f Mpps over %.2f s; lost %llu (%.4f %%), late %llu, others %llu",
-	       s->opts->dev, (unsigned long long)t->frames, mpps(s), seconds(s),
-	       (unsigned long long)lost(t),
-	       t->expected ? 100.0 * (double)lost(t) / (double)t->expected : 0,
-	       (unsigned long long)t->late, (unsigned long long)t->other_frames);
-	if (t->frames)
-		printf("; TTL %u to %u", t->ttl_min, t->ttl_max);
-	if (s->opts->gaps)
-		printf("; longest gap %.1f us", (double)t->gap_max_ns / 1e3);
-	if (s->opts->verify)
-		printf("; bad checksums %llu", (unsigned long long)t->bad);
-	putchar('\n');
-}
-
-static int run(struct sink *s, struct shunt_err *err)
+static int run(struct gen_sink *s, FILE *json, struct shunt_err *err)
 {
 	struct gen_device d;
 	int rc = gen_device_get(&d, s->opts->dev, err);
@@ -265,23 +247,25 @@ static int run(struct sink *s, struct shunt_err *err)
 	if (rc)
 		return rc;
 	gen_signals_block();
-	fprintf(stderr, "shunt-gen: counting on %s (%s XDP)\n", s->opts->dev, s->mode);
+	say_ready(s);
 	watch(s);
-	if (s->opts->json)
-		print_json(s);
-	else
-		print_text(s);
-	return 0;
+	gen_sink_report(s, json);
+	return s->opts->plot ? gen_spread_plot(s->opts->plot, &s->latency, &s->gaps, err) : 0;
 }
 
-int gen_sink(const struct gen_sink_opts *opts, struct shunt_err *err)
+int gen_sink(const struct gen_sink_opts *opts, FILE *json, struct shunt_err *err)
 {
-	struct sink s = {.opts = opts};
-	int rc = run(&s, err);
+	struct gen_sink *s = calloc(1, sizeof(*s));
+	int rc;
 
-	json_decref(s.intervals);
-	free(s.counts);
-	free(s.others);
-	shunt_sink__destroy(s.skel);
+	if (!s)
+		return shunt_err_set(err, ENOMEM, "no memory for the sink");
+	s->opts = opts;
+	rc = run(s, json, err);
+	json_decref(s->intervals);
+	free(s->counts);
+	free(s->others);
+	shunt_sink__destroy(s->skel);
+	free(s);
 	return rc;
 }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gen.h"
+
+/* Of frames, in memory. */
+#define BYTES_MAX (1UL << 30)
+
+static int grow(struct gen_capture *c, size_t len)
+{
+	if (c->cnt == c->room) {
+		const uint32_t room = c->room ? 2 * c->room : 1024;
+		struct gen_record *records = realloc(c->records, room * sizeof(*records));
+
+		if (!records)
+			return -ENOMEM;
+		c->records = records;
+		c->room = room;
+	}
+	if (c->bytes_len + len > c->bytes_room) {
+		const size_t room = c->bytes_room ? 2 * c->bytes_room : 1 << 20;
+		uint8_t *bytes = realloc(c->bytes, room);
+
+		if (!bytes)
+			return -ENOMEM;
+		c->bytes = bytes;
+		c->bytes_room = room;
+	}
+	return 0;
+}
+
+static int check(const struct gen_capture *c, const struct pcap_pkthdr *hdr, uint64_t time_ns,
+		 bool timed, struct shunt_err *err)
+{
+	const unsigned number = c->cnt + 1;
+
+	if (hdr->caplen < hdr->len)
+		return shunt_err_set(err, EINVAL,
+				     "frame %u has %u of its %u bytes: it was captured with a snap "
+				     "length, and cannot be sent as it was",
+				     number, hdr->caplen, hdr->len);
+	if (hdr->caplen < ETH_HLEN || hdr->caplen > GEN_SIZE_MAX)
+		return shunt_err_set(err, EINVAL, "frame %u has %u bytes; %d to %d can be sent",
+				     number, hdr->caplen, ETH_HLEN, GEN_SIZE_MAX);
+	if (timed && c->cnt && time_ns < c->records[c->cnt - 1].time_ns)
+		return shunt_err_set(err, EINVAL,
+				     "frame %u is %.6f s older than the one before it: sort the "
+				     "capture (reordercap), or give a --rate",
+				     number,
+				     (double)(c->records[c->cnt - 1].time_ns - time_ns) / 1e9);
+	if (c->bytes_len + hdr->caplen > BYTES_MAX)
+		return shunt_err_set(err, EFBIG, "more than %lu MiB of frames", BYTES_MAX >> 20);
+	return 0;
+}
+
+static int take(struct gen_capture *c, const struct pcap_pkthdr *hdr, const uint8_t *data,
+		bool timed, struct shunt_err *err)
+{
+	/* With nanoseconds asked for, tv_usec counts those. */
+	const uint64_t time_ns =
+		(uint64_t)hdr->ts.tv_sec * SHUNT_NS_PER_SEC + (uint64_t)hdr->ts.tv_usec;
+	int rc = check(c, hdr, time_ns, timed, err);
+
+	if (rc)
+		return rc;
+	if (grow(c, hdr->caplen))
+		return shunt_err_set(err, ENOMEM, "not enough memory");
+	memcpy(c->bytes + c->bytes_len, data, hdr->caplen);
+	c->records[c->cnt++] =
+		(struct gen_record){.at = c->bytes_len, .time_ns = time_ns, .len = hdr->caplen};
+	c->bytes_len += hdr->caplen;
+	return 0;
+}
+
+static int read_all(struct gen_capture *c, pcap_t *p, bool timed, struct shunt_err *err)
+{
+	struct pcap_pkthdr *hdr;
+	const uint8_t *data;
+	int got, rc = 0;
+
+	if (pcap_datalink(p) != DLT_EN10MB)
+		return shunt_err_set(err, EINVAL, "captured on %s: only Ethernet can be sent",
+				     pcap_datalink_val_to_description(pcap_datalink(p)));
+	while (!rc && (got = pcap_next_ex(p, &hdr, &data)) == 1)
+		rc = take(c, hdr, data, timed, err);
+	if (rc)
+		return rc;
+	if (got == PCAP_ERROR)
+		return shunt_err_set(err, EINVAL, "cut short or damaged after %u frames: %s",
+				     c->cnt, pcap_geterr(p));
+	if (!c->cnt)
+		return shunt_err_set(err, EINVAL, "no frame in it");
+	return 0;
+}
+
+int gen_capture_load(struct gen_capture *c, const char *file, bool timed, struct shunt_err *err)
+{
+	char why[PCAP_ERRBUF_SIZE];
+	pcap_t *p = pcap_open_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why);
+	int rc;
+
+	if (!p)
+		return shunt_err_set(err, EINVAL, "--pcap: %s%s%s", strstr(why, file) ? "" : file,
+				     strstr(why, file) ? "" : ": ", why);
+	rc = read_all(c, p, timed, err);
+	if (rc)
+		shunt_err_prefix(err, "--pcap %s", file);
+	pcap_close(p);
+	return rc;
+}
+
+void gen_capture_fini(struct gen_capture *c)
+{
+	free(c->bytes);
+	free(c->records);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Sending through AF_XDP, by a thread that watches the clock: frames leave within a
+ * microsecond of when they are due, one call for those that are due together. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gen.h"
+#include "io/pool.h"
+
+#define RING	 2048
+/* The fill ring takes twice the ring's frames, which never come back. */
+#define FRAMES	 (4 * RING)
+/* Frames a turn: a copying driver takes some 600 ns for each, so that the clock is
+ * looked at often enough. */
+#define BATCH	 32
+/* How long the device may take for the last frames. */
+#define DRAIN_NS (2 * SHUNT_NS_PER_SEC)
+
+struct gen_xsk {
+	struct shunt_pool pool;
+	struct shunt_xsk_umem *umem;
+	struct shunt_queue *queue;
+};
+
+static int set_up(struct gen_sender *s, struct gen_xsk *x)
+{
+	const struct gen_send_opts *o = s->plan->opts;
+	const struct shunt_xsk_opts opts = {.ifname = o->dev,
+					    .queue = (uint16_t)(o->queue + s->number),
+					    .copy_mode = o->copy_mode,
+					    .ring_size = RING,
+					    .xsks_fd = -1};
+	struct shunt_xsk_in_use in_use = {};
+	int rc = shunt_pool_init(&x->pool, FRAMES, SHUNT_FRAME_SIZE_MIN, &s->err);
+
+	if (!rc)
+		rc = shunt_xsk_umem_create(&x->umem, &x->pool, &s->err);
+	if (!rc)
+		rc = shunt_xsk_open(&x->queue, x->umem, &opts, &s->err);
+	if (rc)
+		return rc;
+	shunt_xsk_in_use(x->queue, &in_use);
+	s->zerocopy = in_use.zerocopy;
+	return 0;
+}
+
+int gen_send_xsk_open(struct gen_sender *s)
+{
+	int rc;
+
+	s->xsk = calloc(1, sizeof(*s->xsk));
+	if (!s->xsk)
+		return shunt_err_set(&s->err, ENOMEM, "no memory for a socket");
+	rc = set_up(s, s->xsk);
+	if (rc)
+		gen_send_xsk_close(s);
+	return rc;
+}
+
+void gen_send_xsk_close(struct gen_sender *s)
+{
+	struct gen_xsk *x = s->xsk;
+
+	if (!x)
+		return;
+	if (x->queue)
+		x->queue->ops->close(x->queue);
+	shunt_xsk_umem_destroy(x->umem);
+	shunt_pool_fini(&x->pool);
+	free(x);
+	s->xsk = NULL;
+}
+
+/* Writes what is due, into as many frames as there are. */
+static unsigned prepare(struct gen_sender *s, struct shunt_pkt *pkts, unsigned room)
+{
+	struct shunt_pool *pool = &s->xsk->pool;
+	unsigned n = 0;
+
+	while (n < room && pool->free_cnt && !gen_next_is_over(s)) {
+		const uint64_t now = shunt_clock_ns();
+		uint64_t addr = 0;
+
+		if (!gen_next_due(s, now))
+			break;
+		shunt_pool_alloc(pool, &addr, 1);
+		pkts[n] = (struct shunt_pkt){.addr = addr + SHUNT_FRAME_OVERHEAD};
+		pkts[n].len = gen_next_write(s, pool->mem + pkts[n].addr, now);
+		n++;
+	}
+	return n;
+}
+
+static void turn(struct gen_sender *s, struct shunt_pkt *pkts, unsigned *held)
+{
+	struct shunt_queue *q = s->xsk->queue;
+	unsigned sent;
+
+	q->ops->reclaim(q);
+	*held += prepare(s, pkts + *held, BATCH - *held);
+	sent = *held ? q->ops->tx(q, pkts, *held) : 0;
+	if (sent && sent < *held)
+		memmove(pkts, pkts + sent, (*held - sent) * sizeof(*pkts));
+	*held -= sent;
+	q->ops->flush(q);
+}
+
+static bool is_drained(const struct shunt_queue *q)
+{
+	return q->stats.tx_completed >= q->stats.tx_packets;
+}
+
+int gen_send_xsk(struct gen_sender *s)
+{
+	struct shunt_queue *q = s->xsk->queue;
+	struct shunt_pkt pkts[BATCH];
+	unsigned held = 0;
+	uint64_t until;
+
+	/* Of the capture's frames, longer ones before may have left bytes: each is
+	 * written whole. The others are zero behind their headers. */
+	while (!gen_next_is_over(s))
+		turn(s, pkts, &held);
+	until = shunt_clock_ns() + DRAIN_NS;
+	while ((held || !is_drained(q)) && shunt_clock_ns() < until) {
+		unsigned sent = held ? q->ops->tx(q, pkts, held) : 0;
+
+		memmove(pkts, pkts + sent, (held - sent) * sizeof(*pkts));
+		held -= sent;
+		q->ops->flush(q);
+		q->ops->reclaim(q);
+	}
+	return 0;
+}
