@@ -49,6 +49,9 @@ LIB       := $(B)/libshunt.a
 PROG_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard user/*/main.c tools/*/*.c))))
 PROGS     := $(notdir $(PROG_DIRS))
 BINS      := $(PROGS:%=$(B)/bin/%)
+# A folder of tools/ with a __main__.py is a program in Python, started by a script.
+PY_PROGS  := $(patsubst tools/%/__main__.py,%,$(wildcard tools/*/__main__.py))
+PY_BINS   := $(PY_PROGS:%=$(B)/bin/%)
 SCRIPTS   := $(patsubst tools/%,%,$(foreach f,$(wildcard tools/*),$(if $(wildcard $(f)/.),,$(f))))
 MAN_SRC   := $(wildcard user/man/*.scd)
 MAN       := $(MAN_SRC:user/man/%.scd=$(B)/man/%)
@@ -59,7 +62,7 @@ UNIT      := $(B)/tests/unit/shunt-unit
 USER_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard user/*/*.c)))
 
 .PHONY: all
-all: $(BPF_OBJ) $(LIB) $(BINS) $(MAN) compile_commands.json ## build everything into build/
+all: $(BPF_OBJ) $(LIB) $(BINS) $(PY_BINS) $(MAN) compile_commands.json ## build everything into build/
 
 # --- BPF objects and their skeletons ------------------------------------------------------------
 MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
@@ -95,6 +98,12 @@ $(B)/bin/$(notdir $(1)): $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(LIB)
 	$$(Q)$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) $(if $(filter %/shunt-model,$(1)),$$(MODEL_LIBS))
 endef
 $(foreach d,$(PROG_DIRS),$(eval $(call prog_rule,$(d))))
+
+$(PY_BINS): $(B)/bin/%: Makefile
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#!/bin/sh\nB=%s exec /usr/bin/python3 -B "%s" "$$@"\n' '$(abspath $(B))' '$(CURDIR)/tools/$*' > $@.tmp
+	$(Q)chmod 755 $@.tmp && mv $@.tmp $@
 
 $(UNIT): $(UNIT_OBJ) $(USER_OBJ) $(LIB)
 	$(call say,LD,$@)
@@ -214,6 +223,12 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/shunt
 	$(Q)for p in $(PROGS); do case $$p in shuntd) d=sbin;; *) d=bin;; esac; \
 		install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/$$d/ || exit 1; done
+	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/shunt
+	$(Q)install -m 755 tools/lab tools/vmlab $(DESTDIR)$(PREFIX)/lib/shunt/
+	$(Q)for p in $(PY_PROGS); do install -d $(DESTDIR)$(PREFIX)/lib/shunt/$$p; \
+		install -m 644 tools/$$p/* $(DESTDIR)$(PREFIX)/lib/shunt/$$p/; \
+		printf '#!/bin/sh\nexec /usr/bin/python3 -B "%s" "$$@"\n' "$(PREFIX)/lib/shunt/$$p" \
+			> $(DESTDIR)$(PREFIX)/bin/$$p; chmod 755 $(DESTDIR)$(PREFIX)/bin/$$p || exit 1; done
 	$(Q)install -m 644 $(B)/bpf/*.bpf.o $(DESTDIR)$(PREFIX)/lib/bpf/
 	$(Q)install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
 	$(Q)for d in lib/*/; do install -d $(DESTDIR)$(PREFIX)/include/shunt/$$(basename $$d); \
@@ -230,12 +245,12 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)for m in $(MAN); do s=$${m##*.}; install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$$s/$$(basename $$m) || exit 1; done
 
 uninstall: ## remove what install put there
-	$(Q)rm -f $(PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/sbin/shuntd \
+	$(Q)rm -f $(PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(PY_PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/sbin/shuntd \
 		$(BPF_OBJ:$(B)/bpf/%=$(DESTDIR)$(PREFIX)/lib/bpf/%) $(DESTDIR)$(PREFIX)/lib/libshunt.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt-model.pc
 	$(Q)for m in $(MAN); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/shuntd.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/shunt.conf
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/shunt $(DESTDIR)$(PREFIX)/share/doc/shunt
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/shunt $(DESTDIR)$(PREFIX)/share/doc/shunt $(DESTDIR)$(PREFIX)/lib/shunt
 
 clean: ## remove build/
 	$(Q)rm -rf build compile_commands.json

@@ -55,6 +55,16 @@ static void walk(struct emulate *emulate, unsigned cnt)
 	emulate->at = at;
 }
 
+/* Waits for the last step: the clock would be read, and the cycles be spent, beside it else. */
+static inline void arrive(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_lfence();
+#elif defined(__aarch64__)
+	__asm__ volatile("dsb ld; isb" : : : "memory");
+#endif
+}
+
 static void spend(struct emulate *emulate, unsigned cnt)
 {
 	const uint64_t start = shunt_clock_cycles();
@@ -71,8 +81,10 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	struct emulate *emulate = node->priv;
 
 	(void)next;
-	if (emulate->at)
+	if (emulate->at) {
 		walk(emulate, cnt);
+		arrive();
+	}
 	if (emulate->cycles)
 		spend(emulate, cnt);
 	return shunt_graph_follow(node, pkts);

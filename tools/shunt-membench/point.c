@@ -35,6 +35,7 @@ struct snapshot {
 	struct bench_paced_stats link;
 	uint64_t sent;
 	uint64_t at;
+	uint64_t cpu_ns; /* that the worker had */
 };
 
 static void usage(FILE *out)
@@ -244,6 +245,16 @@ static void copy_words(void *to, const void *from, size_t bytes)
 		out[i] = shunt_counter_read(&in[i]);
 }
 
+static uint64_t cpu_ns_of(pthread_t thread)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * SHUNT_NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
 static void take_snapshot(struct snapshot *shot, const struct shunt_worker *worker,
 			  const struct bench_paced *paced)
 {
@@ -251,6 +262,7 @@ static void take_snapshot(struct snapshot *shot, const struct shunt_worker *work
 	copy_words(&shot->link, bench_paced_stats(paced), sizeof(shot->link));
 	shot->sent = shunt_counter_read(&worker->queues[1]->stats.tx_packets);
 	shot->at = shunt_clock_cycles();
+	shot->cpu_ns = cpu_ns_of(worker->thread);
 }
 
 static void subtract(struct snapshot *end, const struct snapshot *start)
@@ -305,6 +317,7 @@ static json_t *worker_json(const struct snapshot *made, bool has_latency)
 			    costs.c_busy < 0 ? json_null() : json_real(costs.c_busy));
 	json_object_set_new(row, "work_cycles", json_integer((json_int_t)made->worker.work_cycles));
 	json_object_set_new(row, "busy_cycles", json_integer((json_int_t)made->worker.busy_cycles));
+	json_object_set_new(row, "cpu_share", json_real((double)made->cpu_ns / 1e9 / seconds));
 	if (has_latency)
 		json_object_set_new(row, "latency_ns", latency_json(&made->link.latency_ns, 1.0));
 	return row;

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shunt-bench: every experiment in a shortened form. What it measures on a busy machine is not judged
+here; that the documents are what the schema says, and the report and its figures are there, is."""
+import json
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as xml
+from html.parser import HTMLParser
+
+import pytest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+BENCH = os.path.join(TOP, os.environ.get("B", "build"), "bin", "shunt-bench")
+SCHEMA = os.path.join(TOP, "tools", "shunt-bench", "schema.json")
+SHORT = ["--short", "--quiet", "--runs", "1", "--seconds", "0.01", "--points", "3"]
+MEMORY = ["cio", "cache", "batch"]
+
+
+def bench(*options, env=None, timeout=60):
+    return subprocess.run([BENCH, *options], capture_output=True, text=True, timeout=timeout,
+                          check=False, env={**os.environ, **(env or {})})
+
+
+class Page(HTMLParser):
+    """What a report shows: the sources of its images, its headings' ids, its links elsewhere."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.images, self.ids, self.links = [], [], []
+        with open(path, encoding="utf-8") as file:
+            self.feed(file.read())
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        if tag == "img":
+            self.images.append(attrs)
+        self.links += [attrs[key] for key in ("href", "src") if key in attrs]
+
+
+def check_document(path):
+    jsonschema = pytest.importorskip("jsonschema")
+    with open(SCHEMA, encoding="utf-8") as file:
+        schema = json.load(file)
+    with open(path, encoding="utf-8") as file:
+        doc = json.load(file)
+    jsonschema.Draft7Validator(schema).validate(doc)
+    for table in doc["tables"]:
+        assert table["rows"], table["name"]
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}, table["name"]
+    return doc
+
+
+def check_report(folder, docs):
+    page = Page(folder / "report.html")
+    figures = [f"{doc['experiment']}-{f['name']}" for doc in docs for f in doc["figures"]]
+    assert [image["id"] for image in page.images] == figures
+    assert {doc["experiment"] for doc in docs} <= set(page.ids)
+    # self-contained: nothing is fetched from anywhere
+    assert [link for link in page.links if not link.startswith(("data:", "#"))] == []
+    for name in figures:
+        tree = xml.parse(folder / f"{name}.svg")
+        assert len(list(tree.iter())) > 30, name
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG"), name
+
+
+@pytest.fixture(scope="module")
+def memory_report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    done = bench(*SHORT, "--ports", "mem", "-o", str(folder), *MEMORY)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+@pytest.mark.limit(180)
+def test_memory_experiments(memory_report):
+    folder, done = memory_report
+    docs = [check_document(folder / f"{name}.json") for name in MEMORY]
+    check_report(folder, docs)
+    for doc in docs:
+        assert doc["ports"]["kind"] == "mem"
+        assert f"=== {doc['experiment']}:" in done.stdout
+        assert doc["tables"][0]["title"] in done.stdout
+
+
+@pytest.mark.limit(180)
+def test_report_again(memory_report, tmp_path):
+    folder, _ = memory_report
+    done = bench("-o", str(tmp_path), "report", *(str(folder / f"{n}.json") for n in MEMORY))
+    assert done.returncode == 0, done.stderr
+    check_report(tmp_path, [check_document(folder / f"{n}.json") for n in MEMORY])
+
+
+@pytest.mark.limit(180)
+def test_report_in_a_browser(memory_report, tmp_path):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not browser:
+        pytest.skip("no chromium")
+    folder, _ = memory_report
+    done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                           f"--user-data-dir={tmp_path}", f"file://{folder}/report.html"],
+                          capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "</html>" in done.stdout and 'id="cio-throughput"' in done.stdout
+
+
+@pytest.mark.limit(180)
+def test_without_gnuplot(tmp_path):
+    """Tables and JSON still come, the report says why there are no figures."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("python3", "sh", "env", "taskset", "ip", "dpkg-query", "git"):
+        if shutil.which(tool):
+            (tools / tool).symlink_to(shutil.which(tool))
+    out = tmp_path / "out"
+    done = bench(*SHORT, "--ports", "mem", "-o", str(out), "cio",
+                 env={"PATH": str(tools)})
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == ("shunt-bench: gnuplot is not there: tables and JSON only; install "
+                                   "gnuplot-nox for figures")
+    assert "=== cio:" in done.stdout
+    check_document(out / "cio.json")
+    assert "No figures" in (out / "report.html").read_text(encoding="utf-8")
+    assert not list(out.glob("*.svg"))
+
+
+@pytest.mark.parametrize("options, code, said", [
+    (["nothing"], 2, "no experiment is called 'nothing', only:"),
+    (["--runs", "0", "cio"], 2, "'0' is not a number from 1 to 1000"),
+    (["--cpu", "x", "cio"], 2, "'x' is not a list of CPUs"),
+    (["--cpu", "4095", "cio"], 2, "CPU 4095 is not there"),
+    (["--ports", "nowhere", "cio"], 1, "--ports 'nowhere' is none of"),
+    (["report"], 1, "report needs JSON documents"),
+    (["report", "/dev/null"], 1, "/dev/null is no JSON"),
+    (["report", "/nowhere.json"], 1, "cannot read /nowhere.json: No such file or directory"),
+    (["-o", "/dev/null/x", "cio"], 1, "cannot make the folder /dev/null/x: Not a directory"),
+])
+def test_refused(options, code, said, tmp_path):
+    done = bench("-o", str(tmp_path), *options)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())

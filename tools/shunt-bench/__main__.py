@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shunt-bench: experiments, as JSON, tables and one HTML report. See shunt-bench(1)."""
+import argparse
+import importlib
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+
+# pylint: disable=wrong-import-position
+import document
+import machine
+import mem
+import paths
+import report
+import terminal
+
+# In the order of the report. Each is a module exp_NAME with TITLE, HELP and run(ctx, doc).
+EXPERIMENTS = ["cio", "cache", "batch"]
+MEMORY_FIRST = {"cio", "cache", "batch"}  # where in-memory ports are the default
+IN_MEMORY = {"cio", "cache", "batch"}
+ON_LAB = set()
+TEN_GIGABIT_PPS = 1e10 / (84 * 8)  # frames of 64 bytes with FCS, preamble and gap
+
+
+class Refused(Exception):
+    """What was asked for cannot be done: one sentence, exit status 1."""
+
+
+def module_of(name):
+    return importlib.import_module("exp_" + name)
+
+
+def number(low, high, kind=float):
+    def parse(word):
+        scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(word[-1:], 1)
+        try:
+            value = float(word[:-1] if scale != 1 else word) * scale
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"'{word}' is not a number from {low:g} to {high:g}")
+        return kind(value)
+    return parse
+
+
+def cpu_list(word):
+    try:
+        cpus = [int(c) for c in word.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{word}' is not a list of CPUs such as 1 or 2,3") from None
+    there = os.sched_getaffinity(0)
+    for cpu in cpus:
+        if cpu not in there:
+            raise argparse.ArgumentTypeError(
+                f"CPU {cpu} is not there, only {','.join(map(str, sorted(there)))}")
+    return cpus
+
+
+def parser():
+    helps = "\n".join(f"  {name:<8} {module_of(name).HELP}" for name in EXPERIMENTS)
+    made = argparse.ArgumentParser(
+        prog="shunt-bench", formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="shunt-bench [OPTIONS] EXPERIMENT...|all\n       shunt-bench [OPTIONS] report FILE.json...",
+        description="Measures, and writes JSON, tables, figures and one HTML report.",
+        epilog=f"Experiments:\n{helps}\n  report   draw the report again from JSON documents\n\n"
+               "Exit status: 0 done, 1 failed, 2 wrong usage. See shunt-bench(1).")
+    made.add_argument("names", nargs="+", metavar="EXPERIMENT", help=argparse.SUPPRESS)
+    made.add_argument("-o", "--out", default="shunt-report", metavar="DIR",
+                      help="folder for report.html, JSON and figures (shunt-report)")
+    made.add_argument("-p", "--ports", metavar="WHERE",
+                      help="mem (in-memory ports), lab (network namespaces), vm (zero-copy, in a guest) "
+                           "or two devices, as eth1,eth2 (what suits the experiment)")
+    made.add_argument("-s", "--short", action="store_true",
+                      help="fewer points and shorter runs: a minute an experiment")
+    made.add_argument("-r", "--runs", type=number(1, 1000, int), metavar="N",
+                      help="runs of every point (7; 3 with --short)")
+    made.add_argument("-t", "--seconds", type=number(0.01, 3600), metavar="S",
+                      help="length of a run (0.2 in memory, 2 elsewhere; shorter with --short)")
+    made.add_argument("--rate", type=number(1000, 1e10), metavar="PPS",
+                      help="rate of the link (cio, cache: 14.88M, 10 Gbit/s; on a lab what it carries)")
+    made.add_argument("-b", "--batch", type=number(1, 256, int), default=64, metavar="N",
+                      help="batch where it is not what varies (64)")
+    made.add_argument("--points", type=number(3, 200, int), default=0, metavar="N",
+                      help="points of a sweep (what suits it)")
+    made.add_argument("--cpu", type=cpu_list, metavar="LIST",
+                      help="CPUs of the forwarder's workers (the last ones)")
+    made.add_argument("--no-figures", action="store_true", help="JSON and tables only")
+    made.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    made.add_argument("-V", "--version", action="store_true", help="print the version")
+    return made
+
+
+class Context:
+    """What an experiment is given."""
+
+    def __init__(self, args, name):
+        self.name, self.short = name, args.short
+        self.ports = args.ports or ("mem" if name in MEMORY_FIRST else "lab")
+        self.runs = args.runs or (3 if args.short else 7)
+        in_memory = self.ports == "mem"
+        self.seconds = args.seconds or ((0.05 if args.short else 0.2) if in_memory else
+                                        (0.7 if args.short else 2.0))
+        self.rate = args.rate or TEN_GIGABIT_PPS
+        self.asked_rate = args.rate
+        self.batch, self.points = args.batch, args.points
+        self.cpus = args.cpu or sorted(os.sched_getaffinity(0), reverse=True)
+        self.progress = terminal.Progress(name, args.quiet)
+        self.memory = mem.Memory(self.cpus, self.seconds)
+
+    def thinned(self, values):
+        """As many of a sweep's values as --points asks for, evenly, the ends among them."""
+        cnt = max(self.points, 2)
+        if not self.points or cnt >= len(values):
+            return values
+        return [values[round(i * (len(values) - 1) / (cnt - 1))] for i in range(cnt)]
+
+    def parameters(self):
+        return {"short": self.short, "runs": self.runs, "run_seconds": self.seconds,
+                "batch": self.batch, "cpus": self.cpus[:1]}
+
+    def ports_facts(self):
+        return dict(mem.PORTS) if self.ports == "mem" else {"kind": self.ports}
+
+
+def check_ports(name, ports):
+    if ports in (None, "mem", "lab", "vm"):
+        able = {None: True, "mem": name in IN_MEMORY, "lab": name in ON_LAB, "vm": False}[ports]
+        if not able:
+            raise Refused(f"{name} does not run on --ports {ports}")
+        return
+    raise Refused(f"--ports '{ports}' is none of mem, lab, vm and no pair of devices")
+
+
+def run_one(args, name):
+    """Runs an experiment; its document, saved."""
+    ctx = Context(args, name)
+    module = module_of(name)
+    doc = document.Document(name, module.TITLE, ctx.ports_facts(), ctx.parameters())
+    started = time.monotonic()
+    try:
+        module.run(ctx, doc)
+    finally:
+        ctx.progress.end()
+    ctx.memory.confess(doc)
+    doc.data["seconds"] = round(time.monotonic() - started, 1)
+    doc.save(os.path.join(args.out, f"{name}.json"))
+    print(f"\n=== {name}: {module.TITLE} ({doc.data['seconds']:.0f} s)")
+    terminal.print_document(doc.data)
+    return doc.data
+
+
+def write_report(args, docs):
+    path = os.path.join(args.out, "report.html")
+    why = "--no-figures" if args.no_figures else report.write(docs, path)
+    if args.no_figures:
+        print(f"\nwritten to {args.out}: JSON documents")
+        return
+    if why:
+        print(f"shunt-bench: {why}", file=sys.stderr)
+    print(f"\nwritten to {path}{' without figures' if why else ''}")
+
+
+def make_folder(path):
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"cannot make the folder {path}: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
+        raise Refused(f"cannot write to the folder {path}")
+
+
+def main():
+    if sys.argv[1:] in (["-V"], ["--version"]):
+        print("shunt-bench", machine.versions().get("shunt", "unknown"))
+        return 0
+    args = parser().parse_args()
+    names, docs = args.names, []
+    if names[0] != "report":
+        names = EXPERIMENTS if names == ["all"] else names
+        for name in names:
+            if name not in EXPERIMENTS:
+                print(f"shunt-bench: no experiment is called '{name}', only: "
+                      f"{', '.join(EXPERIMENTS)}, all, report", file=sys.stderr)
+                return 2
+            check_ports(name, args.ports)
+    make_folder(args.out)
+    if names[0] == "report":
+        if len(names) == 1:
+            raise Refused("report needs JSON documents of shunt-bench, as shunt-report/*.json")
+        docs = [document.load(path) for path in names[1:]]
+        order = {name: i for i, name in enumerate(EXPERIMENTS)}
+        docs.sort(key=lambda d: order.get(d["experiment"], len(order)))
+    else:
+        docs = [run_one(args, name) for name in names]
+    write_report(args, docs)
+    return 0
+
+
+def interrupt(number_, _):
+    raise KeyboardInterrupt(number_)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)
+    try:
+        sys.exit(main())
+    except (Refused, ValueError, paths.Missing, mem.Failed) as refusal:
+        print(f"\rshunt-bench: {refusal}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt as end:
+        print("\nshunt-bench: interrupted", file=sys.stderr)
+        sys.exit(128 + (end.args[0] if end.args else signal.SIGINT))

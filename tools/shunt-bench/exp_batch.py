@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The influence of the batch: throughput with and without a task (Gallenmüller et al. 2015, figure 4;
+VPP, figure 2(a)), latency (figure 5), and the batches really received against the offered load (VPP,
+figure 2(b))."""
+import model
+import stats
+from document import series
+
+TITLE = "Batches"
+HELP = "batches of 1 to 256: throughput, latency, and those really received by load"
+GALLENMUELLER = "Gallenmüller et al. 2015"
+VPP = "Barach et al. (VPP)"
+SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+LOADS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
+LATENCY_LOAD = 0.99  # of the link's rate
+SHOWN = (1, 8, 32, 256)
+
+
+def tasks(ctx):
+    return ctx.thinned([0, 50, 100, 200] if ctx.short else [0, 25, 50, 75, 100, 150, 200, 300, 400])
+
+
+def measure_throughput(ctx):
+    made = {(b, c): [] for b in SIZES for c in tasks(ctx)}
+    ctx.progress.expect(ctx.runs * len(made))
+    for run in range(ctx.runs):
+        for batch, cycles in made:
+            ctx.progress.step(f"run {run + 1}, batch {batch}, task of {cycles} cycles")
+            made[batch, cycles].append(ctx.memory.point(batch=batch, cycles=cycles,
+                                                        mode="macrewrite", copy=True))
+    return made
+
+
+def measure_latency(ctx, rate):
+    made = {b: [] for b in SIZES}
+    ctx.progress.expect(ctx.runs * len(made))
+    for run in range(ctx.runs):
+        for batch in made:
+            ctx.progress.step(f"run {run + 1}, latency with batch {batch}")
+            made[batch].append(ctx.memory.point(rate=rate, batch=batch, latency=True,
+                                                mode="macrewrite", copy=True))
+    return made
+
+
+def measure_loads(ctx, top):
+    loads = LOADS[1::2] + [0.99] if ctx.short else LOADS
+    made = {load: [] for load in ctx.thinned(loads)}
+    ctx.progress.expect(ctx.runs * len(made))
+    for run in range(ctx.runs):
+        for load in made:
+            ctx.progress.step(f"run {run + 1}, {100 * load:.0f} % load")
+            made[load].append(ctx.memory.point(rate=load * top, batch=256, mode="macrewrite",
+                                               copy=True))
+    return made
+
+
+def draw_throughput(doc, made, hz):
+    cycles = sorted({c for _, c in made})
+    doc.figure("throughput", "Throughput by batch", "batch B [packets]", "throughput [Mpps]",
+               [series("no task" if not c else f"task of {c} cycles",
+                       [stats.point(b, [r["pps"] / 1e6 for r in made[b, c]]) for b in SIZES])
+                for c in cycles], x_scale="log2", y_range=[0, None],
+               paper=f"{VPP}, figure 2(a)")
+    doc.figure("task", "Throughput by task and batch", "c_task [cycles per packet]",
+               "throughput [Mpps]",
+               [series(f"batch {b}", [stats.point(c, [r["pps"] / 1e6 for r in made[b, c]])
+                                      for c in cycles]) for b in SHOWN], y_range=[0, None],
+               paper=f"{GALLENMUELLER}, figure 4")
+    costs = [series("measured", [stats.point(b, [hz / r["pps"] for r in made[b, 0]])
+                                 for b in SIZES])]
+    fitted = model.fit([(b, stats.median([hz / r["pps"] for r in made[b, 0]])) for b in SIZES])
+    costs.append(series(f"fitted: {fitted[0]:.1f} + {fitted[1]:.1f} / B",
+                        [[b, fitted[0] + fitted[1] / b] for b in SIZES], "predicted"))
+    doc.figure("cost", "Cycles per packet by batch, no task", "batch B [packets]",
+               "cycles per packet", costs, x_scale="log2", y_range=[0, None],
+               paper="Li, Ren and Yang 2021, C_io + C_call / B")
+    return fitted
+
+
+def draw_latency(doc, made, rate):
+    def us(runs, key):
+        return [r["latency_ns"][key] / 1000 for r in runs]
+    doc.figure("latency", f"Latency by batch at {rate / 1e6:.1f} Mpps", "batch B [packets]",
+               "latency [us]",
+               [series("p99", [stats.point(b, us(made[b], "p99")) for b in SIZES]),
+                series("median", [stats.point(b, us(made[b], "p50")) for b in SIZES])],
+               x_scale="log2", y_scale="log10", paper=f"{GALLENMUELLER}, figure 5",
+               caption=f"{100 * LATENCY_LOAD:.0f} % of the link's rate: a batch too small to keep up "
+                       "is overloaded there, its ring full.")
+    doc.table("latency", f"Latency by batch at {rate / 1e6:.2f} Mpps, no task",
+              [("batch", "packets"), ("median", "us"), ("p99", "us"), ("p99.9", "us"),
+               ("lost", "%")],
+              [[b, *(stats.median(us(made[b], k)) for k in ("p50", "p99", "p999")),
+                stats.median([100 * r["lost"] / max(r["arrived"], 1) for r in made[b]])]
+               for b in SIZES])
+
+
+def draw_loads(doc, made, top):
+    doc.figure("received", "Batches received by load, at most 256", "offered load [%]",
+               "packets received at once",
+               [series("mean", [stats.point(100 * l, [r["batch_mean"] for r in runs])
+                                for l, runs in sorted(made.items())]),
+                series("99 % of receives are below",
+                       [stats.point(100 * l, [stats.quantile(r["batches"], 0.99) for r in runs])
+                        for l, runs in sorted(made.items())])],
+               y_scale="log10", paper=f"{VPP}, figure 2(b)",
+               caption=f"100 % are {top / 1e6:.1f} Mpps, what a batch of 256 forwards.")
+    doc.table("received", "Batches received by load",
+              [("load", "%"), ("offered", "Mpps"), ("mean", "packets"), ("p99", "packets"),
+               ("empty polls", "%"), ("lost", "%")],
+              [[100 * l, l * top / 1e6, stats.median([r["batch_mean"] for r in runs]),
+                stats.median([stats.quantile(r["batches"], 0.99) for r in runs]),
+                stats.median([100 * r["empty_turns"] / max(r["turns"], 1) for r in runs]),
+                stats.median([100 * r["lost"] / max(r["arrived"], 1) for r in runs])]
+               for l, runs in sorted(made.items())])
+
+
+def judge(doc, made, loads, latency):
+    rate = {b: stats.median([r["pps"] for r in made[b, 0]]) for b in SIZES}
+    fastest = max(rate, key=rate.get)
+    doc.finding(f"{GALLENMUELLER}, section 5.5", "a batch of 32 is enough for the highest throughput",
+                rate[32] >= 0.95 * rate[fastest],
+                f"{rate[32] / 1e6:.1f} Mpps with 32, most with {fastest}: "
+                f"{rate[fastest] / 1e6:.1f}, and {rate[256] / 1e6:.1f} with 256")
+    doc.finding(f"{GALLENMUELLER}, fig. 4", "larger batches forward more", rate[256] > rate[1],
+                f"{rate[256] / rate[1]:.1f} times as much with 256 as with 1")
+    low, high = min(loads), max(loads)
+    sizes = [stats.median([r["batch_mean"] for r in loads[l]]) for l in (low, high)]
+    doc.finding(f"{VPP}, fig. 2(b)", "batches are small until the load comes near what can be "
+                "processed", sizes[0] < 16 and sizes[1] > 4 * sizes[0],
+                f"{sizes[0]:.1f} packets at {100 * low:.0f} % load, {sizes[1]:.1f} at "
+                f"{100 * high:.0f} %")
+    p50 = {b: stats.median([r["latency_ns"]["p50"] for r in latency[b]]) for b in SIZES}
+    best = min(p50, key=p50.get)
+    doc.finding(f"{GALLENMUELLER}, section 5.6", "a batch too small to keep up has the worst latency",
+                p50[1] > 2 * p50[best],
+                f"median {p50[1] / 1000:.1f} us with 1, {p50[best] / 1000:.1f} us with {best}")
+    doc.finding(f"{GALLENMUELLER}, section 5.6", "beyond the best batch, latency grows with the batch",
+                p50[256] > 1.5 * p50[best],
+                f"median {p50[256] / 1000:.2f} us with 256, {p50[best] / 1000:.2f} us with {best}; "
+                "a batch here is what has come, never waited for")
+
+
+def run(ctx, doc):
+    made = measure_throughput(ctx)
+    hz = made[1, 0][0]["cycles_hz"]
+    top = stats.median([r["pps"] for r in made[256, 0]])
+    rate = LATENCY_LOAD * min(ctx.rate, top)
+    latency = measure_latency(ctx, rate)
+    loads = measure_loads(ctx, top)
+    doc.table("throughput", "Throughput by batch and task, Mpps",
+              [("batch", "packets")] + [(f"task {c}", "Mpps") for c in tasks(ctx)],
+              [[b] + [stats.median([r["pps"] / 1e6 for r in made[b, c]]) for c in tasks(ctx)]
+               for b in SIZES])
+    fitted = draw_throughput(doc, made, hz)
+    draw_latency(doc, latency, rate)
+    draw_loads(doc, loads, top)
+    doc.data["parameters"].update({"cycles_hz": hz, "c_io": fitted[0], "c_call": fitted[1]})
+    judge(doc, made, loads, latency)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Figures by gnuplot, as SVG and PNG, from what a document says of them."""
+import os
+import shutil
+import subprocess
+
+# Okabe and Ito's colours, which people with any colour vision can tell apart.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6bb1",
+           "#7f7f7f"]
+AREAS = ["#9ecae1", "#fdd0a2", "#c7e9c0", "#dadaeb"]
+WIDTH, HEIGHT = 900, 520
+KEY_ROW = 24  # of a key below, which long titles want
+LONG_TITLE = 24
+TIMEOUT = 60
+
+
+class NoGnuplot(Exception):
+    """There is no gnuplot, or it cannot draw what is asked of it."""
+
+
+def find():
+    path = shutil.which("gnuplot")
+    if not path:
+        raise NoGnuplot("gnuplot is not there: tables and JSON only; install gnuplot-nox for figures")
+    return path
+
+
+def quoted(text):
+    return '"' + str(text).replace("\\", "\\\\").replace('"', "'").replace("\n", " ") + '"'
+
+
+def style_of(line, i, areas):
+    colour = COLOURS[i % len(COLOURS)]
+    using = "using 1:2"
+    has_bars = all(len(p) == 4 for p in line["points"])
+    axes = f"axes x1{line['axis']}"
+    title = f"title {quoted(line['title'])}"
+    plots = []
+    if line["style"] == "area":
+        colour = AREAS[areas % len(AREAS)]
+        return [f'$s{i} using 1:2:3 {axes} with filledcurves fc rgb "{colour}" fs solid 0.55 '
+                f"noborder {title}"]
+    if line["style"] == "bars":
+        bars = [f'$s{i} using 1:2:(0.7) {axes} with boxes fc rgb "{colour}" fs solid 0.7 {title}']
+        if has_bars:
+            bars.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lc rgb "#333333" pt -1 notitle')
+        return bars
+    if line["style"] == "predicted":
+        return [f'$s{i} {using} {axes} with lines lw 2 dt (8,5) lc rgb "{colour}" {title}']
+    if has_bars:
+        plots.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lw 1 lc rgb "{colour}" pt -1 '
+                     "notitle")
+    kind = {"lines": "lines lw 2", "points": f"points pt {5 + 2 * (i % 5)} ps 0.8"}.get(
+        line["style"], f"linespoints lw 2 pt {5 + 2 * (i % 5)} ps 0.7")
+    plots.append(f'$s{i} {using} {axes} with {kind} lc rgb "{colour}" {title}')
+    return plots
+
+
+def axis_script(figure):
+    lines = [f"set xlabel {quoted(figure['x'])}", f"set ylabel {quoted(figure['y'])}"]
+    if figure.get("y2"):
+        lines += [f"set y2label {quoted(figure['y2'])}", "set y2tics", "set ytics nomirror"]
+    for axis in ("x", "y", "y2"):
+        scale = figure.get(f"{axis}_scale")
+        if scale in ("log2", "log10"):
+            lines.append(f"set logscale {axis} {scale[3:]}")
+        bounds = figure.get(f"{axis}_range")
+        if bounds:
+            low, high = ("*" if b is None else b for b in bounds)
+            lines.append(f"set {axis}range [{low}:{high}]")
+    if figure.get("x_labels"):
+        tics = ", ".join(f"{quoted(text)} {at}" for at, text in figure["x_labels"])
+        lines.append(f"set xtics ({tics}){' rotate by -30' if figure.get('x_rotated') else ''}")
+    elif figure.get("x_scale") == "log2" and not figure.get("x_format"):
+        lines.append("set xtics 2")
+    if figure.get("x_format"):
+        lines.append(f"set format x {quoted(figure['x_format'])}")
+    return lines
+
+
+def key_rows(figure):
+    """Rows of a key below the figure; 0: beside it."""
+    titles = [s["title"] for s in figure["series"]]
+    if max(map(len, titles), default=0) <= LONG_TITLE:
+        return 0
+    return (len(titles) + 1) // 2
+
+
+def script(figure, terminal, path):
+    lines = [
+        "set encoding utf8", terminal, f"set output {quoted(path)}", "set termoption noenhanced",
+        "set border lw 1 lc rgb '#555555'", "set grid lc rgb '#dddddd' lw 1",
+        f"set title {quoted(figure['title'])}", "set bars small", "set tics out nomirror",
+        "set key " + ("below center maxcols 2" if key_rows(figure) else "outside right top") +
+        " Left reverse samplen 2 spacing 1.2",
+    ]
+    lines += axis_script(figure)
+    for i, line in enumerate(figure["series"]):
+        lines.append(f"$s{i} << EOD")
+        for p in line["points"]:
+            lines.append("" if p is None else " ".join("NaN" if v is None else f"{v:.9g}" for v in p))
+        lines.append("EOD")
+    for at, text in figure.get("marks", []):
+        lines += [f"set arrow from first {at:.9g}, graph 0 to first {at:.9g}, graph 1 nohead "
+                  "lw 1 dt (3,3) lc rgb '#555555'",
+                  f"set label {quoted(text)} at first {at:.9g}, graph 0.97 offset 0.5,0 "
+                  "tc rgb '#333333'"]
+    plots, areas = [], 0
+    for i, line in enumerate(figure["series"]):
+        plots += style_of(line, i, areas)
+        areas += line["style"] == "area"
+    lines += ["plot " + ", ".join(plots), "unset output"]
+    return "\n".join(lines) + "\n"
+
+
+def draw(figure, stem):
+    """Draws STEM.svg and STEM.png; NoGnuplot when that cannot be done."""
+    gnuplot = find()
+    height = HEIGHT + KEY_ROW * key_rows(figure)
+    terminals = {
+        "svg": f"set terminal svg size {WIDTH},{height} dynamic font 'sans,14' "
+               "background rgb 'white'",
+        "png": f"set terminal pngcairo size {2 * WIDTH},{2 * height} font 'sans,22' fontscale 1.1 "
+               "linewidth 2 pointscale 2 background rgb 'white'",
+    }
+    for suffix, terminal in terminals.items():
+        path = f"{stem}.{suffix}"
+        try:
+            done = subprocess.run([gnuplot], input=script(figure, terminal, path), text=True,
+                                  capture_output=True, timeout=TIMEOUT, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NoGnuplot(f"gnuplot does not run: {error}") from error
+        if done.returncode or not os.path.exists(path) or not os.path.getsize(path):
+            said = done.stderr.strip().splitlines()
+            raise NoGnuplot(f"gnuplot cannot draw {figure['name']}: "
+                            f"{said[-1] if said else 'it said nothing'}")

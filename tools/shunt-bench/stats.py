@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What runs say together: medians with their spread, and how sure a yes or no is."""
+import math
+import statistics
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def spread(values):
+    """(median, least, most)"""
+    return statistics.median(values), min(values), max(values)
+
+
+def point(x, values):
+    """One point of a figure: x, median, least, most."""
+    return [x, *spread(values)]
+
+
+def median_interval(cnt):
+    """How sure it is that the true median lies between the least and the most of so many runs: only
+    all runs on one side of it would make it lie outside."""
+    return 1 - 2 * 0.5 ** cnt
+
+
+def wilson(yes, cnt, z=1.96):
+    """The interval (95 % with z 1.96) of the probability of a yes, of so many trials (Wilson)."""
+    if not cnt:
+        return 0.0, 1.0
+    share = yes / cnt
+    middle = (share + z * z / (2 * cnt)) / (1 + z * z / cnt)
+    half = z / (1 + z * z / cnt) * math.sqrt(share * (1 - share) / cnt + z * z / (4 * cnt * cnt))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def quantile(buckets, share):
+    """The floor of the bucket [floor, count] that holds that quantile; None without any."""
+    total = sum(count for _, count in buckets)
+    seen = 0
+    for floor, count in buckets:
+        seen += count
+        if count and seen >= share * total:
+            return floor
+    return None
+
+
+def mean_batch(batches):
+    """The mean size of [size, receives] pairs, over receives; None without any."""
+    receives = sum(n for _, n in batches)
+    return sum(size * n for size, n in batches) / receives if receives else None
