@@ -35,6 +35,11 @@ struct {
 	__uint(XDP_PASS, 1);
 } XDP_RUN_CONFIG(shunt_steer);
 
+struct {
+	__uint(priority, 60);
+	__uint(XDP_PASS, 1);
+} XDP_RUN_CONFIG(shunt_steer_sg);
+
 struct shunt_steer_ctl shunt_ctl SEC(".data.shunt_cfg");
 
 /* A queue's NAPI runs on one CPU at a time, so a counter has one writer and needs
@@ -151,8 +156,9 @@ static __always_inline int odd4_reason(__u32 src, __u32 dst)
 	return SHUNT_STEER_MARTIAN;
 }
 
+/* beyond: bytes of the packet in later buffers, behind end. */
 static __always_inline int ipv4_reason(const struct shunt_steer_half *half, const struct ipv4 *ip,
-				       const void *end)
+				       const void *end, __s64 beyond)
 {
 	__u32 tot_len, src, dst;
 
@@ -163,11 +169,11 @@ static __always_inline int ipv4_reason(const struct shunt_steer_half *half, cons
 		__u32 ihl_bytes = (ip->version_ihl & 0xf) * 4;
 
 		if (ip->version_ihl >> 4 != 4 || ihl_bytes < 20 || tot_len < ihl_bytes ||
-		    tot_len > end - (const void *)ip)
+		    tot_len > end - (const void *)ip + beyond)
 			return SHUNT_STEER_BAD_HEADER;
 		return SHUNT_STEER_IP_OPTIONS;
 	}
-	if (tot_len < 20 || tot_len > end - (const void *)ip)
+	if (tot_len < 20 || tot_len > end - (const void *)ip + beyond)
 		return SHUNT_STEER_BAD_HEADER;
 	if (ip->ttl <= 1)
 		return SHUNT_STEER_TTL;
@@ -204,12 +210,12 @@ static __always_inline int odd6_reason(__u64 src_hi, __u64 dst_hi)
 }
 
 static __always_inline int ipv6_reason(const struct shunt_steer_half *half, const struct ipv6 *ip,
-				       const void *end)
+				       const void *end, __s64 beyond)
 {
 	if ((const void *)(ip + 1) > end)
 		return SHUNT_STEER_TRUNCATED;
 	if (ip->version_class >> 4 != 6 ||
-	    bpf_ntohs(ip->payload_len_be) > end - (const void *)(ip + 1))
+	    bpf_ntohs(ip->payload_len_be) > end - (const void *)(ip + 1) + beyond)
 		return SHUNT_STEER_BAD_HEADER;
 	if (ip->nexthdr == NEXTHDR_HOP)
 		return SHUNT_STEER_HOPBYHOP;
@@ -236,15 +242,15 @@ static __always_inline int other_mac_reason(const struct eth *eth)
 }
 
 static __always_inline int layer3_reason(const struct shunt_steer_half *half, const struct eth *eth,
-					 const void *end)
+					 const void *end, __s64 beyond)
 {
 	if (shunt_steer_mac_word(*(const __u64 *)eth) != half->mac_word)
 		return other_mac_reason(eth);
 	switch (eth->type_be) {
 	case bpf_htons(ETH_P_IP):
-		return ipv4_reason(half, (const void *)(eth + 1), end);
+		return ipv4_reason(half, (const void *)(eth + 1), end, beyond);
 	case bpf_htons(ETH_P_IPV6):
-		return ipv6_reason(half, (const void *)(eth + 1), end);
+		return ipv6_reason(half, (const void *)(eth + 1), end, beyond);
 	case bpf_htons(ETH_P_ARP):
 		return SHUNT_STEER_ARP;
 	case bpf_htons(ETH_P_8021Q):
@@ -310,16 +316,17 @@ static __always_inline int bridge_reason(const struct shunt_steer_half *half, co
 }
 
 static __always_inline int mix_reason(const struct shunt_steer_half *half, const struct eth *eth,
-				      const void *end)
+				      const void *end, __s64 beyond)
 {
 	if (shunt_steer_mac_word(*(const __u64 *)eth) == half->mac_word)
-		return layer3_reason(half, eth, end);
+		return layer3_reason(half, eth, end, beyond);
 	return xconnect_reason(half, eth, end);
 }
 
 /* ---- the program ---------------------------------------------------------------------------- */
 
-static __always_inline int reason_of(struct xdp_md *ctx, const void *data, const void *end)
+static __always_inline int reason_of(struct xdp_md *ctx, const void *data, const void *end,
+				     __s64 beyond, const bool is_sg)
 {
 	__u32 live = *(volatile __u32 *)&shunt_ctl.live;
 	const struct shunt_steer_half *half = &shunt_ctl.half[(live - 1) & 1];
@@ -329,6 +336,8 @@ static __always_inline int reason_of(struct xdp_md *ctx, const void *data, const
 		return live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF;
 	if ((const void *)(eth + 1) > end)
 		return SHUNT_STEER_TRUNCATED;
+	if (is_sg && (__u64)(end - data + beyond) > half->len_max)
+		return SHUNT_STEER_TOO_LONG;
 	if (half->rule_cnt) {
 		int reason = by_rules(ctx, live);
 
@@ -336,13 +345,13 @@ static __always_inline int reason_of(struct xdp_md *ctx, const void *data, const
 			return reason;
 	}
 	if (half->mode == SHUNT_STEER_MODE_LAYER3)
-		return layer3_reason(half, eth, end);
+		return layer3_reason(half, eth, end, beyond);
 	if (half->mode == SHUNT_STEER_MODE_XCONNECT)
 		return xconnect_reason(half, eth, end);
 	if (half->mode == SHUNT_STEER_MODE_BRIDGE)
 		return bridge_reason(half, eth);
 	if (half->mode == SHUNT_STEER_MODE_MIX)
-		return mix_reason(half, eth, end);
+		return mix_reason(half, eth, end, beyond);
 	return SHUNT_STEER_OFF;
 }
 
@@ -365,15 +374,14 @@ static __always_inline int count(struct shunt_steer_counters *counters, int reas
 	return verdict;
 }
 
-SEC("xdp")
-int shunt_steer(struct xdp_md *ctx)
+static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u32 queue = ctx->rx_queue_index;
 	struct shunt_steer_slot *slot = slot_of(queue);
 	struct shunt_steer_counters *counters = &slot->counters;
-	__u64 len = end - data;
-	int reason = reason_of(ctx, data, end);
+	__u64 len = is_sg ? bpf_xdp_get_buff_len(ctx) : (__u64)(end - data);
+	int reason = reason_of(ctx, data, end, is_sg ? (__s64)len - (end - data) : 0, is_sg);
 
 	if (reason < SHUNT_STEER_USER_REASON_CNT) {
 		__u32 shut = *(volatile __u32 *)&slot->gate.shut;
@@ -390,6 +398,21 @@ int shunt_steer(struct xdp_md *ctx)
 	if (reason == SHUNT_STEER_RULE_DROP)
 		return count(counters, reason, SHUNT_LANE_DROP, len, XDP_DROP);
 	return count(counters, reason, SHUNT_LANE_KERNEL, len, XDP_PASS);
+}
+
+SEC("xdp")
+int shunt_steer(struct xdp_md *ctx)
+{
+	return steer(ctx, false);
+}
+
+/* For ports whose packets take several buffers: headers are read in the first, lengths are
+ * those of the whole. What is longer than a packet of this port can be was merged, by the
+ * device or by its sender's end, and is the kernel's, which can cut it again. */
+SEC("xdp.frags")
+int shunt_steer_sg(struct xdp_md *ctx)
+{
+	return steer(ctx, true);
 }
 
 char _license[] SEC("license") = "GPL";

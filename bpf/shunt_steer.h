@@ -13,6 +13,7 @@
 /* The program's name, as `ip link` and `bpftool prog` show it and by which a
  * program that a killed daemon left behind is recognised. */
 #define SHUNT_STEER_PROG	"shunt_steer"
+#define SHUNT_STEER_PROG_SG	"shunt_steer_sg" /* for packets of several buffers */
 
 #define SHUNT_STEER_QUEUES_MAX	64  /* counted apart; later queues share the last slot */
 #define SHUNT_STEER_SOCKETS_MAX 256 /* slots of the socket map: the highest queue index + 1 */
@@ -55,6 +56,7 @@
 	X(TRUNCATED, "truncated", KERNEL, "shorter than the headers that it announces")            \
 	X(BAD_HEADER, "bad_header", KERNEL, "IP version, header or total length that cannot be")   \
 	X(IP_OPTIONS, "ip_options", KERNEL, "IPv4 with options")                                   \
+	X(TOO_LONG, "too_long", KERNEL, "several buffers: longer than the port's MTU allows")      \
 	X(TTL, "ttl", KERNEL, "IPv4 with TTL 0 or 1")                                              \
 	X(HOPBYHOP, "hopbyhop", KERNEL, "IPv6 with a hop-by-hop header")                           \
 	X(HOP_LIMIT, "hop_limit", KERNEL, "IPv6 with hop limit 0 or 1")                            \
@@ -111,9 +113,10 @@ struct shunt_steer_rule {
 
 /* What a port's owner chooses; all zeros is off. */
 struct shunt_steer_cfg {
-	__u32 mode;   /* enum shunt_steer_mode */
-	__u8 mac[6];  /* the port's own address */
-	__u8 mac2[6]; /* bridge: the address of the kernel's bridge */
+	__u32 mode;    /* enum shunt_steer_mode */
+	__u8 mac[6];   /* the port's own address */
+	__u8 mac2[6];  /* bridge: the address of the kernel's bridge */
+	__u32 len_max; /* longest frame to userspace, in bytes without FCS: shunt_steer_sg alone */
 };
 
 /* A whole configuration, as the program reads it. */
@@ -122,7 +125,8 @@ struct shunt_steer_half {
 	__u32 rule_cnt;
 	__u64 mac_word; /* shunt_steer_mac_word of the port's address */
 	__u64 mac2_word;
-	__u64 zero[5];
+	__u64 len_max;
+	__u64 zero[4];
 	/* One bit a hash value: an address whose bit is 0 is not this host's. */
 	__u64 filter[SHUNT_STEER_FILTER_WORDS];
 	struct shunt_steer_rule rules[SHUNT_STEER_RULES_MAX];
@@ -208,7 +212,7 @@ static inline __attribute__((always_inline)) __u32 shunt_steer_hash6(__u64 hi, _
 
 _Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
-_Static_assert(sizeof(struct shunt_steer_cfg) == 16, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_cfg) == 20, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
 _Static_assert(sizeof(struct shunt_steer_counters) == 320, "shared layout");

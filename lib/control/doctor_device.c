@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "control/doctor_facts.h"
+#include "control/jumbo.h"
 #include "io/port.h"
 #include "shunt_steer.h"
 
@@ -116,29 +117,50 @@ static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_fa
 static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *f,
 		      const struct shunt_doctor_opts *opts)
 {
-	const uint32_t needed = f->netdev.mtu + ETHER_LEN;
+	const struct shunt_jumbo jumbo = {
+		.ifname = f->ifname,
+		.driver = driver_of(f),
+		.mtu = f->netdev.mtu,
+		.is_generic = opts->generic,
+		.needs_zerocopy = opts->require_zerocopy,
+		.xdp = f->xdp,
+		.kernel = {f->kernel[0], f->kernel[1]},
+	};
 	/* 0: shuntd takes the larger one where it must */
-	const uint32_t size = opts->frame_size			      ? opts->frame_size
-			      : needed <= 2048 - SHUNT_FRAME_OVERHEAD ? 2048
-								      : 4096;
-	const uint32_t room = size - SHUNT_FRAME_OVERHEAD;
-	const uint32_t largest = 4096 - SHUNT_FRAME_OVERHEAD;
+	const uint32_t size = opts->frame_size ? opts->frame_size
+			      : shunt_jumbo_frames(&jumbo, SHUNT_FRAME_SIZE_MIN) == 1
+				      ? SHUNT_FRAME_SIZE_MIN
+				      : SHUNT_FRAME_SIZE_MAX;
+	const uint32_t needed = f->netdev.mtu + ETHER_LEN, room = shunt_jumbo_room(&jumbo, size);
+	const uint32_t frames = shunt_jumbo_frames(&jumbo, size);
+	const bool is_size = shunt_jumbo_frames(&jumbo, SHUNT_FRAME_SIZE_MAX) == 1;
 	struct shunt_finding *finding;
+	char why[160] = "";
 
-	if (needed <= room) {
+	if (frames == 1) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "mtu",
 				 "MTU %u fits: frames of %u bytes in %u (frame size %u)",
 				 f->netdev.mtu, needed, room, size);
 		return;
 	}
-	finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "mtu",
-				   "MTU %u makes frames of %u bytes and a frame of %u holds %u",
-				   f->netdev.mtu, needed, size, room);
-	if (needed <= largest)
+	if (!is_size && shunt_jumbo_works(&jumbo, size, why, sizeof(why))) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "mtu",
+				 "MTU %u fits: a packet of %u bytes takes %u frames of %u%s",
+				 f->netdev.mtu, needed, frames, size,
+				 f->xdp.zc_max_segs == 1 ? ", and is copied: the driver has no "
+							   "zero-copy for more than one"
+							 : "");
+		return;
+	}
+	finding =
+		shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "mtu",
+				 "MTU %u makes packets of %u bytes and a frame of %u holds %u%s%s",
+				 f->netdev.mtu, needed, size, room, *why ? ", and " : "", why);
+	if (is_size)
 		shunt_doctor_remedy(finding, "shuntd ... --frame-size 4096");
 	else
 		shunt_doctor_remedy(finding, "ip link set dev %s mtu %u", f->ifname,
-				    room - ETHER_LEN);
+				    shunt_jumbo_mtu_max(&jumbo, size));
 }
 
 /* Drivers that give every queue a second one for what XDP sends, and refuse a
@@ -268,7 +290,7 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
 				 "XDP program '%s' (id %u, %s) is the daemon's", p->name, p->id,
 				 mode);
-	} else if (!strcmp(p->name, SHUNT_STEER_PROG)) {
+	} else if (!strcmp(p->name, SHUNT_STEER_PROG) || !strcmp(p->name, SHUNT_STEER_PROG_SG)) {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
 					   "a steering program (id %u, %s) is on the device and no "
 					   "daemon that was asked serves it: left by a killed one, "

@@ -29,39 +29,6 @@ static bool forwards_foreign_macs(const struct shunt_config *config, unsigned po
 	       mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
 }
 
-/* The longest packet that a frame holds. igb lets its device write whole KiB only:
- * a longer packet arrives in pieces, which the driver drops (igb_setup_srrctl). */
-static uint32_t frame_room(const struct shunt_port *port, uint32_t frame_size)
-{
-	const struct shunt_port_config *config = port->config;
-	uint32_t room = frame_size - SHUNT_FRAME_OVERHEAD;
-
-	if (!strcmp(port->netdev.driver, "igb") && config->copy_mode != SHUNT_COPY_COPY &&
-	    config->driver_mode != SHUNT_DRIVER_GENERIC)
-		room &= ~1023u;
-	return room;
-}
-
-/* Frames are of the smaller size unless the configuration or a port wants the
- * larger. */
-static int fit_frame_size(struct shunt_engine *engine, const struct shunt_port *port,
-			  struct shunt_err *err)
-{
-	const uint32_t needed = port->netdev.mtu + 14;
-
-	if (!engine->config->frame_size && needed > frame_room(port, engine->frame_size))
-		engine->frame_size = SHUNT_FRAME_SIZE_MAX;
-	if (needed <= frame_room(port, engine->frame_size))
-		return 0;
-	return shunt_err_set(
-		err, ERANGE, "%s: MTU %u makes frames of %u bytes and a frame of %u holds %u; %s",
-		port->config->name, port->netdev.mtu, needed, engine->frame_size,
-		frame_room(port, engine->frame_size),
-		needed <= frame_room(port, SHUNT_FRAME_SIZE_MAX)
-			? "set frame_size 4096 or lower the MTU"
-			: "lower the MTU: packets over several frames are not supported");
-}
-
 static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shunt_err *err)
 {
 	const struct shunt_port_config *config = port->config;
@@ -104,9 +71,10 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	if (!port->netdev.is_up)
 		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up",
 				     port->config->name, port->config->name);
-	ret = fit_frame_size(engine, port, err);
+	ret = shunt_engine_fit_frames(engine, port, err);
 	if (!ret)
 		ret = check_queues(port, config->worker_cnt, err);
+	opts.multi_buffer = port->multi_buffer;
 	if (!ret)
 		ret = shunt_xdp_attach(&port->xdp, &opts, err);
 	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
@@ -389,6 +357,7 @@ static int open_gate(struct shunt_engine *engine, struct shunt_port *port, struc
 		return ret;
 	cfg.mode = forwards_foreign_macs(engine->config, port->index) ? SHUNT_STEER_MODE_XCONNECT
 								      : SHUNT_STEER_MODE_LAYER3;
+	cfg.len_max = shunt_port_len_max(port);
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (engine->bridge && is_bridged(engine->config, port->index))
 		shunt_bridge_steer(engine->bridge, port->index, &cfg);

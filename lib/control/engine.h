@@ -23,12 +23,22 @@ struct shunt_port {
 	const struct shunt_port_config *config;
 	unsigned index;
 	unsigned queue_cnt;	     /* served */
+	bool multi_buffer;	     /* its longest packet takes several frames */
+	unsigned packet_frames;	     /* as many */
+	char mtu_limit[256];	     /* xsk: the largest MTU that works, and why; "" unknown */
 	bool has_fallback;	     /* the kernel forwards what it gets in the user lane's place */
 	struct shunt_netdev netdev;  /* xsk: the device's facts at start */
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
 	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
 };
+
+/* shunt_port_len_max returns the longest frame of a device's MTU, VLAN tag included, in bytes
+ * without FCS. Thread: any. */
+static inline uint32_t shunt_port_len_max(const struct shunt_port *port)
+{
+	return port->netdev.mtu + 18;
+}
 
 struct shunt_router;
 struct shunt_bridge;
@@ -42,6 +52,7 @@ struct shunt_engine {
 	struct shunt_xsk_umem **umems; /* one a worker */
 	unsigned worker_cnt;
 	uint32_t frame_size;		    /* bytes, in use */
+	bool multi_buffer;		    /* packets of some port take several frames */
 	struct shunt_router *router;	    /* NULL when no port routes */
 	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */

@@ -38,8 +38,20 @@ static uint32_t max_len_of(const struct shunt_engine *engine, unsigned port)
 
 	if (!p->xdp)
 		return UINT32_MAX;
-	return p->netdev.mtu +
-	       (shunt_config_mode(engine->config, port) == SHUNT_FORWARD_STATIC3 ? 14 : 18);
+	return shunt_port_len_max(p) -
+	       (shunt_config_mode(engine->config, port) == SHUNT_FORWARD_STATIC3 ? 4 : 0);
+}
+
+/* The longest packet that comes in. */
+static uint32_t longest(const struct shunt_engine *engine)
+{
+	uint32_t len = engine->frame_size;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].multi_buffer)
+			len = SHUNT_MAX(len, shunt_port_len_max(&engine->ports[i]));
+	return len;
 }
 
 /* A node for each mode in use; the queues of a pair's ports enter at theirs. */
@@ -164,7 +176,7 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 	const struct shunt_puntdev *dev =
 		engine->router ? engine->router->puntdev : engine->bridge->puntdev;
 	unsigned i;
-	int ret = shunt_puntdev_queue_create(queue, dev, engine->frame_size, err);
+	int ret = shunt_puntdev_queue_create(queue, dev, longest(engine), err);
 
 	if (ret)
 		return ret;

@@ -227,6 +227,8 @@ static int build(struct shunt_engine *engine, unsigned id, enum shunt_copy_mode 
 	if (!ret)
 		ret = shunt_pool_init(&worker->pool, frames_needed(engine, id), engine->frame_size,
 				      err);
+	if (!ret && engine->multi_buffer)
+		ret = shunt_pool_link(&worker->pool, err);
 	if (!ret && any_device(engine))
 		ret = shunt_xsk_umem_create(&engine->umems[id], &worker->pool, err);
 	if (!ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Building one worker of an engine; for engine.c alone. */
+/* What an engine is built of; for engine.c alone. */
 #ifndef SHUNT_CONTROL_ENGINE_WORKER_H
 #define SHUNT_CONTROL_ENGINE_WORKER_H
 
@@ -14,6 +14,14 @@ int shunt_engine_build_worker(struct shunt_engine *engine, unsigned id, struct s
  * with err set. Thread: control. */
 int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *worker,
 			     struct shunt_err *err);
+
+/* shunt_engine_fit_frames chooses the engine's frame size by the MTU of one port more: the
+ * smaller one unless the configuration or a port wants the larger. A packet that is longer than
+ * the larger one takes several frames, where driver and kernel have that. Returns 0 with the
+ * port's multi_buffer, packet_frames and mtu_limit set, or -ERANGE with err set. Thread: control.
+ */
+int shunt_engine_fit_frames(struct shunt_engine *engine, struct shunt_port *port,
+			    struct shunt_err *err);
 
 /* shunt_engine_unbuild_worker frees a stopped worker. Thread: control. */
 void shunt_engine_unbuild_worker(struct shunt_engine *engine, unsigned id);

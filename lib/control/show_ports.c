@@ -27,6 +27,7 @@ static void set_in_use(json_t *row, const struct shunt_queue *queue, struct agre
 		set_text(row, "copy_mode", NULL);
 		set_text(row, "need_wakeup", NULL);
 		set_text(row, "busy_poll", NULL);
+		set_text(row, "multi_buffer", NULL);
 		return;
 	}
 	a->zerocopy_cnt += in_use.zerocopy;
@@ -36,6 +37,7 @@ static void set_in_use(json_t *row, const struct shunt_queue *queue, struct agre
 	set_text(row, "copy_mode", in_use.zerocopy ? "zerocopy" : "copy");
 	json_object_set_new(row, "need_wakeup", json_boolean(in_use.need_wakeup));
 	json_object_set_new(row, "busy_poll", json_boolean(in_use.busy_poll));
+	json_object_set_new(row, "multi_buffer", json_boolean(in_use.multi_buffer));
 }
 
 static json_t *queue_json(const struct shunt_engine *engine, const struct shunt_port *port,
@@ -136,6 +138,9 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	json_object_set_new(in_use, "busy_poll",
 			    is_known ? json_boolean(a->busy_poll) : json_null());
 	set_u64(in_use, "queues", port->queue_cnt);
+	json_object_set_new(in_use, "multi_buffer", json_boolean(port->multi_buffer));
+	set_u64(in_use, "frames_per_packet", port->packet_frames);
+	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
 	json_object_set_new(row, "in_use", in_use);
 	if (port->xdp)
 		json_object_set_new(row, "lanes", lanes_json(port));

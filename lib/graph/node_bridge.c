@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "graph/nodes.h"
+#include "io/chain.h"
 
 /* Frames ahead whose header line is fetched while addresses are hashed. */
 #define PREFETCH_AHEAD 8u
@@ -93,15 +94,12 @@ static void flood_copy(struct batch *b, const struct shunt_pkt *pkt, unsigned po
 {
 	struct shunt_learn_stats *stats = &b->br->params.learn->stats;
 	struct shunt_pool *pool = b->node->graph->pool;
-	uint64_t offset = pkt->addr & ~pool->frame_mask, frame;
-	struct shunt_pkt copy = *pkt;
+	struct shunt_pkt copy;
 
-	if (pool->free_cnt <= b->br->reserve || !shunt_pool_alloc(pool, &frame, 1)) {
+	if (pool->free_cnt <= b->br->reserve || !shunt_chain_clone(pool, pkt, &copy)) {
 		shunt_counter_add(&stats->copies_missing, 1);
 		return;
 	}
-	copy.addr = frame + offset;
-	memcpy(pool->mem + copy.addr, pool->mem + pkt->addr, pkt->len);
 	shunt_counter_add(&stats->copies, 1);
 	shunt_graph_inject(b->node->graph, b->br->tx[port], &copy, 1);
 }

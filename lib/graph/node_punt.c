@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "graph/nodes.h"
+#include "io/chain.h"
 
 /* A bucket holds a tenth of a second's packets: less, and a burst of first packets to new
  * neighbours is cut; more, and a flood holds the worker up for longer. At least 32. */
@@ -69,16 +70,22 @@ static void flush(struct shunt_node *node)
 static void hand_over(struct shunt_node *node, const struct shunt_pkt *pkt)
 {
 	struct punt *punt = node->priv;
-	const uint8_t *data = node->mem + pkt->addr;
 	uint32_t ifindex = punt->ifindex[pkt->port];
+	uint8_t *room = NULL;
 
-	if (punt->queue && ifindex &&
-	    (shunt_puntdev_queue_put(punt->queue, data, pkt->len, ifindex, pkt->reason) ||
-	     (flush(node),
-	      shunt_puntdev_queue_put(punt->queue, data, pkt->len, ifindex, pkt->reason))))
-		node->graph->flush_due = true;
-	else
+	if (punt->queue && ifindex) {
+		room = shunt_puntdev_queue_put(punt->queue, pkt->len, ifindex, pkt->reason);
+		if (!room) {
+			flush(node);
+			room = shunt_puntdev_queue_put(punt->queue, pkt->len, ifindex, pkt->reason);
+		}
+	}
+	if (!room) {
 		settle(node->graph, pkt->reason, false);
+		return;
+	}
+	shunt_chain_copy(node->graph->pool, pkt, room);
+	node->graph->flush_due = true;
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)

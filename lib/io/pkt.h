@@ -13,13 +13,17 @@
  * a quarter of the smallest L1d of current servers. */
 #define SHUNT_BATCH_MAX 256
 
+/* In flags: the packet lies in several frames, addr is in the first (io/chain.h). Its
+ * headers lie there; len counts all of it. */
+#define SHUNT_PKT_CHAINED 1u
+
 struct shunt_pkt {
 	/* receive and transmit touch these 16 bytes alone */
 	uint64_t addr;	/* UMEM address of the first byte, as in an AF_XDP descriptor */
 	uint32_t len;	/* bytes from Ethernet header on, without FCS */
 	uint16_t port;	/* index of the input port */
 	uint8_t reason; /* enum shunt_drop, or the punt reason: read by those nodes only */
-	uint8_t flags;
+	uint8_t flags;	/* SHUNT_PKT_*; defined where the pool has links, see io/pool.h */
 	/* scratch between nodes; undefined after receive */
 	uint32_t adj;	 /* adjacency index, from lookup */
 	uint32_t hash;	 /* flow hash */

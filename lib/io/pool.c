@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "io/chain.h"
+
 #define HUGE_BYTES (2ULL << 20)
 
 uint64_t shunt_ledger_sum(const struct shunt_ledger *ledger)
@@ -73,14 +75,37 @@ int shunt_pool_init(struct shunt_pool *pool, uint32_t total, uint32_t frame_size
 	pool->total = total;
 	pool->frame_size = frame_size;
 	pool->frame_mask = ~(uint64_t)(frame_size - 1);
+	pool->frame_shift = (unsigned)__builtin_ctz(frame_size);
 	for (i = 0; i < total; i++)
 		pool->free[i] = (uint64_t)(total - 1 - i) * frame_size;
 	pool->free_cnt = total;
 	return 0;
 }
 
+int shunt_pool_link(struct shunt_pool *pool, struct shunt_err *err)
+{
+	pool->links = calloc(pool->total, sizeof(*pool->links));
+	if (!pool->links)
+		return shunt_err_set(err, ENOMEM,
+				     "pool: not enough memory to link %u frames; ask for fewer",
+				     pool->total);
+	return 0;
+}
+
+void shunt_pool_free_linked(struct shunt_pool *pool, const struct shunt_pkt *pkts, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		if (pkts[i].flags & SHUNT_PKT_CHAINED)
+			shunt_chain_free(pool, pkts[i].addr);
+		else
+			shunt_pool_free(pool, &pkts[i].addr, 1);
+}
+
 void shunt_pool_fini(struct shunt_pool *pool)
 {
+	free(pool->links);
 	if (pool->mem)
 		munmap(pool->mem, pool->mem_len);
 	free(pool->free);

@@ -6,8 +6,8 @@
  *   pool + fill + rx + held + tx + completion = total
  *
  * Limits: one owner thread, no locks; frames of 2048 or 4096 bytes (what the
- * kernel's aligned mode takes), so a packet above frame_size minus headroom
- * cannot be held.
+ * kernel's aligned mode takes). A packet above frame_size minus headroom takes
+ * several frames, in a pool that was told to allow it (shunt_pool_link, io/chain.h).
  *
  *   struct shunt_pool pool;
  *   shunt_pool_init(&pool, 4096, 2048, &err);
@@ -34,12 +34,23 @@ enum shunt_page_kind {
 #define SHUNT_FRAME_SIZE_MIN 2048
 #define SHUNT_FRAME_SIZE_MAX 4096
 
+/* One piece of a packet that lies in several frames. */
+struct shunt_link {
+	uint64_t next; /* UMEM address of the next piece's first byte; while cnt > 1 */
+	uint32_t len;  /* bytes of this piece */
+	uint32_t cnt;  /* pieces from here to the packet's end, this one included */
+};
+
+_Static_assert(sizeof(struct shunt_link) == 16, "four links a cache line");
+
 struct shunt_pool {
 	uint64_t *free; /* stack of UMEM addresses of frame starts */
 	uint32_t free_cnt;
 	uint32_t total;	     /* frames */
 	uint64_t frame_mask; /* clears the offset inside a frame */
 	uint8_t *mem;
+	struct shunt_link *links; /* [total], by frame; NULL: every packet lies in one */
+	unsigned frame_shift;	  /* frame_size is 1 << frame_shift */
 	/* control */
 	uint64_t mem_len;    /* bytes mapped */
 	uint32_t frame_size; /* bytes */
@@ -75,6 +86,10 @@ const char *shunt_page_kind_name(enum shunt_page_kind kind);
 int shunt_pool_init(struct shunt_pool *pool, uint32_t total, uint32_t frame_size,
 		    struct shunt_err *err);
 
+/* shunt_pool_link allows packets of several frames; every queue of the pool must set the
+ * packets' flags on receive from then on. Returns 0, or -ENOMEM with err set. Thread: init. */
+int shunt_pool_link(struct shunt_pool *pool, struct shunt_err *err);
+
 /* shunt_pool_fini unmaps the frames; legal on a zeroed pool. Thread: init. */
 void shunt_pool_fini(struct shunt_pool *pool);
 
@@ -109,13 +124,21 @@ static inline void shunt_pool_free(struct shunt_pool *pool, const uint64_t *addr
 	pool->free_cnt += n;
 }
 
-/* shunt_pool_free_pkts is shunt_pool_free for the frames of a batch. */
+/* shunt_pool_free_linked is shunt_pool_free_pkts in a pool with links.
+ * Thread: owner worker. Cost: batch. */
+void shunt_pool_free_linked(struct shunt_pool *pool, const struct shunt_pkt *pkts, unsigned n);
+
+/* shunt_pool_free_pkts is shunt_pool_free for the frames of a batch, all of each packet. */
 static inline void shunt_pool_free_pkts(struct shunt_pool *pool, const struct shunt_pkt *pkts,
 					unsigned n)
 {
 	uint64_t *top = pool->free + pool->free_cnt;
 	unsigned i;
 
+	if (unlikely(pool->links)) {
+		shunt_pool_free_linked(pool, pkts, n);
+		return;
+	}
 	for (i = 0; i < n; i++)
 		top[i] = pkts[i].addr & pool->frame_mask;
 	pool->free_cnt += n;

@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "io/chain.h"
+
 #define FRAME_MAX	     1518
+#define CHAINED_MAX	     65553 /* where the pool has links: an MTU of 65535 and a VLAN tag */
 #define HUGE_BYTES	     (2u << 20)
 
 /* Copies fetch a set that is larger than the first-level cache so many frames ahead: it is
@@ -24,6 +27,7 @@ struct mem_queue {
 	unsigned frame_cnt;
 	unsigned next;		     /* frame of the set to hand out */
 	uint64_t left;		     /* frames still to hand out */
+	uint8_t *out_chained;	     /* where they end in a pool with links: CHAINED_MAX bytes */
 	uint8_t out[FRAME_MAX + 50]; /* where copied frames end */
 };
 
@@ -139,6 +143,41 @@ static unsigned mem_tx_copy(struct shunt_queue *queue, const struct shunt_pkt *p
 	return transmit(queue, pkts, cnt, true);
 }
 
+/* In a pool with links every packet is copied, in as many frames as it takes. */
+static unsigned mem_rx_chained(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max)
+{
+	struct mem_queue *mem = mem_of(queue);
+	uint64_t bytes = 0;
+	unsigned n;
+
+	for (n = 0; n < max && mem->left; n++, mem->left--) {
+		if (!shunt_chain_put(queue->pool, &pkts[n], SHUNT_FRAME_HEADROOM,
+				     mem->set + (size_t)mem->next * mem->stride,
+				     mem->lens[mem->next]))
+			break;
+		pkts[n].port = queue->port;
+		bytes += pkts[n].len;
+		mem->next = mem->next + 1 == mem->frame_cnt ? 0 : mem->next + 1;
+	}
+	if (!n)
+		return 0;
+	shunt_counter_add(&queue->stats.rx_packets, n);
+	shunt_counter_add(&queue->stats.rx_bytes, bytes);
+	shunt_counter_add(&queue->stats.rx_batches, 1);
+	return n;
+}
+
+static unsigned mem_tx_chained(struct shunt_queue *queue, const struct shunt_pkt *pkts,
+			       unsigned cnt)
+{
+	struct mem_queue *mem = mem_of(queue);
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		shunt_chain_copy(queue->pool, &pkts[i], mem->out_chained);
+	return transmit(queue, pkts, cnt, false);
+}
+
 static void mem_flush(struct shunt_queue *queue)
 {
 	(void)queue;
@@ -162,6 +201,7 @@ static void mem_close(struct shunt_queue *queue)
 
 	free(mem->set);
 	free(mem->lens);
+	free(mem->out_chained);
 	free(mem);
 }
 
@@ -187,6 +227,17 @@ static const struct shunt_queue_ops mem_copy_ops = {
 	.close = mem_close,
 };
 
+static const struct shunt_queue_ops mem_chained_ops = {
+	.kind = "mem",
+	.reclaim = mem_reclaim,
+	.rx = mem_rx_chained,
+	.tx = mem_tx_chained,
+	.flush = mem_flush,
+	.ledger = mem_ledger,
+	.audit = mem_audit,
+	.close = mem_close,
+};
+
 /* Without copy, frame i of the pool carries frame i of the set. */
 static void fill_pool(const struct mem_queue *mem, struct shunt_pool *pool)
 {
@@ -198,7 +249,7 @@ static void fill_pool(const struct mem_queue *mem, struct shunt_pool *pool)
 		       mem->lens[i % mem->frame_cnt]);
 }
 
-static int check_frames(const struct shunt_mem_opts *opts, struct shunt_err *err)
+static int check_frames(const struct shunt_mem_opts *opts, uint32_t max, struct shunt_err *err)
 {
 	unsigned i;
 
@@ -206,11 +257,11 @@ static int check_frames(const struct shunt_mem_opts *opts, struct shunt_err *err
 		return shunt_err_set(err, EINVAL,
 				     "mem port: no frames to replay; give at least one");
 	for (i = 0; i < opts->frame_cnt; i++)
-		if (opts->lens[i] < 14 || opts->lens[i] > FRAME_MAX)
+		if (opts->lens[i] < 14 || opts->lens[i] > max)
 			return shunt_err_set(err, EINVAL,
 					     "mem port: frame %u has %u bytes; 14 to %u can be "
 					     "replayed",
-					     i, opts->lens[i], FRAME_MAX);
+					     i, opts->lens[i], max);
 	return 0;
 }
 
@@ -245,7 +296,7 @@ int shunt_mem_open(struct shunt_queue **out, struct shunt_pool *pool,
 {
 	struct mem_queue *mem;
 	unsigned i;
-	int ret = check_frames(opts, err);
+	int ret = check_frames(opts, pool->links ? CHAINED_MAX : FRAME_MAX, err);
 
 	if (ret)
 		return ret;
@@ -258,7 +309,9 @@ int shunt_mem_open(struct shunt_queue **out, struct shunt_pool *pool,
 		mem->ahead = PREFETCH_AHEAD * mem->stride;
 	mem->set = alloc_set((size_t)opts->frame_cnt * mem->stride);
 	mem->lens = calloc(opts->frame_cnt, sizeof(*mem->lens));
-	if (!mem->set || !mem->lens) {
+	if (pool->links)
+		mem->out_chained = malloc(CHAINED_MAX);
+	if (!mem->set || !mem->lens || (pool->links && !mem->out_chained)) {
 		mem_close(&mem->queue);
 		return shunt_err_set(err, ENOMEM, "mem port: not enough memory for %u frames",
 				     opts->frame_cnt);
@@ -269,12 +322,12 @@ int shunt_mem_open(struct shunt_queue **out, struct shunt_pool *pool,
 	}
 	mem->frame_cnt = opts->frame_cnt;
 	mem->left = opts->limit ? opts->limit : UINT64_MAX;
-	mem->queue.ops = opts->copy ? &mem_copy_ops : &mem_ops;
+	mem->queue.ops = pool->links ? &mem_chained_ops : opts->copy ? &mem_copy_ops : &mem_ops;
 	mem->queue.pool = pool;
 	mem->queue.port = opts->port;
 	mem->queue.index = opts->queue;
 	mem->queue.fd = -1;
-	if (!opts->copy)
+	if (!opts->copy && !pool->links)
 		fill_pool(mem, pool);
 	*out = &mem->queue;
 	return 0;

@@ -3,7 +3,8 @@
  * speed, transmit swallows. It is what the benchmarks measure nodes with; DPDK's
  * null port is its like. Without copy the received frames come from the pool as
  * they are (each was given a frame of the set at open), with copy their bytes are
- * written on receive and read on transmit, as a driver's copy would.
+ * written on receive and read on transmit, as a driver's copy would. In a pool with
+ * links they are always copied, and long ones take several frames.
  */
 #ifndef SHUNT_IO_PORT_MEM_H
 #define SHUNT_IO_PORT_MEM_H
@@ -15,7 +16,7 @@ struct shunt_mem_opts {
 	uint16_t queue;
 	bool copy;
 	const uint8_t *const *frames; /* the set; copied at open */
-	const uint32_t *lens;	      /* bytes each, 14..1518 */
+	const uint32_t *lens;	      /* bytes each, 14..1518; 14..65553 in a pool with links */
 	unsigned frame_cnt;
 	uint64_t limit; /* frames to hand out in all; 0: no limit */
 };

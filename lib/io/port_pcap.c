@@ -8,7 +8,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "io/chain.h"
 #include "io/port_mem.h"
+
+/* An MTU of 65535 and a VLAN tag. */
+#define CHAINED_MAX 65553
 
 struct record {
 	uint32_t at; /* in bytes[] */
@@ -22,6 +26,7 @@ struct pcap_queue {
 	uint32_t bytes_len, bytes_room, record_cnt, record_room;
 	uint32_t next;
 	bool repeat;
+	uint8_t *chained; /* where packets of several frames are put together; CHAINED_MAX */
 	pcap_t *dead; /* the format of the output */
 	pcap_dumper_t *dumper;
 };
@@ -39,7 +44,7 @@ static void pcap_reclaim(struct shunt_queue *queue)
 static unsigned pcap_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max)
 {
 	struct pcap_queue *pq = pcap_of(queue);
-	uint64_t frame, bytes = 0;
+	uint64_t bytes = 0;
 	unsigned n = 0;
 
 	while (n < max) {
@@ -50,13 +55,12 @@ static unsigned pcap_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsig
 				break;
 			pq->next = 0;
 		}
-		if (!shunt_pool_alloc(queue->pool, &frame, 1))
+		rec = &pq->records[pq->next];
+		if (!shunt_chain_put(queue->pool, &pkts[n], SHUNT_FRAME_HEADROOM,
+				     pq->bytes + rec->at, rec->len))
 			break;
-		rec = &pq->records[pq->next++];
-		pkts[n].addr = frame + SHUNT_FRAME_HEADROOM;
-		pkts[n].len = rec->len;
+		pq->next++;
 		pkts[n].port = queue->port;
-		memcpy(queue->pool->mem + pkts[n].addr, pq->bytes + rec->at, rec->len);
 		bytes += rec->len;
 		n++;
 	}
@@ -82,8 +86,14 @@ static unsigned pcap_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts,
 		hdr.ts.tv_usec = ts.tv_nsec; /* the file is written in nanoseconds */
 		hdr.caplen = hdr.len = pkts[i].len;
 		bytes += pkts[i].len;
-		if (pq->dumper)
+		if (!pq->dumper)
+			continue;
+		if (shunt_chain_is(queue->pool, &pkts[i])) {
+			shunt_chain_copy(queue->pool, &pkts[i], pq->chained);
+			pcap_dump((u_char *)pq->dumper, &hdr, pq->chained);
+		} else {
 			pcap_dump((u_char *)pq->dumper, &hdr, queue->pool->mem + pkts[i].addr);
+		}
 	}
 	shunt_pool_free_pkts(queue->pool, pkts, cnt);
 	shunt_counter_add(&queue->stats.tx_packets, cnt);
@@ -124,6 +134,7 @@ static void pcap_close_queue(struct shunt_queue *queue)
 		pcap_close(pq->dead);
 	free(pq->bytes);
 	free(pq->records);
+	free(pq->chained);
 	free(pq);
 }
 
@@ -175,7 +186,9 @@ static int append(struct pcap_queue *pq, const uint8_t *data, uint32_t len)
 static int read_records(struct pcap_queue *pq, pcap_t *file, const char *path,
 			struct shunt_err *err)
 {
-	const uint32_t room = pq->queue.pool->frame_size - SHUNT_FRAME_HEADROOM;
+	const uint32_t room = pq->queue.pool->links
+				      ? CHAINED_MAX
+				      : pq->queue.pool->frame_size - SHUNT_FRAME_HEADROOM;
 	struct pcap_pkthdr *hdr;
 	const u_char *data;
 	int got, ret;
@@ -254,7 +267,12 @@ int shunt_pcap_open(struct shunt_queue **out, struct shunt_pool *pool,
 	pq->queue.index = opts->queue;
 	pq->queue.fd = -1;
 	pq->repeat = opts->repeat;
-	if (opts->in)
+	if (pool->links) {
+		pq->chained = malloc(CHAINED_MAX);
+		if (!pq->chained)
+			ret = shunt_err_set(err, ENOMEM, "pcap port: not enough memory");
+	}
+	if (!ret && opts->in)
 		ret = open_in(pq, opts->in, err);
 	if (!ret && opts->out)
 		ret = open_out(pq, opts->out, err);

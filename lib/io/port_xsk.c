@@ -293,3 +293,16 @@ const struct shunt_queue_ops shunt_xsk_ops = {
 	.audit = xsk_audit,
 	.close = shunt_xsk_close,
 };
+
+const struct shunt_queue_ops shunt_xsk_sg_ops = {
+	.kind = "xsk",
+	.reclaim = xsk_reclaim,
+	.rx = shunt_xsk_sg_rx,
+	.tx = shunt_xsk_sg_tx,
+	.flush = xsk_flush,
+	.busy_poll = xsk_busy_poll,
+	.beat = xsk_beat,
+	.ledger = xsk_ledger,
+	.audit = xsk_audit,
+	.close = shunt_xsk_close,
+};

@@ -4,8 +4,9 @@
  * frame received on one goes out on another without a copy of ours. Whether the
  * kernel copies is its word: ask shunt_xsk_in_use after open.
  *
- * Limits: aligned frames, no multi-buffer; the transmit ring is the worker's
- * own, and so is everything else. Kernel: Documentation/networking/af_xdp.rst.
+ * Limits: aligned frames; the transmit ring is the worker's own, and so is
+ * everything else. Packets of several frames need Linux 6.6 (XDP_USE_SG), a pool with
+ * links, and for zero-copy a driver that has it. Kernel: Documentation/networking/af_xdp.rst.
  */
 #ifndef SHUNT_IO_PORT_XSK_H
 #define SHUNT_IO_PORT_XSK_H
@@ -38,6 +39,7 @@ struct shunt_xsk_in_use {
 	bool zerocopy;
 	bool need_wakeup;
 	bool busy_poll;
+	bool multi_buffer; /* packets may take several frames (XDP_USE_SG) */
 };
 
 #define SHUNT_XSK_KERNEL_COUNTERS(X)                                                            \
@@ -55,7 +57,7 @@ struct shunt_xsk_kernel_stats {
 };
 
 /* shunt_xsk_open binds an AF_XDP socket whose UMEM is pool's memory; the first
- * one of a pool registers it. The fill ring is filled before the bind. A busy
+ * one of a pool registers it, and asks for packets of several frames where the pool has links. The fill ring is filled before the bind. A busy
  * queue (EBUSY right after another socket closed) is tried again for up to two
  * seconds. Returns 0 with *out set, or -errno with err set and nothing held; when
  * the first one of a umem fails, that umem is good for destroy only.

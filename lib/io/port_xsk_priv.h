@@ -30,7 +30,11 @@ struct xsk_queue {
 	int xsks_fd;
 };
 
-extern const struct shunt_queue_ops shunt_xsk_ops;
+/* The second one's packets may take several frames; its rx and tx are in port_xsk_sg.c. */
+extern const struct shunt_queue_ops shunt_xsk_ops, shunt_xsk_sg_ops;
+
+unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max);
+unsigned shunt_xsk_sg_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt);
 
 void shunt_xsk_close(struct shunt_queue *queue);
 

@@ -11,7 +11,8 @@
  *
  *	shunt_puntdev_open(&punt, "shunt-p123", &err);
  *	shunt_puntdev_queue_create(&queue, punt, 4096, &err);
- *	shunt_puntdev_queue_put(queue, data, len, ifindex, 0);	worker
+ *	room = shunt_puntdev_queue_put(queue, len, ifindex, 0);	worker
+ *	memcpy(room, data, len);
  *	shunt_puntdev_queue_send(queue, done, arg);
  */
 #ifndef SHUNT_IO_PUNTDEV_H
@@ -50,11 +51,11 @@ int shunt_puntdev_queue_create(struct shunt_puntdev_queue **out, const struct sh
 			       uint32_t frame_max, struct shunt_err *err);
 void shunt_puntdev_queue_destroy(struct shunt_puntdev_queue *queue);
 
-/* shunt_puntdev_queue_put copies a frame to be sent as received on ifindex; tag comes back with
- * its fate. Returns false when the queue is full, or the frame longer than frame_max.
- * Thread: owner worker. Cost: packet, a copy. */
-bool shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, const void *data, uint32_t len,
-			     uint32_t ifindex, uint8_t tag);
+/* shunt_puntdev_queue_put queues a frame to be sent as received on ifindex; tag comes back with
+ * its fate. Returns where the caller writes its len bytes before the next call, or NULL when
+ * the queue is full, or the frame longer than frame_max. Thread: owner worker. Cost: packet. */
+uint8_t *shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, uint32_t len, uint32_t ifindex,
+				 uint8_t tag);
 
 /* shunt_puntdev_queue_send sends what is queued and calls fate for each frame, with what
  * sendmmsg said: sent or not. Thread: owner worker. Cost: batch, a syscall or as many as

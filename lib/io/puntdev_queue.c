@@ -106,19 +106,18 @@ void shunt_puntdev_queue_destroy(struct shunt_puntdev_queue *queue)
 	free(queue);
 }
 
-bool shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, const void *data, uint32_t len,
-			     uint32_t ifindex, uint8_t tag)
+uint8_t *shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, uint32_t len, uint32_t ifindex,
+				 uint8_t tag)
 {
 	unsigned i = queue->cnt;
 
 	if (i == SHUNT_PUNTDEV_QUEUE_LEN || len > queue->frame_max)
-		return false;
-	memcpy(queue->iovs[i].iov_base, data, len);
+		return NULL;
 	queue->iovs[i].iov_len = len;
 	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&queue->msgs[i].msg_hdr)), &ifindex, sizeof(ifindex));
 	queue->tags[i] = tag;
 	queue->cnt++;
-	return true;
+	return queue->iovs[i].iov_base;
 }
 
 /* sendmmsg ends at the first frame that is refused; that one is given up. */

@@ -23,11 +23,18 @@ static enum xdp_attach_mode libxdp_mode(enum shunt_xdp_mode mode)
 	return mode == SHUNT_XDP_GENERIC ? XDP_MODE_SKB : XDP_MODE_NATIVE;
 }
 
+static bool is_sg(const struct xdp_program *prog)
+{
+	const char *name = prog ? xdp_program__name(prog) : NULL;
+
+	return name && strcmp(name, SHUNT_STEER_PROG_SG) == 0;
+}
+
 static bool is_ours(const struct xdp_program *prog)
 {
 	const char *name = prog ? xdp_program__name(prog) : NULL;
 
-	return name && strcmp(name, SHUNT_STEER_PROG) == 0;
+	return name && (strcmp(name, SHUNT_STEER_PROG) == 0 || is_sg(prog));
 }
 
 /* The steering program of mp, the device's only one or one under a dispatcher. */
@@ -161,9 +168,20 @@ static void foreign_restore(const struct shunt_xdp *x, int fd, enum xdp_attach_m
 		       mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE, NULL);
 }
 
+/* Of the object's programs, only the one to be used is loaded: older kernels refuse the other. */
+static const char *choose(struct bpf_object *obj, bool is_sg)
+{
+	const char *name = is_sg ? SHUNT_STEER_PROG_SG : SHUNT_STEER_PROG;
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
+	return name;
+}
+
 static int program_open(struct shunt_xdp *x, struct shunt_err *err)
 {
-	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .prog_name = SHUNT_STEER_PROG);
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, 0);
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .object_name = SHUNT_STEER_PROG);
 	const void *elf;
 	size_t len;
@@ -174,6 +192,7 @@ static int program_open(struct shunt_xdp *x, struct shunt_err *err)
 	if (!x->obj)
 		return shunt_xdp_err_load(x->ifname, errno, err);
 	opts.obj = x->obj;
+	opts.prog_name = choose(x->obj, x->is_sg);
 	x->prog = xdp_program__create(&opts);
 	rc = libxdp_get_error(x->prog);
 	if (rc) {
@@ -220,6 +239,15 @@ static int external_find(struct shunt_xdp *x, struct shunt_err *err)
 				   x->ifname, x->ifname);
 		goto out;
 	}
+	if (x->is_sg && !is_sg(prog)) {
+		rc = shunt_err_set(
+			err, ENOENT,
+			"%s: the steering program on the device takes packets of one "
+			"buffer, and its MTU makes longer ones; attach the other one, sec "
+			"xdp.frags, or lower the MTU",
+			x->ifname);
+		goto out;
+	}
 	x->prog_id = xdp_program__id(prog);
 	rc = shunt_xdp_maps_open(x, xdp_program__fd(prog), err);
 	pid = rc ? 0 : shunt_xdp_owner_alive(x->ctl);
@@ -242,14 +270,19 @@ static bool tag_read(int prog_fd, uint8_t tag[static BPF_TAG_SIZE])
 	return true;
 }
 
-static bool is_same_program(const struct xdp_program *prog)
+static bool is_same_program(const struct xdp_program *prog, bool is_sg)
 {
 	uint8_t theirs[BPF_TAG_SIZE], ours[BPF_TAG_SIZE];
-	struct shunt_steer *skel = shunt_steer__open_and_load();
-	bool is_same = skel && tag_read(xdp_program__fd(prog), theirs) &&
-		       tag_read(bpf_program__fd(skel->progs.shunt_steer), ours) &&
-		       memcmp(theirs, ours, BPF_TAG_SIZE) == 0;
+	struct shunt_steer *skel = shunt_steer__open();
+	bool is_same;
 
+	if (skel)
+		choose(skel->obj, is_sg);
+	is_same = skel && !shunt_steer__load(skel) && tag_read(xdp_program__fd(prog), theirs) &&
+		  tag_read(bpf_program__fd(is_sg ? skel->progs.shunt_steer_sg
+						 : skel->progs.shunt_steer),
+			   ours) &&
+		  memcmp(theirs, ours, BPF_TAG_SIZE) == 0;
 	shunt_steer__destroy(skel);
 	return is_same;
 }
@@ -269,7 +302,8 @@ static bool program_adopt(struct shunt_xdp *x)
 	struct xdp_program *prog = mp ? multiprog_find(mp) : NULL;
 
 	if (prog && xdp_multiprog__attach_mode(mp) == libxdp_mode(x->requested) &&
-	    is_same_program(prog) && !shunt_xdp_maps_open(x, xdp_program__fd(prog), NULL)) {
+	    is_same_program(prog, x->is_sg) &&
+	    !shunt_xdp_maps_open(x, xdp_program__fd(prog), NULL)) {
 		if (shunt_xdp_owner_alive(x->ctl)) {
 			shunt_xdp_maps_close(x);
 		} else {
@@ -365,6 +399,7 @@ int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
 	shunt_xdp_maps_init(x);
 	x->requested = opts->requested;
 	x->is_external = opts->external;
+	x->is_sg = opts->multi_buffer;
 	x->is_persistent = opts->persist;
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);
@@ -436,6 +471,7 @@ static bool info_alone(const struct shunt_xdp *x, struct shunt_xdp_info *out)
 		.in_use = opts.drv_prog_id == x->prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC,
 		.prog_id = x->prog_id,
 		.external = x->is_external,
+		.multi_buffer = x->is_sg,
 		.watched = x->watch,
 	};
 	return true;
@@ -460,6 +496,7 @@ int shunt_xdp_info(const struct shunt_xdp *x, struct shunt_xdp_info *out, struct
 			.prog_id = x->prog_id,
 			.dispatcher = !xdp_multiprog__is_legacy(mp),
 			.external = x->is_external,
+			.multi_buffer = x->is_sg,
 			.watched = x->watch,
 		};
 	else

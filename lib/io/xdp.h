@@ -42,6 +42,7 @@ struct shunt_xdp_opts {
 	bool adopt;    /* use the steering program that an ended daemon left, if it is the same */
 	bool persist;  /* leave the program on the device at the end */
 	bool replace;  /* take the device from another's program, which is then gone */
+	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
 };
 
 struct shunt_xdp_info {
@@ -50,7 +51,8 @@ struct shunt_xdp_info {
 	uint32_t prog_id;
 	bool dispatcher; /* runs under libxdp's dispatcher */
 	bool external;
-	bool watched; /* a worker that hangs loses the lane user (Linux 5.17) */
+	bool multi_buffer; /* takes packets of several buffers */
+	bool watched;	   /* a worker that hangs loses the lane user (Linux 5.17) */
 };
 
 struct shunt_xdp;
@@ -61,7 +63,8 @@ struct shunt_xdp;
  * until shunt_xdp_detach. On failure nothing has changed and *out is NULL:
  * -ENODEV no such device; -EBUSY another's program is there (named in err);
  * -EOPNOTSUPP the driver has no native XDP; -EPERM a capability is missing;
- * -ENOENT external, and no steering program is there; -ERANGE or -EINVAL the
+ * -ENOENT external, and no steering program is there, or one that does not take packets of
+ * several buffers where they were asked for; -ERANGE or -EINVAL the
  * driver refused (its own words in err, e.g. the MTU); -ENOSYS kernel too old;
  * -ENOMEM. Thread: init, control. */
 int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,

@@ -235,6 +235,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	memcpy(&mac2_and_two, cfg->mac2, sizeof(cfg->mac2));
 	x->shadow.mac_word = shunt_steer_mac_word(mac_and_two);
 	x->shadow.mac2_word = shunt_steer_mac_word(mac2_and_two);
+	x->shadow.len_max = cfg->len_max;
 	x->is_configured = true;
 	x->is_open = true;
 	publish(x);

@@ -16,6 +16,7 @@ struct shunt_xdp {
 	unsigned ifindex;
 	enum shunt_xdp_mode requested;
 	bool is_external, is_attached;
+	bool is_sg; /* the program for packets of several buffers */
 	bool is_adopted; /* found on the device, a predecessor's, and ours from then on */
 	bool is_persistent;
 	int adopted_fd;

@@ -36,7 +36,7 @@ def test_healthy_veth_has_no_errors(lab):
 
 
 @pytest.mark.parametrize("command,topic,word", [
-    (["ip", "link", "set", "dev", "eth1", "mtu", "4000"], "mtu", "MTU 4000"),
+    (["ip", "link", "set", "dev", "eth1", "mtu", "65000"], "mtu", "17 frames"),
     (["ip", "link", "set", "dev", "eth1", "down"], "link", "down"),
     (None, "program", "is not shunt's"),
 ], ids=["mtu", "down", "foreign"])
@@ -67,6 +67,18 @@ def test_remedies_work(lab):
     lab.exec("dut", *found["eth1", "link"][0]["remedy"].split())
     assert "--frame-size 4096" in found["eth1", "mtu"][0]["remedy"]
     assert doctor(lab, "-s", "/nowhere", "eth1", "--frame-size", 4096)[0] == 0
+
+
+def test_jumbo_frames(lab):
+    """Without a word on their size, packets take as many frames as they need."""
+    lab.exec("dut", "ip", "link", "set", "dev", "eth1", "mtu", 9000)
+    code, found = doctor(lab, "-s", "/nowhere", "eth1")
+    assert (code, found["eth1", "mtu"][0]["level"]) == (0, "ok")
+    assert "9014 bytes takes 3 frames of 4096" in found["eth1", "mtu"][0]["sentence"]
+    code, found = doctor(lab, "-s", "/nowhere", "eth1", "--require", "zerocopy")
+    assert (code, found["eth1", "mtu"][0]["level"]) == (1, "error")
+    assert "zero-copy is required" in found["eth1", "mtu"][0]["sentence"]
+    assert found["eth1", "mtu"][0]["remedy"] == "ip link set dev eth1 mtu 3794"
 
 
 def test_bridge_beneath_is_a_fallback(lab):

@@ -5,6 +5,7 @@
 
 #include "fake_port.h"
 #include "graph/nodes.h"
+#include "io/chain.h"
 #include "measure/rng.h"
 
 #define PORTS  5
@@ -273,6 +274,33 @@ Test(bridge, flood_without_frames, .init = init, .fini = fini)
 	cr_assert_eq(learn.stats.copies_missing, 1);
 	cr_assert_eq(sent(), 0x4, "the frame itself goes to the last port");
 	shunt_pool_free(&pool, taken, cnt);
+	cr_assert_eq(pool.free_cnt, FRAMES);
+}
+
+/* A packet of several frames: the copies take as many, and all of them come back. */
+Test(bridge, flood_of_a_chained_packet, .init = init, .fini = fini)
+{
+	static uint8_t bytes[9014];
+	struct shunt_pkt pkt = {.port = 0};
+	unsigned port;
+
+	cr_assert_eq(shunt_pool_link(&pool, &err), 0);
+	memset(bytes, 0xff, 6);
+	bytes[6] = 2;
+	memset(bytes + 14, 0x5a, sizeof(bytes) - 14);
+	cr_assert(shunt_chain_put(&pool, &pkt, 256, bytes, sizeof(bytes)));
+	cr_assert_eq(pool.free_cnt, FRAMES - 6);
+	for (port = 0; port < PORTS; port++)
+		fakes[port].holds = true;
+	shunt_graph_run(&graph, 0, &pkt, 1);
+	cr_assert_eq(learn.stats.copies, 1);
+	cr_assert_eq(pool.free_cnt, FRAMES - 12);
+	for (port = 1; port < 3; port++) {
+		cr_assert_eq(fakes[port].sent_cnt, 1);
+		cr_assert_eq(fakes[port].sent[0].len, sizeof(bytes));
+		cr_assert_eq(memcmp(fakes[port].sent[0].bytes, bytes, FAKE_FRAME), 0);
+		shunt_chain_free(&pool, fakes[port].sent[0].addr);
+	}
 	cr_assert_eq(pool.free_cnt, FRAMES);
 }
 

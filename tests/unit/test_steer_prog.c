@@ -2,6 +2,7 @@
 /* The steering program on single frames: every lane and reason, headers at their
  * limits, frames cut off everywhere. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -215,5 +216,46 @@ Test(steer_prog, redirects_where_a_socket_is)
 	cr_expect_eq(rig.verdict, XDP_PASS);
 	cr_expect_eq(c->packets[SHUNT_STEER_NO_SOCKET], 1);
 	cr_expect_eq(c->unserved[SHUNT_STEER_FORWARD4], 1);
+	steer_rig_fini(&rig);
+}
+
+/* The program for packets of several buffers, on one of len bytes: the kernel's test run puts
+ * what a page does not hold into fragments. Returns the reason counted. */
+static int run_sg(uint8_t *data, uint32_t len)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = data, .data_size_in = len, .repeat = 1);
+	const struct shunt_steer_counters *counters = &rig.slots[0].counters;
+	int reason, counted = -1;
+
+	memset(rig.slots, 0, sizeof(rig.slots[0]));
+	cr_assert_eq(bpf_prog_test_run_opts(bpf_program__fd(rig.skel->progs.shunt_steer_sg), &opts),
+		     0, "test run of %u bytes: %s", len, strerror(errno));
+	for (reason = 0; reason < SHUNT_STEER_REASON_CNT; reason++)
+		if (counters->packets[reason])
+			counted = reason;
+	cr_assert_eq(counters->bytes[SHUNT_LANE_KERNEL], len);
+	if (counted == SHUNT_STEER_NO_SOCKET && counters->unserved[SHUNT_STEER_FORWARD4])
+		return SHUNT_STEER_FORWARD4;
+	return counted;
+}
+
+/* Lengths are those of the whole packet, wherever its first buffer ends. */
+Test(steer_prog, packets_of_several_buffers)
+{
+	static uint8_t data[12000] = {0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 9, 0x08, 0, 0x45};
+	const uint8_t ip[20] = {0x45, 0, 0,  0, 0, 0, 0x40, 0, 64, 17,
+				0,    0, 10, 0, 1, 2, 10,   0, 2,  2};
+	uint16_t tot_len_be = htons(9000);
+
+	steer_rig_start(&rig, SHUNT_STEER_MODE_LAYER3);
+	rig.half->len_max = 9018;
+	memcpy(data, FRAME_OWN_MAC, 6);
+	memcpy(data + 14, ip, sizeof(ip));
+	memcpy(data + 16, &tot_len_be, sizeof(tot_len_be));
+	cr_expect_eq(run_sg(data, 9014), SHUNT_STEER_FORWARD4);
+	cr_expect_eq(run_sg(data, 9018), SHUNT_STEER_FORWARD4, "padding, or a trailer");
+	cr_expect_eq(run_sg(data, 9013), SHUNT_STEER_BAD_HEADER, "a byte is missing");
+	cr_expect_eq(run_sg(data, 9019), SHUNT_STEER_TOO_LONG);
+	cr_expect_eq(run_sg(data, 12000), SHUNT_STEER_TOO_LONG);
 	steer_rig_fini(&rig);
 }

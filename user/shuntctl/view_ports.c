@@ -80,6 +80,18 @@ static void print_lanes(FILE *out, const json_t *port)
 	fputc('\n', out);
 }
 
+/* What is said of jumbo frames: how many frames the port's longest packet takes, and the limit. */
+static void print_frames(FILE *out, const json_t *port)
+{
+	const json_t *in_use = json_object_get(port, "in_use");
+	const char *limit = json_string_value(json_object_get(in_use, "mtu_limit"));
+
+	if (!limit)
+		return;
+	fprintf(out, "  frames of a packet: %" JSON_INTEGER_FORMAT "; %s\n",
+		number(in_use, "frames_per_packet"), limit);
+}
+
 static void print_queues(FILE *out, const json_t *port, bool is_device)
 {
 	static const struct shuntctl_column columns[] = {
@@ -110,6 +122,7 @@ static void print_port(FILE *out, const json_t *port)
 	if (requested)
 		print_modes(out, port);
 	print_program(out, port);
+	print_frames(out, port);
 	print_lanes(out, port);
 	print_queues(out, port, requested != NULL);
 }

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packets that no frame holds: over several frames, the same bytes come out, and what leaves is
+what the kernel would have sent."""
+import pytest
+
+from daemon import Shuntd
+from frames import DUT1, GEN, SINK, back, routed, udp4, udp6
+from lab import wait_until
+
+MTU = 9000
+# One frame of 4096 holds 3808 bytes: around every edge, and the largest.
+SIZES = [60, 1514, 3808, 3809, 7616, 7617, MTU + 14]
+
+
+@pytest.fixture
+def jumbo(make_lab):
+    return make_lab(mtu=MTU, static_neigh=True)
+
+
+def data_of(size):
+    """Bytes that tell where in the packet they were."""
+    return b"".join(i.to_bytes(4, "big") for i in range(size // 4 + 1))[:size]
+
+
+def packet(size, **options):
+    return udp4(size, data=data_of(max(0, size - 42)), **options)
+
+
+def mtu(lab, host, dev, size):
+    lab.exec(host, "ip", "link", "set", "dev", dev, "mtu", size)
+
+
+def in_use(daemon):
+    return [port["in_use"] for port in daemon.ctl("show", "ports")["ports"]]
+
+
+def drops(daemon, name):
+    return sum(row["count"] for row in daemon.ctl("show", "drops")["drops"] if row["name"] == name)
+
+
+def punts(daemon):
+    nodes = daemon.ctl("show", "nodes")["nodes"]
+    return sum(node["packets"] for node in nodes if node["type"] == "punt")
+
+
+@pytest.mark.parametrize("options", [[], ["--batch", 1], ["--frame-size", 2048],
+                                     ["--driver-mode", "generic"], ["--ring-size", 64]],
+                         ids=["default", "one by one", "small frames", "generic", "short rings"])
+def test_same_bytes_both_ways(jumbo, options):
+    gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
+    with Shuntd(jumbo, "xconnect", "eth1", "eth2", *options) as d:
+        assert all(port["multi_buffer"] and port["frames_per_packet"] > 2 for port in in_use(d))
+        for size in SIZES:
+            frame = packet(size, eth_dst=SINK)
+            gen.send(frame)
+            sink.expect(frame)
+            sink.send(frame)
+            gen.expect(frame)
+
+
+def test_many_in_order(jumbo):
+    """More than the rings hold, short and long ones mixed."""
+    gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
+    with Shuntd(jumbo, "xconnect", "eth1", "eth2", "--ring-size", 256) as d:
+        for turn in range(40):
+            frames = [packet(SIZES[(turn + i) % len(SIZES)], eth_dst=SINK, ident=turn * 16 + i)
+                      for i in range(16)]
+            gen.send(*frames)
+            for frame in frames:
+                sink.expect(frame)
+        total = d.ctl("show", "ports")["ports"][1]["total"]
+        # Every frame comes back, and most packets had several.
+        assert 640 <= total["tx_packets"] < total["tx_completed"] + 256
+        assert wait_until(lambda: balanced(d.ctl("show", "ledger")), what="the ledger to balance")
+
+
+def balanced(ledger):
+    return all(row["balanced"] for row in ledger["ledger"])
+
+
+def test_static3(jumbo):
+    gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
+    with Shuntd(jumbo, "static3", f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}"):
+        for frame in [packet(size) for size in SIZES] + [udp6(MTU + 14)]:
+            gen.send(frame)
+            sink.expect(routed(frame))
+            sink.send(back(frame))
+            gen.expect(routed(back(frame), GEN, DUT1))
+
+
+def test_route(jumbo):
+    gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
+    with Shuntd(jumbo, "route", "eth1", "eth2") as d:
+        for frame in [packet(size) for size in SIZES] + [udp6(MTU + 14)]:
+            gen.send(frame)
+            sink.expect(routed(frame))
+            sink.send(back(frame))
+            gen.expect(routed(back(frame), GEN, DUT1))
+        assert punts(d) == 0
+
+
+def test_what_follows_the_packet_is_left_off(jumbo):
+    """A trailer in frames of its own."""
+    gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
+    with Shuntd(jumbo, "route", "eth1", "eth2"):
+        for size in 60, 3800, 7616:
+            frame = packet(size)
+            gen.send(frame + b"\xee" * (9014 - size))
+            sink.expect(routed(frame))
+
+
+def test_all_of_it_to_the_kernel(jumbo):
+    """What userspace hands back is whole: the kernel answers a ping with the same bytes."""
+    with Shuntd(jumbo, "route", "eth1", "eth2", "--rule", "lane user") as d:
+        for ip in "10.0.1.1", "fd00:1::1":
+            jumbo.exec("gen", "ping", "-c", 1, "-W", 5, "-M", "do", "-s", MTU - 48, ip)
+        assert punts(d) >= 2
+
+
+@pytest.mark.parametrize("way", [[], ["--rule", "lane user"]], ids=["steered", "all-user"])
+def test_mtu_edge(jumbo, way):
+    """To the byte; beyond it the kernel answers, or fragments."""
+    gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
+    mtu(jumbo, "dut", "eth2", 5000)
+    with Shuntd(jumbo, "route", "eth1", "eth2", *way) as d:
+        for frame in packet(5014), udp6(5014):
+            gen.send(frame)
+            sink.expect(routed(frame))
+        gen.send(packet(5015))
+        answer = gen.receive(lambda f: f[23] == 1 and f[34:36] == b"\x03\x04", 10)
+        assert answer and answer[40:42] == (5000).to_bytes(2, "big")
+        gen.send(udp6(5015))
+        answer = gen.receive(lambda f: f[12:14] == b"\x86\xdd" and f[54] == 2, 10)
+        assert answer and answer[58:62] == (5000).to_bytes(4, "big")
+        whole = packet(9014, fragment=0)
+        gen.send(whole)
+        first = sink.receive(lambda f: f[12:14] == b"\x08\0" and f[23] == 17, 10)
+        last = sink.receive(lambda f: f[12:14] == b"\x08\0" and f[23] == 17, 10)
+        assert first[34:] + last[34:] == whole[34:]
+        assert punts(d) >= 3
+        mtu(jumbo, "dut", "eth2", MTU)
+
+
+def test_xconnect_to_a_smaller_port(jumbo):
+    """One port's packets take several frames, the other's never: what is too long is dropped, and
+    counted as one packet each."""
+    gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
+    mtu(jumbo, "dut", "eth2", 1500)
+    mtu(jumbo, "sink", "eth1", 1500)
+    with Shuntd(jumbo, "xconnect", "eth1", "eth2") as d:
+        assert [port["multi_buffer"] for port in in_use(d)] == [True, False]
+        marker = packet(1514, eth_dst=SINK)
+        gen.send(packet(9014, eth_dst=SINK), packet(4000, eth_dst=SINK), marker)
+        sink.until(marker)
+        assert drops(d, "too_big") == 2
+        mtu(jumbo, "dut", "eth2", MTU)
