@@ -240,7 +240,7 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 		'$(VERSION)' '$(MODEL_PKGS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt-model.pc
 	$(Q)install -D -m 644 user/shuntd.yaml $(DESTDIR)$(PREFIX)/share/doc/shunt/shuntd.yaml
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	$(Q)sed 's|/usr/sbin/|$(PREFIX)/sbin/|' user/shuntd.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/shuntd.service
+	$(Q)sed 's|/usr/\(s*bin\)/|$(PREFIX)/\1/|' user/shuntd.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/shuntd.service
 	$(Q)install -D -m 644 user/shunt.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/shunt.conf
 	$(Q)for m in $(MAN); do s=$${m##*.}; install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$$s/$$(basename $$m) || exit 1; done
 

@@ -224,8 +224,10 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 		return 0;
 	for (i = 0; i < engine->port_cnt; i++)
 		shunt_xdp_withdraw(engine->ports[i].xdp);
-	if (engine->started_ns)
+	if (engine->started_ns) {
+		shunt_xdp_quiesce();
 		settle(engine);
+	}
 	for (i = 0; i < engine->worker_cnt; i++) {
 		struct shunt_worker *worker = engine->workers[i];
 
@@ -325,22 +327,6 @@ unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *
 	return engine->bridge ? cnt + shunt_bridge_warn(engine->bridge, out + cnt, max - cnt) : cnt;
 }
 
-static int set_rules(struct shunt_engine *engine, struct shunt_xdp *xdp, struct shunt_err *err)
-{
-	const struct shunt_config *config = engine->config;
-	struct shunt_steer_rule *rules = calloc(config->rule_cnt + 1, sizeof(*rules));
-	unsigned i;
-	int ret;
-
-	if (!rules)
-		return shunt_err_set(err, ENOMEM, "rules: not enough memory");
-	for (i = 0; i < config->rule_cnt; i++)
-		shunt_rule_compile(&config->rules[i], &rules[i]);
-	ret = shunt_xdp_set_rules(xdp, rules, config->rule_cnt, err);
-	free(rules);
-	return ret;
-}
-
 static bool is_bridged(const struct shunt_config *config, unsigned port)
 {
 	int mode = shunt_config_mode(config, port);
@@ -351,7 +337,7 @@ static bool is_bridged(const struct shunt_config *config, unsigned port)
 static int open_gate(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	struct shunt_steer_cfg cfg = {0};
-	int ret = set_rules(engine, port->xdp, err);
+	int ret = shunt_engine_put_rules(engine, port->xdp, err);
 
 	if (ret)
 		return ret;

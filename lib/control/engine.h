@@ -102,6 +102,13 @@ int shunt_engine_timeout_ms(const struct shunt_engine *engine);
  * engine does less than was asked for. Returns how many. Thread: control, after start. */
 unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *out, unsigned max);
 
+/* shunt_engine_swap_rules puts the rules of `with` in force on every port, and gives it those
+ * that the engine's configuration had. A port changes from all of the old ones to all of the
+ * new between two frames. Returns 0, or -errno with err set and everything as it was. Thread:
+ * control, after start. Cost: a grace period a port. */
+int shunt_engine_swap_rules(struct shunt_engine *engine, struct shunt_config *with,
+			    struct shunt_err *err);
+
 /* shunt_engine_persist leaves the steering programs on the devices when the engine
  * is destroyed, for a successor; all frames are the kernel's then. Thread: control. */
 void shunt_engine_persist(struct shunt_engine *engine);

@@ -26,4 +26,9 @@ int shunt_engine_fit_frames(struct shunt_engine *engine, struct shunt_port *port
 /* shunt_engine_unbuild_worker frees a stopped worker. Thread: control. */
 void shunt_engine_unbuild_worker(struct shunt_engine *engine, unsigned id);
 
+/* shunt_engine_put_rules gives one port's steering program the configuration's rules.
+ * Returns 0 or -errno with err set. Thread: control. */
+int shunt_engine_put_rules(const struct shunt_engine *engine, struct shunt_xdp *xdp,
+			   struct shunt_err *err);
+
 #endif

@@ -79,6 +79,11 @@ void shunt_xdp_persist(struct shunt_xdp *x, bool is_persistent);
  * legal. Thread: control. */
 void shunt_xdp_withdraw(struct shunt_xdp *x);
 
+/* shunt_xdp_quiesce returns when no run of a steering program that began before it still
+ * goes on, the delivery of what that run redirected included. Thread: control. Cost: a grace
+ * period, some ms. */
+void shunt_xdp_quiesce(void);
+
 /* shunt_xdp_detach withdraws, and frees x: to be called when the sockets are closed.
  * NULL is legal. Thread: control. */
 void shunt_xdp_detach(struct shunt_xdp *x);

@@ -189,8 +189,7 @@ uint32_t shunt_xdp_owner_alive(const struct shunt_steer_ctl *ctl)
 
 /* ---- configuration -------------------------------------------------------------------------- */
 
-/* Returns when no program run that began before it still goes on. */
-static void grace_period(void)
+void shunt_xdp_quiesce(void)
 {
 	/* Longer than one poll of a NAPI (64 frames), for kernels that refuse the call
 	 * (nohz_full) or a seccomp filter that does. */
@@ -205,7 +204,7 @@ static void grace_period(void)
 static void publish(struct shunt_xdp *x)
 {
 	if (x->has_published)
-		grace_period();
+		shunt_xdp_quiesce();
 	x->half ^= 1;
 	x->ctl->half[x->half] = x->shadow;
 	x->has_published = true;

@@ -17,11 +17,11 @@ START_S = 90
 NUMBERS = r"^\d+: |@\w+| id \d+|link-netnsid \d+"
 # A round's devices and rings: queues of each device, and what shuntd gets to serve them.
 SHAPES = {
-    "two queues": (2, "", ("--ring-size", "512")),
+    "two queues": (2, ("--ring-size", "512")),
     # Fewer frames than the far end's own ring holds: that fills up only after the pool is dry.
-    "small pool": (1, "", ("--ring-size", "64", "--frames", "128")),
+    "small pool": (1, ("--ring-size", "128", "--frames", "256")),
     # All traffic goes by the first queue, so that the other may come and go.
-    "spare queue": (2, ",queues=1", ("--ring-size", "512")),
+    "spare queue": (2, ("--ring-size", "512", "--queues", "1")),
 }
 
 
@@ -34,11 +34,16 @@ def to_sink(**options):
     return udp4(eth_dst=SINK, **options)
 
 
-MODES = {
-    "xconnect": ((*PORTS,), to_sink),
-    "static3": ((f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}"), udp4),
-    "route": ((*PORTS,), udp4),
+MODES = {  # what stands under forward besides mode and ports, and what frames it wants
+    "xconnect": ("", to_sink),
+    "static3": (f', next_hop: ["{GEN}", "{SINK}"]', udp4),
+    "route": ("", udp4),
 }
+FILE = """
+ports: [{{name: eth1}}, {{name: eth2}}]
+forward: [{{mode: {mode}, ports: [eth1, eth2]{more}}}]
+rules: {rules}
+"""
 
 
 def mark_object():
@@ -56,12 +61,13 @@ class Dut:
     """A lab whose dut forwards by the kernel in any case, and by a shuntd once start() is called."""
 
     def __init__(self, mode, shape, options=()):
-        queue_cnt, served, sizes = SHAPES[shape]
+        queue_cnt, sizes = SHAPES[shape]
         self.mode, self.queue_cnt, self.options = mode, queue_cnt, [*options, *sizes]
-        ports, self.make_frame = MODES[mode]
-        self.ports = [port + served for port in ports]
+        self.more, self.make_frame = MODES[mode]
         self.lab = Lab(queues=queue_cnt, static_neigh=True)
         self.control = f"/run/shunt-lab/{self.lab.name}/shuntd.sock"
+        self.file = f"/run/shunt-lab/{self.lab.name}/shuntd.yaml"
+        self.write_file([])
         self.daemon = None
         self.is_persistent = "--persist" in options
         self.mark = mark_object()
@@ -81,10 +87,14 @@ class Dut:
         self.sh(f"tc qdisc add dev eth2 clsact; "
                 f"tc filter add dev eth2 egress bpf da obj {self.mark} sec tc")
 
+    def write_file(self, rules):
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write(FILE.format(mode=self.mode, more=self.more, rules=json.dumps(rules)))
+
     # --- the daemon -------------------------------------------------------------------------------
 
     def popen(self, *options):
-        return self.lab.popen("dut", "shuntd", self.mode, *self.ports, *self.options, *options,
+        return self.lab.popen("dut", "shuntd", "-c", self.file, *self.options, *options,
                               "--control", self.control)
 
     def start(self, *options):
@@ -113,6 +123,21 @@ class Dut:
         return sum(row["count"] for row in self.ctl("show", "drops")["drops"]
                    if (row["where"], row["port"], row["name"]) == ("steer", "eth1", reason))
 
+    def rules(self):
+        return [row["rule"] for row in self.ctl("show", "rules")["rules"]]
+
+    def reload(self, is_good):
+        try:
+            self.ctl("reload")
+        except Broken as refusal:
+            if is_good:
+                raise
+            if "shuntd.yaml" not in str(refusal):
+                raise Broken(f"refused, but not because of the file: {refusal}") from None
+        else:
+            if not is_good:
+                raise Broken("a file with a mistake was taken")
+
     def kill(self):
         """SIGKILL; returns once the process is gone."""
         self.daemon.kill()
@@ -137,9 +162,7 @@ class Dut:
         if self.daemon.poll() is not None:
             raise Broken(f"shuntd ended with {self.daemon.returncode}: "
                          f"{self.daemon.stderr.read().strip()}")
-        for row in self.ctl("show", "ledger")["ledger"]:
-            if not row["balanced"]:
-                raise Broken(f"the ledger does not balance: {row}")
+        self.check_ledger()
         alive = self.lab.processes("dut")
         if alive != [self.daemon.pid]:
             raise Broken(f"processes on dut: {alive}, not only {self.daemon.pid}")
@@ -151,6 +174,16 @@ class Dut:
             if attached is None or attached["name"] != "shunt_steer" or \
                     attached["id"] != port["program"]["id"]:
                 raise Broken(f"{port['name']}: {attached}, not program {port['program']}")
+
+    def check_ledger(self):
+        """A worker that waits for a CPU does not answer at once."""
+        end = time.monotonic() + START_S
+        while True:
+            rows = self.ctl("show", "ledger")["ledger"]
+            if all(row["balanced"] for row in rows):
+                return
+            if time.monotonic() > end or any(row["balanced"] is False for row in rows):
+                raise Broken(f"the ledger does not balance: {rows}")
 
     def xdp(self, dev):
         """The XDP program of a device of dut, None without."""

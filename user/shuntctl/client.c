@@ -178,3 +178,9 @@ json_t *shuntctl_client_route(int fd, const char *address, struct shunt_err *err
 {
 	return ask(fd, json_pack("{s:s, s:s}", "cmd", "route", "address", address), err);
 }
+
+json_t *shuntctl_client_reload(int fd, const char *word, struct shunt_err *err)
+{
+	(void)word;
+	return ask(fd, json_pack("{s:s}", "cmd", "reload"), err);
+}

@@ -18,4 +18,7 @@ json_t *shuntctl_client_show(int fd, const char *object, struct shunt_err *err);
 /* shuntctl_client_route asks where a packet to address would go; otherwise as show. */
 json_t *shuntctl_client_route(int fd, const char *address, struct shunt_err *err);
 
+/* shuntctl_client_reload has the daemon read its configuration again; word is not used. */
+json_t *shuntctl_client_reload(int fd, const char *word, struct shunt_err *err);
+
 #endif

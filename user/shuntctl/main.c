@@ -26,7 +26,14 @@ struct options {
 	unsigned iterations;
 };
 
-enum { COMMAND_SHOW, COMMAND_ROUTE, COMMAND_TOP, COMMAND_DOCTOR, COMMAND_HELP };
+enum {
+	COMMAND_SHOW,
+	COMMAND_ROUTE,
+	COMMAND_TOP,
+	COMMAND_DOCTOR,
+	COMMAND_RELOAD,
+	COMMAND_HELP,
+};
 
 enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE };
 
@@ -35,6 +42,7 @@ static const struct shuntctl_word commands[] = {
 	[COMMAND_ROUTE] = {"route", "route get ADDRESS: where a packet would go"},
 	[COMMAND_TOP] = {"top", "print rates again and again"},
 	[COMMAND_DOCTOR] = {"doctor", "say what devices and host are fit for"},
+	[COMMAND_RELOAD] = {"reload", "have the daemon read its file again, for new rules"},
 	[COMMAND_HELP] = {"help", "print this"},
 };
 
@@ -58,6 +66,7 @@ static void print_help(void)
 	      "       shuntctl [OPTIONS] route get ADDRESS\n"
 	      "       shuntctl [OPTIONS] top\n"
 	      "       shuntctl [OPTIONS] doctor [DEVICE ...]\n"
+	      "       shuntctl [OPTIONS] reload\n"
 	      "       shuntctl help\n"
 	      "\n"
 	      "Commands and objects may be shortened: shuntctl sh po.\n"
@@ -156,6 +165,22 @@ static int run_route(const struct options *o, char **words, int cnt)
 		print_json(o, result);
 	else
 		shuntctl_view_route(stdout, result);
+	json_decref(result);
+	return EXIT_SUCCESS;
+}
+
+static int run_reload(const struct options *o)
+{
+	struct shunt_err err = {""};
+	json_t *result = ask(o, shuntctl_client_reload, NULL, &err);
+
+	if (!result)
+		return complain(o, &err, EXIT_FAILURE);
+	if (o->json)
+		print_json(o, result);
+	else
+		printf("rules in force: %lld\n",
+		       (long long)json_integer_value(json_object_get(result, "rules")));
 	json_decref(result);
 	return EXIT_SUCCESS;
 }
@@ -343,13 +368,16 @@ static int run(const struct options *o, char **words, int cnt)
 		return run_route(o, words + 1, cnt - 1);
 	if (command == COMMAND_TOP && cnt == 1)
 		return top(o);
+	if (command == COMMAND_RELOAD && cnt == 1)
+		return run_reload(o);
 	if (command == COMMAND_DOCTOR)
 		return doctor(o, words + 1, cnt - 1);
 	if (command == COMMAND_HELP) {
 		print_help();
 		return EXIT_SUCCESS;
 	}
-	shunt_err_set(&err, EINVAL, "top takes no object, and '%s' was given", words[1]);
+	shunt_err_set(&err, EINVAL, "%s takes no object, and '%s' was given",
+		      commands[command].name, words[1]);
 	return complain(o, &err, EXIT_USAGE);
 }
 

@@ -22,10 +22,13 @@
 #include "control/server.h"
 #include "control/show.h"
 #include "notify.h"
+#include "reload.h"
 #include "control/takeover.h"
 
 struct daemon {
 	struct shuntd_args args;
+	int argc; /* to be read again by a reload */
+	char **argv;
 	struct shunt_engine *engine;
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
@@ -58,6 +61,7 @@ static int open_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
@@ -107,6 +111,30 @@ static void follow(struct daemon *d)
 		complain(&err);
 }
 
+static int reload(struct daemon *d, struct shunt_err *err)
+{
+	int ret = shuntd_reload(d->engine, d->argc, d->argv, err);
+
+	if (ret >= 0)
+		fprintf(stderr, "shuntd: reloaded: %d rule%s\n", ret, ret == 1 ? "" : "s");
+	return ret;
+}
+
+/* Whether the signal that is there ends the daemon. */
+static bool is_ending(struct daemon *d)
+{
+	struct signalfd_siginfo info;
+	struct shunt_err err;
+
+	if (read(d->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo != SIGHUP || !*d->args.config_path)
+		return true;
+	if (reload(d, &err) < 0)
+		complain(&err);
+	return false;
+}
+
 static void serve(struct daemon *d)
 {
 	struct epoll_event event;
@@ -121,12 +149,12 @@ static void serve(struct daemon *d)
 			follow(d);
 			continue;
 		}
-		if (event.data.fd == d->signal_fd)
-			return;
 		if (event.data.fd == d->timer_fd)
 			tick(d);
-		else
+		else if (event.data.fd != d->signal_fd)
 			shunt_server_service(d->server);
+		else if (is_ending(d))
+			return;
 		if (d->hands_over)
 			return;
 	}
@@ -139,10 +167,15 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
 {
 	struct daemon *d = arg;
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
+	int ret;
 
 	if (cmd && !strcmp(cmd, "handover")) {
 		d->hands_over = true;
 		return json_true();
+	}
+	if (cmd && !strcmp(cmd, "reload")) {
+		ret = reload(d, err);
+		return ret < 0 ? NULL : json_pack("{s:i}", "rules", ret);
 	}
 	return shunt_show_request(d->engine, request, err);
 }
@@ -296,7 +329,8 @@ static int stop(struct daemon *d, struct shunt_err *err)
 
 int main(int argc, char **argv)
 {
-	struct daemon d = {.signal_fd = -1, .timer_fd = -1, .epoll_fd = -1};
+	struct daemon d = {
+		.argc = argc, .argv = argv, .signal_fd = -1, .timer_fd = -1, .epoll_fd = -1};
 	struct shunt_err err = {""}, stop_err = {""};
 	int ret = shuntd_args_parse(argc, argv, &d.args, &err), stopped;
 

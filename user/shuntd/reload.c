@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "reload.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "control/brlink.h"
+#include "control/config_print.h"
+
+/* The name of what differs apart from the rules, NULL when nothing does. */
+static const char *find_difference(json_t *is, const json_t *wanted)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(is, key,
+			    value) if (strcmp(key, "rules") != 0 &&
+				       !json_equal(value, json_object_get(wanted, key))) return key;
+	return NULL;
+}
+
+static int compare(const struct shunt_config *is, const struct shuntd_args *wanted,
+		   struct shunt_err *err)
+{
+	json_t *a = shunt_config_json(is), *b = shunt_config_json(&wanted->config);
+	const char *key = a && b ? find_difference(a, b) : NULL;
+	int ret = 0;
+
+	if (!a || !b)
+		ret = shunt_err_set(err, ENOMEM, "no memory to compare configurations");
+	else if (key)
+		ret = shunt_err_set(err, EBUSY,
+				    "%s: '%s' differs from what is in force, and only rules can "
+				    "change under way; start a new shuntd with --takeover",
+				    wanted->config_path, key);
+	json_decref(a);
+	json_decref(b);
+	return ret;
+}
+
+int shuntd_reload(struct shunt_engine *engine, int argc, char **argv, struct shunt_err *err)
+{
+	struct shuntd_args fresh;
+	int ret = shuntd_args_parse(argc, argv, &fresh, err);
+
+	if (!ret && !*fresh.config_path)
+		ret = shunt_err_set(err, ENOENT,
+				    "shuntd was started without a file (-c): there is nothing to "
+				    "read again");
+	if (!ret)
+		ret = shunt_brlink_expand(&fresh.config, err);
+	if (!ret)
+		ret = shunt_config_check(&fresh.config, err);
+	if (!ret)
+		ret = compare(engine->config, &fresh, err);
+	if (!ret)
+		ret = shunt_engine_swap_rules(engine, &fresh.config, err);
+	shunt_config_fini(&fresh.config);
+	return ret ? ret : (int)engine->config->rule_cnt;
+}

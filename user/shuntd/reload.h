@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration read again while frames pass: SIGHUP, `shuntctl reload`. Rules are what
+ * changes; what a new daemon would be needed for is refused by name. */
+#ifndef SHUNTD_RELOAD_H
+#define SHUNTD_RELOAD_H
+
+#include "args.h"
+#include "control/engine.h"
+
+/* shuntd_reload reads the command line and its file again, checks all of it, then puts the new
+ * rules in force. Returns how many, or -errno with err set and nothing changed: the file is
+ * wrong or cannot be read, there is none, or something other than rules differs. Thread:
+ * control. */
+int shuntd_reload(struct shunt_engine *engine, int argc, char **argv, struct shunt_err *err);
+
+#endif
