@@ -153,7 +153,7 @@ class Routed:
             self.birds[host] = Bird(self.lab, host, link, neighbour_text(link))
 
     def wait_up(self):
-        wait_until(self.birds["dut"].are_all_up, 30, "all sessions: " + self.birds["dut"].said())
+        wait_until(self.birds["dut"].are_all_up, 90, "all sessions: " + self.birds["dut"].said())
 
     def wire(self, host):
         self.wires.append(Wire(f"/run/netns/shunt-{self.lab.name}-{host}", "eth1"))

@@ -257,7 +257,7 @@ def test_every_queue_is_served(make_lab, cpus):
         assert all(q["rx_packets"] > 0 for q in ports["eth1"]["queues"])
         assert {q["worker"] for q in ports["eth1"]["queues"]} == ({0, 1} if cpus else {0})
         assert totals({"ports": ports.values()}, "tx_packets")["eth2"] >= 400
-        assert all(ledger["balanced"] for ledger in shuntd.show("ledger")["ledger"])
+        wait_until(lambda: all(row["balanced"] for row in shuntd.show("ledger")["ledger"]))
         if cpus:
             assert [w["cpu_in_use"] for w in shuntd.show("workers")["workers"]] == [0, 1]
 

@@ -98,7 +98,13 @@ class Shuntd(daemon.Shuntd):
         return {p["name"]: p["queues"][0] for p in self.show("ports")}
 
     def balanced(self):
-        return all(w["balanced"] for w in self.show("ledger"))
+        """A worker that waits for the one CPU does not answer at once."""
+        return e2e.wait_until(lambda: self.said_of_ledger() or None, 20, "the workers' ledgers")[0]
+
+    def said_of_ledger(self):
+        """[whether all balance], or [] while not all have answered."""
+        rows = [w["balanced"] for w in self.show("ledger")]
+        return [] if None in rows else [all(rows)]
 
 
 def lab():
