@@ -54,6 +54,15 @@ struct {
 	__type(value, __u32);
 } shunt_xsks SEC(".maps");
 
+/* The ports that take frames from XDP, by their numbers. Two, of which each program has one: the
+ * kernel wants all programs of a devmap to agree on frags. */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, SHUNT_STEER_PORTS_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} shunt_ports SEC(".maps"), shunt_ports_sg SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 2 * SHUNT_STEER_LOCALS_MAX); /* old and new at once */
@@ -325,25 +334,9 @@ static __always_inline int mix_reason(const struct shunt_steer_half *half, const
 
 /* ---- the program ---------------------------------------------------------------------------- */
 
-static __always_inline int reason_of(struct xdp_md *ctx, const void *data, const void *end,
-				     __s64 beyond, const bool is_sg)
+static __always_inline int mode_reason(const struct shunt_steer_half *half, const struct eth *eth,
+				       const void *end, __s64 beyond)
 {
-	__u32 live = *(volatile __u32 *)&shunt_ctl.live;
-	const struct shunt_steer_half *half = &shunt_ctl.half[(live - 1) & 1];
-	const struct eth *eth = data;
-
-	if (live - 1 > 1)
-		return live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF;
-	if ((const void *)(eth + 1) > end)
-		return SHUNT_STEER_TRUNCATED;
-	if (is_sg && (__u64)(end - data + beyond) > half->len_max)
-		return SHUNT_STEER_TOO_LONG;
-	if (half->rule_cnt) {
-		int reason = by_rules(ctx, live);
-
-		if (reason >= 0)
-			return reason;
-	}
 	if (half->mode == SHUNT_STEER_MODE_LAYER3)
 		return layer3_reason(half, eth, end, beyond);
 	if (half->mode == SHUNT_STEER_MODE_XCONNECT)
@@ -374,30 +367,72 @@ static __always_inline int count(struct shunt_steer_counters *counters, int reas
 	return verdict;
 }
 
+static __always_inline int lane_kernel(struct shunt_steer_slot *slot, int reason, __u64 len)
+{
+	return count(&slot->counters, reason, SHUNT_LANE_KERNEL, len, XDP_PASS);
+}
+
+static __always_inline int lane_user(struct shunt_steer_slot *slot, __u32 queue, int reason,
+				     __u64 len)
+{
+	__u32 shut = *(volatile __u32 *)&slot->gate.shut;
+
+	if (shut)
+		return lane_kernel(slot, shut & 0xff ? SHUNT_STEER_HUNG : SHUNT_STEER_DRY, len);
+	/* XDP_PASS comes back where the slot is empty: no socket, no harm. */
+	if (bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) == XDP_REDIRECT)
+		return count(&slot->counters, reason, SHUNT_LANE_USER, len, XDP_REDIRECT);
+	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
+	return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
+}
+
+#include "shunt_steer_lane.bpf.h"
+
+/* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
+ * every port that takes frames from XDP takes those. */
+static __always_inline __u32 lane_of(const struct shunt_steer_half *half, bool is_ruled,
+				     __s64 beyond)
+{
+	__u32 lane = is_ruled ? SHUNT_LANE_XDP : half->lane;
+
+	return beyond && lane == SHUNT_LANE_XDP ? SHUNT_LANE_USER : lane;
+}
+
+/* beyond: bytes of the frame that are in other buffers than the first. */
 static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	__u32 queue = ctx->rx_queue_index;
+	__u32 queue = ctx->rx_queue_index, live = *(volatile __u32 *)&shunt_ctl.live, lane;
+	const struct shunt_steer_half *half = &shunt_ctl.half[(live - 1) & 1];
 	struct shunt_steer_slot *slot = slot_of(queue);
-	struct shunt_steer_counters *counters = &slot->counters;
 	__u64 len = is_sg ? bpf_xdp_get_buff_len(ctx) : (__u64)(end - data);
-	int reason = reason_of(ctx, data, end, is_sg ? (__s64)len - (end - data) : 0, is_sg);
+	__s64 beyond = is_sg ? (__s64)len - (end - data) : 0;
+	int reason = RULE_NONE;
+	bool is_ruled;
 
-	if (reason < SHUNT_STEER_USER_REASON_CNT) {
-		__u32 shut = *(volatile __u32 *)&slot->gate.shut;
-
-		if (shut)
-			return count(counters, shut & 0xff ? SHUNT_STEER_HUNG : SHUNT_STEER_DRY,
-				     SHUNT_LANE_KERNEL, len, XDP_PASS);
-		/* XDP_PASS comes back where the slot is empty: no socket, no harm. */
-		if (bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) == XDP_REDIRECT)
-			return count(counters, reason, SHUNT_LANE_USER, len, XDP_REDIRECT);
-		counters->unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
-		reason = SHUNT_STEER_NO_SOCKET;
-	}
+	if (live - 1 > 1)
+		return lane_kernel(slot, live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF, len);
+	if (data + sizeof(struct eth) > end)
+		return lane_kernel(slot, SHUNT_STEER_TRUNCATED, len);
+	if (is_sg && len > half->len_max)
+		return lane_kernel(slot, SHUNT_STEER_TOO_LONG, len);
+	if (half->rule_cnt)
+		reason = by_rules(ctx, live);
+	is_ruled = reason == RULE_XDP;
+	if (reason < 0)
+		reason = mode_reason(half, data, end, beyond);
 	if (reason == SHUNT_STEER_RULE_DROP)
-		return count(counters, reason, SHUNT_LANE_DROP, len, XDP_DROP);
-	return count(counters, reason, SHUNT_LANE_KERNEL, len, XDP_PASS);
+		return count(&slot->counters, reason, SHUNT_LANE_DROP, len, XDP_DROP);
+	if (reason >= SHUNT_STEER_USER_REASON_CNT)
+		return lane_kernel(slot, reason, len);
+	if (reason == SHUNT_STEER_RULE_USER)
+		return lane_user(slot, queue, reason, len);
+	lane = lane_of(half, is_ruled, beyond);
+	if (lane == SHUNT_LANE_XDP)
+		return lane_xdp(half, slot, queue, reason, is_ruled, len, is_sg);
+	if (lane == SHUNT_LANE_USER)
+		return lane_user(slot, queue, reason, len);
+	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
 }
 
 SEC("xdp")

@@ -29,7 +29,7 @@
 	X(USER, "user", "to the worker's AF_XDP socket")                          \
 	X(KERNEL, "kernel", "to the kernel's stack, as if no program were there") \
 	X(DROP, "drop", "dropped in the driver, because a rule says so")          \
-	X(XDP, "xdp", "redirected inside the kernel; reserved, nothing chooses it yet")
+	X(XDP, "xdp", "redirected to another port inside the kernel")
 
 /* Why a frame went to its lane: X(enumerator, name, lane, help). Those of the
  * lane user stand first: their numbers index `unserved` too. */
@@ -63,7 +63,13 @@
 	X(LINK_LOCAL, "link_local", KERNEL, "from or to a link-local IP address")                  \
 	X(MARTIAN, "martian", KERNEL, "from or to an IP address that is reserved or never routed") \
 	X(LOCAL_ADDRESS, "local_address", KERNEL, "sent to an IP address of this host")            \
-	X(RULE_DROP, "rule", DROP, "a rule drops it")
+	X(LANE_KERNEL, "lane_kernel", KERNEL, "could be forwarded, but the port's lane is kernel") \
+	X(NO_XDP_PORT, "no_xdp_port", KERNEL, "lane xdp: the other port takes no frames from XDP") \
+	X(RULE_DROP, "rule", DROP, "a rule drops it")                                              \
+	X(XDP_FORWARD4, "forward4", XDP, "IPv4, routed inside the kernel")                         \
+	X(XDP_FORWARD6, "forward6", XDP, "IPv6, routed inside the kernel")                         \
+	X(XDP_BRIDGED, "bridged", XDP, "crossed to the other port inside the kernel")              \
+	X(XDP_RULE, "rule", XDP, "a rule gives it to this lane")
 
 #define SHUNT_STEER_LANE_X(e, name, help) SHUNT_LANE_##e,
 enum shunt_lane { SHUNT_STEER_LANES(SHUNT_STEER_LANE_X) SHUNT_LANE_CNT };
@@ -74,7 +80,7 @@ enum shunt_steer_reason { SHUNT_STEER_REASONS(SHUNT_STEER_REASON_X) SHUNT_STEER_
 #undef SHUNT_STEER_REASON_X
 
 #define SHUNT_STEER_USER_REASON_CNT 4 /* FORWARD4 .. RULE_USER */
-#define SHUNT_STEER_REASON_MAX	    32
+#define SHUNT_STEER_REASON_MAX	    64
 
 enum shunt_steer_mode {
 	SHUNT_STEER_MODE_OFF = 0,  /* every frame is the kernel's */
@@ -107,16 +113,22 @@ struct shunt_steer_rule {
 	struct shunt_steer_key mask;
 	__u16 sport_min, sport_max; /* host order, inclusive; 0-65535 for any */
 	__u16 dport_min, dport_max;
-	__u32 lane; /* enum shunt_lane: user, kernel or drop */
+	__u32 lane; /* enum shunt_lane, or SHUNT_STEER_RULE_AUTO */
 	__u32 zero;
 };
 
+#define SHUNT_STEER_RULE_AUTO SHUNT_LANE_CNT /* of a rule: the port's own lane */
+
+#define SHUNT_STEER_PORTS_MAX 64 /* slots of the map of ports, by the port's number */
+
 /* What a port's owner chooses; all zeros is off. */
 struct shunt_steer_cfg {
-	__u32 mode;    /* enum shunt_steer_mode */
-	__u8 mac[6];   /* the port's own address */
-	__u8 mac2[6];  /* bridge: the address of the kernel's bridge */
-	__u32 len_max; /* longest frame to userspace, in bytes without FCS: shunt_steer_sg alone */
+	__u32 mode;	/* enum shunt_steer_mode */
+	__u8 mac[6];	/* the port's own address */
+	__u8 mac2[6];	/* bridge: the address of the kernel's bridge */
+	__u32 len_max;	/* longest frame to userspace, in bytes without FCS: shunt_steer_sg alone */
+	__u32 lane;	/* enum shunt_lane: of what forwarding can finish; user, kernel or xdp */
+	__u32 out_port; /* xconnect in lane xdp: the slot of the other port */
 };
 
 /* A whole configuration, as the program reads it. */
@@ -126,7 +138,9 @@ struct shunt_steer_half {
 	__u64 mac_word; /* shunt_steer_mac_word of the port's address */
 	__u64 mac2_word;
 	__u64 len_max;
-	__u64 zero[4];
+	__u32 lane;	/* of what forwarding can finish */
+	__u32 out_port; /* xconnect: the other port's slot */
+	__u64 zero[3];
 	/* One bit a hash value: an address whose bit is 0 is not this host's. */
 	__u64 filter[SHUNT_STEER_FILTER_WORDS];
 	struct shunt_steer_rule rules[SHUNT_STEER_RULES_MAX];
@@ -212,10 +226,10 @@ static inline __attribute__((always_inline)) __u32 shunt_steer_hash6(__u64 hi, _
 
 _Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
-_Static_assert(sizeof(struct shunt_steer_cfg) == 20, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_cfg) == 28, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
-_Static_assert(sizeof(struct shunt_steer_counters) == 320, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_counters) == 576, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_gate) == 64, "a cache line");
 _Static_assert((int)SHUNT_STEER_REASON_CNT <= SHUNT_STEER_REASON_MAX, "a reason more than room");
 _Static_assert(SHUNT_STEER_RULE_USER + 1 == SHUNT_STEER_USER_REASON_CNT, "user reasons first");

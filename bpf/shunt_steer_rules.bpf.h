@@ -128,11 +128,14 @@ static __always_inline __u64 rule_differs(const struct shunt_steer_rule *rule,
 	return differs;
 }
 
+#define RULE_NONE -1 /* no rule matches, or the one that does says auto */
+#define RULE_XDP  -2 /* as the mode says, but by lane xdp */
+
 struct rule_walk {
 	struct shunt_steer_key key;
 	__u64 sport, dport;
 	__u32 live;
-	int reason; /* of the first rule that matches, -1 if none does */
+	int reason; /* of the first rule that matches, or one of the below */
 };
 
 /* One rule; 1 ends the walk. */
@@ -147,8 +150,10 @@ static long rule_try(__u32 i, struct rule_walk *walk)
 		walk->reason = SHUNT_STEER_RULE_USER;
 	else if (rule->lane == SHUNT_LANE_DROP)
 		walk->reason = SHUNT_STEER_RULE_DROP;
-	else
+	else if (rule->lane == SHUNT_LANE_KERNEL)
 		walk->reason = SHUNT_STEER_RULE_KERNEL;
+	else
+		walk->reason = rule->lane == SHUNT_LANE_XDP ? RULE_XDP : RULE_NONE;
 	return 1;
 }
 
@@ -159,11 +164,11 @@ _Static_assert(!(SHUNT_STEER_RULES_MAX & (SHUNT_STEER_RULES_MAX - 1)), "rule_try
 static __noinline int by_rules(struct xdp_md *ctx, __u32 live)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	struct rule_walk walk = {.live = live, .reason = -1};
+	struct rule_walk walk = {.live = live, .reason = RULE_NONE};
 	__u32 ports = 0, cnt = shunt_ctl.half[(live - 1) & 1].rule_cnt;
 
 	if (data + sizeof(struct eth) > end)
-		return -1;
+		return RULE_NONE;
 	key_read(&walk.key, &ports, data, end);
 	walk.sport = ports >> 16;
 	walk.dport = ports & 0xffff;

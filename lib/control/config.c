@@ -102,6 +102,59 @@ int shunt_config_mode(const struct shunt_config *config, unsigned port)
 	return -ENOENT;
 }
 
+int shunt_config_peer(const struct shunt_config *config, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++) {
+		if (config->pairs[i].port[0] == port)
+			return (int)config->pairs[i].port[1];
+		if (config->pairs[i].port[1] == port)
+			return (int)config->pairs[i].port[0];
+	}
+	return -ENOENT;
+}
+
+static const struct shunt_group_config *group_of(const struct shunt_config *config, unsigned port)
+{
+	unsigned i, k;
+
+	for (i = 0; i < config->group_cnt; i++)
+		for (k = 0; k < config->groups[i].port_cnt; k++)
+			if (config->groups[i].port[k] == port)
+				return &config->groups[i];
+	return NULL;
+}
+
+/* All that route share the kernel's tables, whatever the file says of groups. */
+bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b)
+{
+	const struct shunt_group_config *ga = group_of(config, a), *gb = group_of(config, b);
+
+	return ga && gb && (ga == gb || (ga->mode == SHUNT_FORWARD_ROUTE && gb->mode == ga->mode));
+}
+
+enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port)
+{
+	const struct shunt_group_config *group = group_of(config, port);
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
+			return config->pairs[i].lane;
+	return group ? group->lane : SHUNT_REQUEST_AUTO;
+}
+
+void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		config->pairs[i].lane = lane;
+	for (i = 0; i < config->group_cnt; i++)
+		config->groups[i].lane = lane;
+}
+
 bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mode mode)
 {
 	unsigned port;

@@ -56,9 +56,18 @@ struct shunt_port_config {
 	bool pcap_repeat;
 };
 
+/* What lane is asked for; see control/lane.h. */
+enum shunt_lane_request {
+	SHUNT_REQUEST_AUTO,
+	SHUNT_REQUEST_USER,
+	SHUNT_REQUEST_XDP,
+	SHUNT_REQUEST_KERNEL,
+};
+
 /* Two ports that forward to each other. */
 struct shunt_pair_config {
 	enum shunt_forward_mode mode;
+	enum shunt_lane_request lane;
 	unsigned port[2];	/* indices into ports[] */
 	uint8_t next_hop[2][6]; /* macrewrite, static3: destination MAC of what leaves port[i] */
 };
@@ -66,6 +75,7 @@ struct shunt_pair_config {
 /* Ports that forward to one another by what a frame says, not by pairs. */
 struct shunt_group_config {
 	enum shunt_forward_mode mode; /* route, bridge, mix */
+	enum shunt_lane_request lane;
 	unsigned port_cnt;
 	unsigned port[SHUNT_PORT_MAX]; /* indices into ports[] */
 };
@@ -147,19 +157,29 @@ static inline bool shunt_forward_mode_is_pair(enum shunt_forward_mode mode)
 int shunt_config_mode(const struct shunt_config *config, unsigned port);
 bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mode mode);
 
+/* shunt_config_peer returns the other port of the port's pair, -ENOENT if it is in none.
+ * shunt_config_are_joined says whether two ports are in one group; shunt_config_lane returns the
+ * lane asked for; shunt_config_set_lane asks for one everywhere. Thread: any. */
+int shunt_config_peer(const struct shunt_config *config, unsigned port);
+bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b);
+enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port);
+void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane);
+
 /* shunt_config_parse_mac reads aa:bb:cc:dd:ee:ff. Returns 0 or -EINVAL. */
 int shunt_config_parse_mac(const char *text, uint8_t mac[6]);
 
-/* shunt_forward_mode_name, shunt_copy_mode_name, shunt_driver_mode_name and
- * shunt_port_kind_name return static strings as the configuration spells them, "?" out
- * of range; _parse is the way back, -EINVAL for another word. Thread: any. */
+/* shunt_forward_mode_name, shunt_lane_request_name, shunt_copy_mode_name, shunt_driver_mode_name
+ * and shunt_port_kind_name return static strings as the configuration spells them, "?" out of
+ * range; _parse is the way back, -EINVAL for another word. Thread: any. */
 const char *shunt_forward_mode_name(enum shunt_forward_mode mode);
 const char *shunt_copy_mode_name(enum shunt_copy_mode mode);
 const char *shunt_driver_mode_name(enum shunt_driver_mode mode);
+const char *shunt_lane_request_name(enum shunt_lane_request lane);
 const char *shunt_port_kind_name(enum shunt_port_kind kind);
 int shunt_forward_mode_parse(const char *name);
 int shunt_copy_mode_parse(const char *name);
 int shunt_driver_mode_parse(const char *name);
+int shunt_lane_request_parse(const char *name);
 int shunt_port_kind_parse(const char *name);
 
 #endif

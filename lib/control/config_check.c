@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "control/config_file.h"
+#include "control/lane.h"
 
 #define RING_MIN   64u
 #define RING_MAX   16384u
@@ -248,6 +249,49 @@ static int check_group(const struct check *c, unsigned i, uint8_t *used)
 	return 0;
 }
 
+/* Where a lane was asked for that the mode or the ports do not have. */
+static int check_lane(const struct check *c, unsigned entry, unsigned port)
+{
+	const struct shunt_config *config = c->config;
+	enum shunt_forward_mode mode = (enum shunt_forward_mode)shunt_config_mode(config, port);
+
+	if (shunt_config_lane(config, port) != SHUNT_REQUEST_XDP)
+		return 0;
+	AT(c, "forward[%u].lane", entry);
+	if (!shunt_lane_has_xdp(mode))
+		return shunt_err_set(c->err, EINVAL,
+				     "lane is xdp, which mode %s does not have: expected auto, "
+				     "user or kernel",
+				     shunt_forward_mode_name(mode));
+	if (config->ports[port].kind != SHUNT_PORT_XSK)
+		return shunt_err_set(c->err, EINVAL,
+				     "lane is xdp and port %s is of kind %s, expected network "
+				     "devices: only they have that lane",
+				     config->ports[port].name,
+				     shunt_port_kind_name(config->ports[port].kind));
+	if (config->front_cnt)
+		return shunt_err_set(c->err, EINVAL,
+				     "lane is xdp and node %s is configured, expected lane user: "
+				     "only there frames pass nodes",
+				     config->fronts[0]);
+	return 0;
+}
+
+static int check_lanes(const struct check *c)
+{
+	const struct shunt_config *config = c->config;
+	unsigned i, k;
+	int ret = 0;
+
+	for (i = 0; i < config->pair_cnt && !ret; i++)
+		for (k = 0; k < 2 && !ret; k++)
+			ret = check_lane(c, i, config->pairs[i].port[k]);
+	for (i = 0; i < config->group_cnt && !ret; i++)
+		for (k = 0; k < config->groups[i].port_cnt && !ret; k++)
+			ret = check_lane(c, config->pair_cnt + i, config->groups[i].port[k]);
+	return ret;
+}
+
 static int check_pairs(const struct check *c)
 {
 	uint8_t used[SHUNT_PORT_MAX] = {0};
@@ -348,6 +392,8 @@ int shunt_config_check_at(const struct shunt_config *config, struct shunt_config
 		ret = check_port(&c, i);
 	if (!ret)
 		ret = check_pairs(&c);
+	if (!ret)
+		ret = check_lanes(&c);
 	if (!ret)
 		ret = check_workers(&c);
 	return ret ? ret : check_rest(&c);

@@ -89,7 +89,7 @@ static int load_next_hops(const struct load *l, const struct config_file_forward
 static int load_pair(const struct load *l, const struct config_file_forward *in, unsigned i,
 		     const struct shunt_group_config *group)
 {
-	struct shunt_pair_config pair = {.mode = in->mode};
+	struct shunt_pair_config pair = {.mode = in->mode, .lane = in->lane};
 	int ret;
 
 	AT(l, "forward[%u].ports", i);
@@ -105,7 +105,8 @@ static int load_pair(const struct load *l, const struct config_file_forward *in,
 static int load_forward(const struct load *l, unsigned i)
 {
 	const struct config_file_forward *in = &l->file->forward[i];
-	struct shunt_group_config group = {.mode = in->mode, .port_cnt = in->port_cnt};
+	struct shunt_group_config group = {
+		.mode = in->mode, .lane = in->lane, .port_cnt = in->port_cnt};
 	unsigned k;
 	int ret;
 

@@ -42,9 +42,9 @@ static json_t *port_json(const struct shunt_port_config *p)
 
 static json_t *pair_json(const struct shunt_config *config, const struct shunt_pair_config *p)
 {
-	json_t *pair =
-		json_pack("{s:s, s:[s, s]}", "mode", shunt_forward_mode_name(p->mode), "ports",
-			  config->ports[p->port[0]].name, config->ports[p->port[1]].name);
+	json_t *pair = json_pack("{s:s, s:s, s:[s, s]}", "mode", shunt_forward_mode_name(p->mode),
+				 "lane", shunt_lane_request_name(p->lane), "ports",
+				 config->ports[p->port[0]].name, config->ports[p->port[1]].name);
 
 	if (p->mode != SHUNT_FORWARD_XCONNECT)
 		json_object_set_new(
@@ -60,7 +60,8 @@ static json_t *group_json(const struct shunt_config *config, const struct shunt_
 
 	for (i = 0; i < g->port_cnt; i++)
 		json_array_append_new(ports, json_string(config->ports[g->port[i]].name));
-	return json_pack("{s:s, s:o}", "mode", shunt_forward_mode_name(g->mode), "ports", ports);
+	return json_pack("{s:s, s:s, s:o}", "mode", shunt_forward_mode_name(g->mode), "lane",
+			 shunt_lane_request_name(g->lane), "ports", ports);
 }
 
 static json_t *fronts_json(const struct shunt_config *config)

@@ -24,6 +24,10 @@ static const cyaml_strval_t forward_modes[] = {
 	{"xconnect", SHUNT_FORWARD_XCONNECT}, {"macrewrite", SHUNT_FORWARD_MACREWRITE},
 	{"static3", SHUNT_FORWARD_STATIC3},   {"route", SHUNT_FORWARD_ROUTE},
 	{"bridge", SHUNT_FORWARD_BRIDGE},     {"mix", SHUNT_FORWARD_MIX}};
+static const cyaml_strval_t lanes[] = {{"auto", SHUNT_REQUEST_AUTO},
+				       {"user", SHUNT_REQUEST_USER},
+				       {"xdp", SHUNT_REQUEST_XDP},
+				       {"kernel", SHUNT_REQUEST_KERNEL}};
 static const cyaml_strval_t poll_modes[] = {
 #define X(name, help) {#name, SHUNT_POLL_##name},
 	SHUNT_POLL_MODES(X)
@@ -74,6 +78,7 @@ static const cyaml_schema_value_t cpu = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int
 #define F struct config_file_forward
 static const cyaml_schema_field_t forward_fields[] = {
 	CYAML_FIELD_ENUM("mode", STRICT, F, mode, forward_modes, SHUNT_ARRAY_LEN(forward_modes)),
+	CYAML_FIELD_ENUM("lane", OPT | STRICT, F, lane, lanes, SHUNT_ARRAY_LEN(lanes)),
 	CYAML_FIELD_SEQUENCE_COUNT("ports", PTR, F, ports, port_cnt, &word, 1, SHUNT_PORT_MAX),
 	CYAML_FIELD_SEQUENCE_COUNT("next_hop", PTR | OPT, F, next_hop, next_hop_cnt, &word, 2, 2),
 	CYAML_FIELD_END,
@@ -142,4 +147,5 @@ const cyaml_schema_value_t shunt_config_schema = {CYAML_VALUE_MAPPING(PTR, C, fi
 NAMER(port_kind, kinds, enum shunt_port_kind)
 NAMER(driver_mode, driver_modes, enum shunt_driver_mode)
 NAMER(copy_mode, copy_modes, enum shunt_copy_mode)
+NAMER(lane_request, lanes, enum shunt_lane_request)
 NAMER(forward_mode, forward_modes, enum shunt_forward_mode)

@@ -21,14 +21,6 @@
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
-static bool forwards_foreign_macs(const struct shunt_config *config, unsigned port)
-{
-	int mode = shunt_config_mode(config, port);
-
-	return mode == SHUNT_FORWARD_XCONNECT || mode == SHUNT_FORWARD_MACREWRITE ||
-	       mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
-}
-
 static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shunt_err *err)
 {
 	const struct shunt_port_config *config = port->config;
@@ -79,8 +71,9 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		ret = shunt_xdp_attach(&port->xdp, &opts, err);
 	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
 	 * is better off waiting for the worker than given to a kernel that drops it. */
-	port->has_fallback = !forwards_foreign_macs(config, port->index) || port->netdev.has_master;
-	if (ret || !forwards_foreign_macs(config, port->index))
+	port->has_fallback =
+		!shunt_engine_forwards_foreign_macs(config, port->index) || port->netdev.has_master;
+	if (ret || !shunt_engine_forwards_foreign_macs(config, port->index))
 		return ret;
 	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->config->name, err);
 	return port->promisc_fd < 0 ? port->promisc_fd : 0;
@@ -286,10 +279,12 @@ static int refresh_locals(struct shunt_engine *engine, struct shunt_err *err)
 
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 {
+	int ret;
+
 	if (engine->bridge)
 		shunt_bridge_tick(engine->bridge);
-	return engine->router ? shunt_router_tick(engine->router, err)
-			      : refresh_locals(engine, err);
+	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
+	return ret ? ret : shunt_engine_follow_lanes(engine, err);
 }
 
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
@@ -327,29 +322,6 @@ unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *
 	return engine->bridge ? cnt + shunt_bridge_warn(engine->bridge, out + cnt, max - cnt) : cnt;
 }
 
-static bool is_bridged(const struct shunt_config *config, unsigned port)
-{
-	int mode = shunt_config_mode(config, port);
-
-	return mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
-}
-
-static int open_gate(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
-{
-	struct shunt_steer_cfg cfg = {0};
-	int ret = shunt_engine_put_rules(engine, port->xdp, err);
-
-	if (ret)
-		return ret;
-	cfg.mode = forwards_foreign_macs(engine->config, port->index) ? SHUNT_STEER_MODE_XCONNECT
-								      : SHUNT_STEER_MODE_LAYER3;
-	cfg.len_max = shunt_port_len_max(port);
-	memcpy(cfg.mac, port->netdev.mac, 6);
-	if (engine->bridge && is_bridged(engine->config, port->index))
-		shunt_bridge_steer(engine->bridge, port->index, &cfg);
-	return shunt_xdp_set_config(port->xdp, &cfg, err);
-}
-
 int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 {
 	unsigned i;
@@ -357,11 +329,12 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 
 	if (!ret)
 		ret = refresh_locals(engine, err);
+	shunt_lane_choose(engine);
 	for (i = 0; i < engine->worker_cnt && !ret; i++)
 		ret = shunt_worker_start(engine->workers[i], err);
 	for (i = 0; i < engine->port_cnt && !ret; i++)
 		if (engine->ports[i].xdp)
-			ret = open_gate(engine, &engine->ports[i], err);
+			ret = shunt_engine_open_gate(engine, &engine->ports[i], err);
 	if (!ret)
 		engine->started_ns = shunt_clock_ns();
 	return ret;

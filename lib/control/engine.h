@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "control/config.h"
+#include "control/lane.h"
 #include "graph/worker.h"
 #include "io/netdev.h"
 #include "io/xdp.h"
@@ -27,6 +28,7 @@ struct shunt_port {
 	unsigned packet_frames;	     /* as many */
 	char mtu_limit[256];	     /* xsk: the largest MTU that works, and why; "" unknown */
 	bool has_fallback;	     /* the kernel forwards what it gets in the user lane's place */
+	struct shunt_lane_choice lane;
 	struct shunt_netdev netdev;  /* xsk: the device's facts at start */
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */

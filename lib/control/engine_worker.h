@@ -31,4 +31,17 @@ void shunt_engine_unbuild_worker(struct shunt_engine *engine, unsigned id);
 int shunt_engine_put_rules(const struct shunt_engine *engine, struct shunt_xdp *xdp,
 			   struct shunt_err *err);
 
+/* shunt_engine_forwards_foreign_macs says whether the port forwards what is sent to other
+ * stations' addresses. Thread: any. */
+bool shunt_engine_forwards_foreign_macs(const struct shunt_config *config, unsigned port);
+
+/* shunt_engine_open_gate tells a port's program rules, mode, lane and the other ports, and opens
+ * it. Returns 0 or -errno with err set. Thread: control. */
+int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
+			   struct shunt_err *err);
+
+/* shunt_engine_follow_lanes chooses the lanes anew, and tells the programs where that changes
+ * anything. Returns 0 or -errno with err set. Thread: control. */
+int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err);
+
 #endif

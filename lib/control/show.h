@@ -16,6 +16,7 @@
 
 #define SHUNT_SHOW_OBJECTS(X)                                                    \
 	X(ports, "ports and queues: modes requested and in use, counters")       \
+	X(lanes, "the lane of each port: asked for, in use and why, packets by lane")    \
 	X(workers, "threads: CPU, polling, turns, sleeps, heartbeat")            \
 	X(runtime, "cycles per packet by stage and node, batch sizes received")  \
 	X(drops, "every frame that did not come out, from the NIC to the graph") \

@@ -101,6 +101,11 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rules, unsigned cnt,
 			struct shunt_err *err);
 
+/* shunt_xdp_set_port lets frames of this device leave by the device ifindex in lane xdp, under the
+ * number slot (below SHUNT_STEER_PORTS_MAX); ifindex 0 ends it: then frames that would leave
+ * there are the kernel's. Returns 0 or -errno. Thread: control. Cost: a syscall. */
+int shunt_xdp_set_port(struct shunt_xdp *x, uint32_t slot, unsigned ifindex);
+
 /* shunt_xdp_set_locals says which addresses are this host's (broadcast addresses
  * of its subnets belong here too), in the place of those before; an address that
  * is in both sets is local throughout. Network order. Returns 0, -E2BIG above

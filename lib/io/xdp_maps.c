@@ -19,7 +19,7 @@
 
 void shunt_xdp_maps_init(struct shunt_xdp *x)
 {
-	x->xsks_fd = x->local4_fd = x->local6_fd = x->slots_fd = -1;
+	x->xsks_fd = x->ports_fd = x->local4_fd = x->local6_fd = x->slots_fd = -1;
 	x->ctl = NULL;
 	x->slots = NULL;
 }
@@ -40,6 +40,7 @@ void shunt_xdp_maps_close(struct shunt_xdp *x)
 	x->ctl = NULL;
 	x->slots = NULL;
 	fd_close(&x->xsks_fd);
+	fd_close(&x->ports_fd);
 	fd_close(&x->local4_fd);
 	fd_close(&x->local6_fd);
 	fd_close(&x->slots_fd);
@@ -67,6 +68,8 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 		int *fd;
 	} plain[] = {
 		{"shunt_xsks", 4, &x->xsks_fd},
+		{"shunt_ports", 4, &x->ports_fd},
+		{"shunt_ports_sg", 4, &x->ports_fd},
 		{"shunt_local4", 4, &x->local4_fd},
 		{"shunt_local6", 16, &x->local6_fd},
 	};
@@ -117,7 +120,8 @@ static int maps_find(struct shunt_xdp *x, int prog_fd)
 		if (rc)
 			return rc;
 	}
-	if (!x->ctl || !x->slots || x->xsks_fd < 0 || x->local4_fd < 0 || x->local6_fd < 0)
+	if (!x->ctl || !x->slots || x->xsks_fd < 0 || x->ports_fd < 0 || x->local4_fd < 0 ||
+	    x->local6_fd < 0)
 		return -EPROTO;
 	return 0;
 }
@@ -235,6 +239,8 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.mac_word = shunt_steer_mac_word(mac_and_two);
 	x->shadow.mac2_word = shunt_steer_mac_word(mac2_and_two);
 	x->shadow.len_max = cfg->len_max;
+	x->shadow.lane = cfg->lane;
+	x->shadow.out_port = cfg->out_port;
 	x->is_configured = true;
 	x->is_open = true;
 	publish(x);
@@ -248,7 +254,7 @@ int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rule
 		return shunt_err_set(err, E2BIG, "%s: %u rules; a port has room for %u", x->ifname,
 				     cnt, SHUNT_STEER_RULES_MAX);
 	for (unsigned i = 0; i < cnt; i++) {
-		if (rules[i].lane > SHUNT_LANE_DROP)
+		if (rules[i].lane > SHUNT_STEER_RULE_AUTO)
 			return shunt_err_set(err, EINVAL, "%s: rule %u: lane %u is none of a rule",
 					     x->ifname, i + 1, rules[i].lane);
 	}
@@ -258,6 +264,15 @@ int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rule
 	if (x->is_configured)
 		publish(x);
 	return 0;
+}
+
+/* ---- the other ports ------------------------------------------------------------------------ */
+
+int shunt_xdp_set_port(struct shunt_xdp *x, uint32_t slot, unsigned ifindex)
+{
+	if (!ifindex)
+		return bpf_map_delete_elem(x->ports_fd, &slot) && errno != ENOENT ? -errno : 0;
+	return bpf_map_update_elem(x->ports_fd, &slot, &ifindex, BPF_ANY) ? -errno : 0;
 }
 
 /* ---- local addresses ------------------------------------------------------------------------ */

@@ -221,9 +221,12 @@ static int read_ethertype(struct reader *r, char *word)
 
 static int read_lane(struct reader *r, char *word)
 {
-	if (shunt_steer_lane_parse(word, &r->rule->lane) || r->rule->lane == SHUNT_LANE_XDP)
+	if (!strcmp(word, "auto"))
+		r->rule->lane = SHUNT_RULE_AUTO;
+	else if (shunt_steer_lane_parse(word, &r->rule->lane))
 		return shunt_err_set(r->err, EINVAL,
-				     "'%s' is no lane; expected user, kernel or drop", word);
+				     "'%s' is no lane; expected user, kernel, drop, xdp or auto",
+				     word);
 	return 0;
 }
 
@@ -309,7 +312,7 @@ static int whole_check(const struct reader *r)
 
 	if (!was_seen(r, "lane"))
 		return shunt_err_set(r->err, EINVAL,
-				     "no lane; end it with lane user, lane kernel or lane drop");
+				     "no lane; end it with lane user, kernel, drop, xdp or auto");
 	if ((was_seen(r, "sport") || was_seen(r, "dport")) && !proto_has_ports(rule))
 		return shunt_err_set(r->err, EINVAL,
 				     "ports need proto tcp, proto udp or proto sctp");
@@ -391,6 +394,11 @@ static void put_ports(struct writer *w, const char *word, const struct shunt_rul
 		put(w, "%s %u-%u ", word, ports->min, ports->max);
 }
 
+const char *shunt_rule_lane_name(const struct shunt_rule *rule)
+{
+	return rule->lane == SHUNT_RULE_AUTO ? "auto" : shunt_steer_lane_name(rule->lane);
+}
+
 int shunt_rule_print(const struct shunt_rule *rule, char *buf, size_t len)
 {
 	struct writer w = {.buf = buf, .len = len};
@@ -411,6 +419,6 @@ int shunt_rule_print(const struct shunt_rule *rule, char *buf, size_t len)
 	put_ports(&w, "dport", &rule->dport);
 	if (rule->has_ethertype)
 		put(&w, "ethertype 0x%04x ", rule->ethertype);
-	put(&w, "lane %s", shunt_steer_lane_name(rule->lane));
+	put(&w, "lane %s", shunt_rule_lane_name(rule));
 	return w.used;
 }

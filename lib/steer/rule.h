@@ -48,19 +48,24 @@ struct shunt_rule {
 	uint16_t ethertype; /* host order */
 	struct shunt_rule_prefix src, dst;
 	struct shunt_rule_ports sport, dport;
-	enum shunt_lane lane;
+	enum shunt_lane lane; /* or SHUNT_RULE_AUTO: the lane of the port, against later rules */
 };
+
+#define SHUNT_RULE_AUTO ((enum shunt_lane)SHUNT_STEER_RULE_AUTO)
 
 /* shunt_rule_parse reads one rule from text, words between blanks. Returns 0 and
  * fills *rule, or -EINVAL with a sentence that quotes the word at fault and says
  * what would be right; *rule is then unspecified. Refused: host bits behind a
  * prefix, two families, ports without tcp, udp or sctp, a range that runs
- * backwards, a word twice, no lane, lane xdp. Thread: control. */
+ * backwards, a word twice, no lane. Thread: control. */
 int shunt_rule_parse(const char *text, struct shunt_rule *rule, struct shunt_err *err);
 
 /* shunt_rule_print writes the text from which shunt_rule_parse reads the same rule.
  * Returns the length without its zero, as snprintf does. Thread: any. */
 int shunt_rule_print(const struct shunt_rule *rule, char *buf, size_t len);
+
+/* shunt_rule_lane_name returns the rule's lane as text, "auto" included. Thread: any. */
+const char *shunt_rule_lane_name(const struct shunt_rule *rule);
 
 /* shunt_rule_compile turns a rule that shunt_rule_parse accepted into the form
  * that the XDP program compares. Thread: any. */

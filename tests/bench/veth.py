@@ -105,13 +105,13 @@ def confirmed_modes(control):
 
 
 @contextlib.contextmanager
-def shunt(mode, *options):
-    """shuntd on CPU 1. The ledger is checked by its exit status."""
+def shunt(mode, *options, lane="user"):
+    """shuntd on CPU 1, in a lane. The ledger is checked by its exit status."""
     ports = ["eth1", "eth2"]
     if mode in ("macrewrite", "static3"):
         ports = [f"eth1,next_hop={GEN_MAC}", f"eth2,next_hop={SINK_MAC}"]
     daemon = start("dut", os.path.join(BIN, "shuntd"), mode, *ports, "--cpu", "1",
-                   "--control", CONTROL, *options)
+                   "--control", CONTROL, "--lane", lane, *options)
     try:
         wait_for_line(daemon, daemon.stderr, "forwarding")
         yield {"dst_mac": SINK_MAC if mode == "xconnect" else DUT_MAC,

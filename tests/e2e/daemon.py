@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd on a lab's dut."""
+import os
 import signal
+
+
+def with_lane(args):
+    """The command line with the lane under test, unless it names one: by itself shuntd would
+    choose xdp on a veth, and the tests of rings, workers and graph would test nothing."""
+    args = [str(arg) for arg in args]
+    if any(arg.startswith("--lane") for arg in args):
+        return args
+    return [*args, "--lane", os.environ.get("SHUNT_TEST_LANE", "user")]
 
 
 class Shuntd:
@@ -13,7 +23,7 @@ class Shuntd:
     def __init__(self, lab, *args, control="shuntd.sock"):
         self.lab = lab
         self.control = f"/run/shunt-lab/{lab.name}/{control}"
-        self.process = lab.popen("dut", "shuntd", *args, "--control", self.control)
+        self.process = lab.popen("dut", "shuntd", *with_lane(args), "--control", self.control)
         self.log = []
         while not any("forwarding on" in line for line in self.log):
             line = self.process.stderr.readline()

@@ -94,7 +94,8 @@ class Dut:
     # --- the daemon -------------------------------------------------------------------------------
 
     def popen(self, *options):
-        return self.lab.popen("dut", "shuntd", "-c", self.file, *self.options, *options,
+        return self.lab.popen("dut", "shuntd", "-c", self.file, "--lane", "user", *self.options,
+                              *options,
                               "--control", self.control)
 
     def start(self, *options):

@@ -146,6 +146,8 @@ static uint32_t verdict_of(int reason, bool is_served)
 	switch (shunt_steer_reason_lane(reason)) {
 	case SHUNT_LANE_USER:
 		return is_served ? XDP_REDIRECT : XDP_PASS;
+	case SHUNT_LANE_XDP:
+		return XDP_REDIRECT;
 	case SHUNT_LANE_DROP:
 		return XDP_DROP;
 	default:

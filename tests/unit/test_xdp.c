@@ -190,7 +190,7 @@ Test(xdp, refuses_limits)
 	x = attach((struct shunt_xdp_opts){0});
 	cr_expect_eq(shunt_xdp_set_config(x, &cfg, &err), -EINVAL);
 	cr_expect_eq(shunt_xdp_set_rules(x, rules, SHUNT_STEER_RULES_MAX + 1, &err), -E2BIG);
-	rules[3].lane = SHUNT_LANE_XDP;
+	rules[3].lane = SHUNT_STEER_RULE_AUTO + 1;
 	cr_expect_eq(shunt_xdp_set_rules(x, rules, 4, &err), -EINVAL);
 	cr_expect(strstr(err.msg, "rule 4"), "%s", err.msg);
 	cr_expect_eq(shunt_xdp_set_locals(x, NULL, SHUNT_STEER_LOCALS_MAX + 1, NULL, 0, &err),

@@ -97,10 +97,11 @@ void shuntctl_view_rules(FILE *out, const json_t *object, const struct shuntctl_
 	ROWS(out, rows, columns, 0);
 	fprintf(out,
 		"matched packets: user %" JSON_INTEGER_FORMAT ", kernel %" JSON_INTEGER_FORMAT
-		", drop %" JSON_INTEGER_FORMAT "\n",
+		", drop %" JSON_INTEGER_FORMAT ", xdp %" JSON_INTEGER_FORMAT "\n",
 		json_integer_value(json_object_get(matched, "user")),
 		json_integer_value(json_object_get(matched, "kernel")),
-		json_integer_value(json_object_get(matched, "drop")));
+		json_integer_value(json_object_get(matched, "drop")),
+		json_integer_value(json_object_get(matched, "xdp")));
 }
 
 void shuntctl_view_nodes(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)

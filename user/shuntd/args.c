@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args_override.h"
 #include "args_port.h"
 #include "base/bytes.h"
 
@@ -14,6 +15,7 @@ enum {
 	OPT_CPU = 256,
 	OPT_DRIVER_MODE,
 	OPT_COPY_MODE,
+	OPT_LANE,
 	OPT_REQUIRE,
 	OPT_RING_SIZE,
 	OPT_FRAME_SIZE,
@@ -45,6 +47,7 @@ static const struct option long_options[] = {
 	{"cpu", required_argument, NULL, OPT_CPU},
 	{"driver-mode", required_argument, NULL, OPT_DRIVER_MODE},
 	{"copy-mode", required_argument, NULL, OPT_COPY_MODE},
+	{"lane", required_argument, NULL, OPT_LANE},
 	{"require", required_argument, NULL, OPT_REQUIRE},
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE},
 	{"frame-size", required_argument, NULL, OPT_FRAME_SIZE},
@@ -89,6 +92,7 @@ static const char help_text[] =
 	"  -q, --queues N            serve N queues of each device (all)\n"
 	"      --driver-mode MODE    native or generic (native)\n"
 	"      --copy-mode MODE      auto, zerocopy or copy (auto)\n"
+	"      --lane LANE           auto, user, xdp or kernel: where frames are forwarded (auto)\n"
 	"      --require zerocopy    refuse to start where the kernel would copy\n"
 	"      --ring-size N         descriptors of a ring, a power of two (2048)\n"
 	"      --frame-size BYTES    2048 or 4096 (what the ports need)\n"
@@ -112,31 +116,6 @@ static const char help_text[] =
 	"  -h, --help                print this\n"
 	"\n"
 	"Exit code: 0 done, 1 failed, 2 wrong usage. See shuntd(8), shuntctl(8).\n";
-
-/* Sets every network device's port with one function: the order of options and
- * ports on the line does not matter. */
-struct overrides {
-	const char *queues, *driver_mode, *copy_mode;
-	bool require_zerocopy;
-};
-
-static int usage(struct shunt_err *err, const char *option, const char *found, const char *expected)
-{
-	return shunt_err_set(err, EINVAL, "%s is '%s', expected %s", option, found, expected);
-}
-
-static int parse_u32(const char *option, const char *text, uint32_t *out, struct shunt_err *err)
-{
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || v > UINT32_MAX)
-		return usage(err, option, text, "a whole number");
-	*out = (uint32_t)v;
-	return 0;
-}
 
 static int parse_cpu(const char **text, unsigned long *cpu)
 {
@@ -179,7 +158,8 @@ static int set_cpus(struct shunt_config *config, const char *text, struct shunt_
 	int cnt = parse_cpu_list(text, cpus);
 
 	if (cnt < 0)
-		return usage(err, "--cpu", text, "CPU numbers as 1,3 or 2-5, at most 64");
+		return shuntd_args_usage(err, "--cpu", text,
+					 "CPU numbers as 1,3 or 2-5, at most 64");
 	return shunt_config_set_workers(config, cpus, (unsigned)cnt, err);
 }
 
@@ -188,7 +168,7 @@ static int set_poll(struct shunt_config *config, const char *text, struct shunt_
 	int mode = shunt_poll_mode_parse(text);
 
 	if (mode < 0)
-		return usage(err, "--poll", text, "spin, busy, adaptive or interrupt");
+		return shuntd_args_usage(err, "--poll", text, "spin, busy, adaptive or interrupt");
 	config->poll = (enum shunt_poll_mode)mode;
 	return 0;
 }
@@ -219,7 +199,7 @@ static int set_word(const char *option, const char *text, const char *word, bool
 		    struct shunt_err *err)
 {
 	if (strcmp(text, word))
-		return usage(err, option, text, word);
+		return shuntd_args_usage(err, option, text, word);
 	*flag = true;
 	return 0;
 }
@@ -229,21 +209,21 @@ static int apply_number(struct shunt_config *config, int opt, const char *text,
 {
 	switch (opt) {
 	case 'b':
-		return parse_u32("--batch", text, &config->batch, err);
+		return shuntd_args_u32("--batch", text, &config->batch, err);
 	case OPT_IDLE_US:
-		return parse_u32("--idle-us", text, &config->idle_us, err);
+		return shuntd_args_u32("--idle-us", text, &config->idle_us, err);
 	case OPT_RING_SIZE:
-		return parse_u32("--ring-size", text, &config->ring_size, err);
+		return shuntd_args_u32("--ring-size", text, &config->ring_size, err);
 	case OPT_PUNT_RATE:
-		return parse_u32("--punt-rate", text, &config->punt_rate, err);
+		return shuntd_args_u32("--punt-rate", text, &config->punt_rate, err);
 	case OPT_FRAME_SIZE:
-		return parse_u32("--frame-size", text, &config->frame_size, err);
+		return shuntd_args_u32("--frame-size", text, &config->frame_size, err);
 	default:
-		return parse_u32("--frames", text, &config->frames, err);
+		return shuntd_args_u32("--frames", text, &config->frames, err);
 	}
 }
 
-static int apply_config_option(struct shuntd_args *args, struct overrides *o, int opt,
+static int apply_config_option(struct shuntd_args *args, struct shuntd_overrides *o, int opt,
 			       const char *text, struct shunt_err *err)
 {
 	struct shunt_config *config = &args->config;
@@ -261,6 +241,9 @@ static int apply_config_option(struct shuntd_args *args, struct overrides *o, in
 		return 0;
 	case OPT_COPY_MODE:
 		o->copy_mode = text;
+		return 0;
+	case OPT_LANE:
+		o->lane = text;
 		return 0;
 	case OPT_REQUIRE:
 		return set_word("--require", text, "zerocopy", &o->require_zerocopy, err);
@@ -286,8 +269,8 @@ static int apply_config_option(struct shuntd_args *args, struct overrides *o, in
 	}
 }
 
-static int apply_option(struct shuntd_args *args, struct overrides *o, int opt, const char *text,
-			struct shunt_err *err)
+static int apply_option(struct shuntd_args *args, struct shuntd_overrides *o, int opt,
+			const char *text, struct shunt_err *err)
 {
 	switch (opt) {
 	case 'c':
@@ -353,8 +336,8 @@ static int scan(int argc, char **argv, struct shuntd_args *args, struct shunt_er
 	return ret;
 }
 
-static int apply_options(int argc, char **argv, struct shuntd_args *args, struct overrides *o,
-			 struct shunt_err *err)
+static int apply_options(int argc, char **argv, struct shuntd_args *args,
+			 struct shuntd_overrides *o, struct shunt_err *err)
 {
 	int opt, ret = 0;
 
@@ -362,31 +345,6 @@ static int apply_options(int argc, char **argv, struct shuntd_args *args, struct
 	while (!ret && (opt = getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL)) != -1)
 		ret = apply_option(args, o, opt, optarg, err);
 	return ret;
-}
-
-static int override_port(struct shunt_port_config *port, const struct overrides *o,
-			 struct shunt_err *err)
-{
-	int mode;
-
-	if (port->kind != SHUNT_PORT_XSK)
-		return 0;
-	if (o->queues && parse_u32("--queues", o->queues, &port->queues, err))
-		return -EINVAL;
-	if (o->driver_mode) {
-		mode = shunt_driver_mode_parse(o->driver_mode);
-		if (mode < 0)
-			return usage(err, "--driver-mode", o->driver_mode, "native or generic");
-		port->driver_mode = (enum shunt_driver_mode)mode;
-	}
-	if (o->copy_mode) {
-		mode = shunt_copy_mode_parse(o->copy_mode);
-		if (mode < 0)
-			return usage(err, "--copy-mode", o->copy_mode, "auto, zerocopy or copy");
-		port->copy_mode = (enum shunt_copy_mode)mode;
-	}
-	port->require_zerocopy |= o->require_zerocopy;
-	return 0;
 }
 
 /* What is left of the line: MODE PORT PORT ..., or nothing with -c. */
@@ -408,8 +366,8 @@ static int parse_words(char **words, int cnt, struct shuntd_args *args, struct s
 				     "PORT PORT or shuntd -c FILE, see shuntd --help");
 	mode = shunt_forward_mode_parse(words[0]);
 	if (mode < 0)
-		return usage(err, "the first word", words[0],
-			     "xconnect, macrewrite, static3, route, bridge or mix");
+		return shuntd_args_usage(err, "the first word", words[0],
+					 "xconnect, macrewrite, static3, route, bridge or mix");
 	if (!shunt_forward_mode_is_pair((enum shunt_forward_mode)mode))
 		return shuntd_args_group(&args->config, (enum shunt_forward_mode)mode, words + 1,
 					 (unsigned)(cnt - 1), err);
@@ -422,8 +380,7 @@ static int parse_words(char **words, int cnt, struct shuntd_args *args, struct s
 
 int shuntd_args_parse(int argc, char **argv, struct shuntd_args *out, struct shunt_err *err)
 {
-	struct overrides o = {0};
-	unsigned i;
+	struct shuntd_overrides o = {0};
 	int ret;
 
 	memset(out, 0, sizeof(*out));
@@ -439,8 +396,8 @@ int shuntd_args_parse(int argc, char **argv, struct shuntd_args *out, struct shu
 		ret = apply_options(argc, argv, out, &o, err);
 	if (!ret)
 		ret = parse_words(argv + optind, argc - optind, out, err);
-	for (i = 0; !ret && i < out->config.port_cnt; i++)
-		ret = override_port(&out->config.ports[i], &o, err);
+	if (!ret)
+		ret = shuntd_args_override(&out->config, &o, err);
 	return ret ? ret : shunt_config_check(&out->config, err);
 }
 

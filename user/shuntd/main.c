@@ -24,6 +24,7 @@
 #include "notify.h"
 #include "reload.h"
 #include "control/takeover.h"
+#include "steer/steer.h"
 
 struct daemon {
 	struct shuntd_args args;
@@ -87,6 +88,21 @@ static int open_events(struct daemon *d, struct shunt_err *err)
 	return 0;
 }
 
+/* A line a port whose lane was chosen, or chosen anew; none where it is what was asked for. */
+static void announce_lanes(struct shunt_engine *engine)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		const struct shunt_lane_choice *lane = &engine->ports[i].lane;
+
+		if (shunt_lane_take_new(&engine->ports[i]) && strcmp(lane->why, "asked for"))
+			fprintf(stderr, "shuntd: %s: lane %s (%s): %s\n",
+				engine->ports[i].config->name, shunt_steer_lane_name(lane->in_use),
+				shunt_lane_request_name(lane->requested), lane->why);
+	}
+}
+
 static void tick(struct daemon *d)
 {
 	struct shunt_err err;
@@ -97,6 +113,7 @@ static void tick(struct daemon *d)
 	shuntd_notify_alive(d->engine);
 	if (shunt_engine_refresh(d->engine, &err))
 		complain(&err);
+	announce_lanes(d->engine);
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
 		watch(d->epoll_fd, shunt_engine_fd(d->engine));
@@ -300,6 +317,7 @@ static int run(struct daemon *d, struct shunt_err *err)
 		ret = shunt_engine_start(d->engine, err);
 	if (ret)
 		return ret;
+	announce_lanes(d->engine);
 	announce(d);
 	if (d->args.verbose)
 		announce_ports(d->engine);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What the ports' steering programs are told: rules, mode, lane, other ports. */
+#include <errno.h>
+#include <string.h>
+
+#include "control/bridge.h"
+#include "control/engine_worker.h"
+
+bool shunt_engine_forwards_foreign_macs(const struct shunt_config *config, unsigned port)
+{
+	int mode = shunt_config_mode(config, port);
+
+	return mode == SHUNT_FORWARD_XCONNECT || mode == SHUNT_FORWARD_MACREWRITE ||
+	       mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
+}
+
+static bool is_bridged(const struct shunt_config *config, unsigned port)
+{
+	int mode = shunt_config_mode(config, port);
+
+	return mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
+}
+
+/* The slots of the other ports: those that take frames from this one. */
+static int set_ports(const struct shunt_engine *engine, const struct shunt_port *port,
+		     struct shunt_err *err)
+{
+	unsigned i, ifindex;
+	int ret = 0;
+
+	for (i = 0; i < SHUNT_STEER_PORTS_MAX && !ret; i++) {
+		bool takes =
+			i < engine->port_cnt && shunt_lane_takes_frames(port, &engine->ports[i]);
+
+		ifindex = takes ? engine->ports[i].netdev.ifindex : 0;
+		ret = shunt_xdp_set_port(port->xdp, i, ifindex);
+	}
+	return ret ? shunt_err_set(err, -ret, "%s: telling lane xdp of the other ports: %s",
+				   port->config->name, strerror(-ret))
+		   : 0;
+}
+
+static int set_config(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
+{
+	struct shunt_steer_cfg cfg = {.lane = port->lane.in_use};
+	int peer = shunt_config_peer(engine->config, port->index);
+
+	cfg.mode = shunt_engine_forwards_foreign_macs(engine->config, port->index)
+			   ? SHUNT_STEER_MODE_XCONNECT
+			   : SHUNT_STEER_MODE_LAYER3;
+	cfg.out_port = peer < 0 ? SHUNT_STEER_PORTS_MAX : (uint32_t)peer;
+	cfg.len_max = shunt_port_len_max(port);
+	memcpy(cfg.mac, port->netdev.mac, 6);
+	if (engine->bridge && is_bridged(engine->config, port->index))
+		shunt_bridge_steer(engine->bridge, port->index, &cfg);
+	return shunt_xdp_set_config(port->xdp, &cfg, err);
+}
+
+int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
+			   struct shunt_err *err)
+{
+	int ret = shunt_engine_put_rules(engine, port->xdp, err);
+
+	if (!ret)
+		ret = set_ports(engine, port, err);
+	return ret ? ret : set_config(engine, port, err);
+}
+
+int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	if (!shunt_lane_choose(engine))
+		return 0;
+	for (i = 0; i < engine->port_cnt && !ret; i++) {
+		if (!engine->ports[i].xdp)
+			continue;
+		ret = set_ports(engine, &engine->ports[i], err);
+		if (!ret)
+			ret = set_config(engine, &engine->ports[i], err);
+	}
+	return ret;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "control/lane.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/engine.h"
+#include "io/netdev_xdp.h"
+
+bool shunt_lane_has_xdp(enum shunt_forward_mode mode)
+{
+	return mode == SHUNT_FORWARD_XCONNECT;
+}
+
+/* ---- what the devices can ------------------------------------------------------------------- */
+
+/* Before Linux 6.3 no driver can be asked. These sent redirected frames by then, with a program
+ * of their own attached, as every port of ours has. veth is not among them: it drops them without
+ * a word unless its peer has a NAPI, which cannot be seen from here. */
+static bool sends_by_name(const char *driver)
+{
+	static const char *const known[] = {"virtio_net", "igb",       "igc",	  "ixgbe", "i40e",
+					    "ice",	  "mlx5_core", "bnxt_en", "tun",   "ena"};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(known); i++)
+		if (!strcmp(driver, known[i]))
+			return true;
+	return false;
+}
+
+static void look(struct shunt_port *port)
+{
+	struct shunt_netdev_xdp facts;
+
+	if (!port->xdp)
+		return;
+	/* A device that is gone takes nothing. */
+	port->lane.has_xdp_transmit = false;
+	if (shunt_netdev_xdp_query(port->netdev.ifindex, &facts, NULL))
+		return;
+	port->lane.is_confirmed = facts.is_known;
+	port->lane.has_xdp_transmit = facts.is_known ? facts.features & SHUNT_NETDEV_XDP_ndo_xmit
+						     : sends_by_name(port->netdev.driver);
+}
+
+bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_port *to)
+{
+	if (!from->xdp || !to->xdp || from == to)
+		return false;
+	/* A generic program's redirect goes through the device's ordinary transmit. */
+	return from->config->driver_mode == SHUNT_DRIVER_GENERIC || to->lane.has_xdp_transmit;
+}
+
+static bool is_zerocopy(const struct shunt_port *port)
+{
+	struct shunt_xsk_in_use in_use;
+	unsigned q;
+
+	for (q = 0; q < port->queue_cnt; q++)
+		if (!port->queues[q] || shunt_xsk_in_use(port->queues[q], &in_use) ||
+		    !in_use.zerocopy)
+			return false;
+	return port->xdp;
+}
+
+/* ---- the choice ----------------------------------------------------------------------------- */
+
+/* The ports that a port's frames leave by, and what is known of them together. */
+struct far {
+	unsigned cnt, taking_cnt;
+	bool are_devices, are_zerocopy;	      /* the port itself included */
+	const struct shunt_port *no_zerocopy; /* one of them */
+	const struct shunt_port *not_taking;
+};
+
+static void far_add(struct far *far, const struct shunt_port *port, const struct shunt_port *to)
+{
+	bool takes = shunt_lane_takes_frames(port, to);
+
+	far->cnt++;
+	far->taking_cnt += takes;
+	if (!takes)
+		far->not_taking = to;
+	far->are_devices &= to->xdp != NULL;
+	if (!is_zerocopy(to)) {
+		far->are_zerocopy = false;
+		far->no_zerocopy = far->no_zerocopy ? far->no_zerocopy : to;
+	}
+}
+
+static struct far far_of(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	const struct shunt_config *config = engine->config;
+	int peer = shunt_config_peer(config, port->index);
+	bool zerocopy = is_zerocopy(port);
+	struct far far = {.are_devices = port->xdp != NULL,
+			  .are_zerocopy = zerocopy,
+			  .no_zerocopy = zerocopy ? NULL : port};
+	unsigned i;
+
+	if (peer >= 0)
+		far_add(&far, port, &engine->ports[peer]);
+	for (i = 0; i < engine->port_cnt && peer < 0; i++)
+		if (i != port->index && shunt_config_are_joined(config, port->index, i))
+			far_add(&far, port, &engine->ports[i]);
+	return far;
+}
+
+static void say(struct shunt_lane_choice *choice, enum shunt_lane lane, const char *fmt, ...)
+{
+	va_list ap;
+
+	choice->in_use = lane;
+	va_start(ap, fmt);
+	vsnprintf(choice->why, sizeof(choice->why), fmt, ap);
+	va_end(ap);
+}
+
+static void choose_auto(const struct shunt_engine *engine, const struct shunt_port *port,
+			struct shunt_lane_choice *choice)
+{
+	enum shunt_forward_mode mode =
+		(enum shunt_forward_mode)shunt_config_mode(engine->config, port->index);
+	struct far far = far_of(engine, port);
+
+	if (!shunt_lane_has_xdp(mode))
+		say(choice, SHUNT_LANE_USER, "mode %s has no other", shunt_forward_mode_name(mode));
+	else if (!far.are_devices)
+		say(choice, SHUNT_LANE_USER, "not all of the ports are network devices");
+	else if (engine->config->front_cnt)
+		say(choice, SHUNT_LANE_USER, "nodes are configured, which no other lane has");
+	else if (far.are_zerocopy)
+		say(choice, SHUNT_LANE_USER, "the kernel granted zero-copy on all of the ports");
+	else if (far.taking_cnt)
+		say(choice, SHUNT_LANE_XDP, "no zero-copy on %s, and %s%s frames from XDP",
+		    far.no_zerocopy->config->name,
+		    far.not_taking ? "not all of the others" : "the other end",
+		    far.not_taking ? " take" : " takes");
+	else if (!far.cnt)
+		say(choice, SHUNT_LANE_KERNEL, "there is no other port to forward to");
+	else if (port->has_fallback)
+		say(choice, SHUNT_LANE_KERNEL,
+		    "no zero-copy on %s, and %s takes no frames from XDP",
+		    far.no_zerocopy->config->name, far.not_taking->config->name);
+	else
+		say(choice, SHUNT_LANE_USER,
+		    "%s takes no frames from XDP, and the kernel knows nothing of a %s",
+		    far.not_taking->config->name, shunt_forward_mode_name(mode));
+}
+
+static void choose_asked(const struct shunt_engine *engine, const struct shunt_port *port,
+			 struct shunt_lane_choice *choice)
+{
+	struct far far = far_of(engine, port);
+
+	if (choice->requested == SHUNT_REQUEST_USER)
+		say(choice, SHUNT_LANE_USER, "asked for");
+	else if (choice->requested == SHUNT_REQUEST_KERNEL)
+		say(choice, SHUNT_LANE_KERNEL, "asked for");
+	else if (far.not_taking)
+		say(choice, SHUNT_LANE_XDP,
+		    "asked for; %s takes no frames from XDP, so what goes there is the kernel's",
+		    far.not_taking->config->name);
+	else
+		say(choice, SHUNT_LANE_XDP, "asked for");
+}
+
+static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
+{
+	struct shunt_lane_choice *choice = &port->lane, before = *choice;
+	bool is_first = !*before.why;
+
+	choice->requested = shunt_config_lane(engine->config, port->index);
+	if (choice->requested == SHUNT_REQUEST_AUTO)
+		choose_auto(engine, port, choice);
+	else
+		choose_asked(engine, port, choice);
+	if (!is_first && choice->in_use == before.in_use && !strcmp(choice->why, before.why))
+		return false;
+	choice->is_new = true;
+	choice->change_cnt += !is_first && choice->in_use != before.in_use;
+	return true;
+}
+
+bool shunt_lane_choose(struct shunt_engine *engine)
+{
+	bool took[SHUNT_PORT_MAX], is_changed = false;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		took[i] = engine->ports[i].lane.has_xdp_transmit;
+		look(&engine->ports[i]);
+		is_changed |= took[i] != engine->ports[i].lane.has_xdp_transmit;
+	}
+	for (i = 0; i < engine->port_cnt; i++)
+		is_changed |= choose(engine, &engine->ports[i]);
+	return is_changed;
+}
+
+bool shunt_lane_take_new(struct shunt_port *port)
+{
+	bool is_new = port->lane.is_new;
+
+	port->lane.is_new = false;
+	return is_new;
+}

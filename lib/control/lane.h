@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The lane that a port's frames take: what the configuration asks for and, where it leaves the
+ * choice (auto), what the drivers confirmed:
+ *
+ *	zero-copy on all of the ports	user	a framework's cost per packet
+ *	the far port takes XDP frames	xdp	no copy, no socket buffer, no wake-up
+ *	otherwise			kernel	where it forwards by the same tables; else user
+ *
+ * What is confirmed may change while frames flow (a veth's peer gets or loses its NAPI, an XDP
+ * program): so the choice is made anew every second.
+ * Limits: modes xconnect and route have a lane xdp; of the others auto means user.
+ */
+#ifndef SHUNT_CONTROL_LANE_H
+#define SHUNT_CONTROL_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/config.h"
+
+struct shunt_engine;
+struct shunt_port;
+
+struct shunt_lane_choice {
+	enum shunt_lane_request requested;
+	enum shunt_lane in_use; /* user, xdp or kernel */
+	bool has_xdp_transmit;	/* the device takes frames that XDP redirects */
+	bool is_confirmed;   /* the kernel said so; false: it cannot be asked, the driver's name did
+			      */
+	bool is_new;	     /* chosen, or changed, since shunt_lane_take_new */
+	uint32_t change_cnt; /* choices that differed from the one before */
+	char why[192];	     /* one clause */
+};
+
+/* shunt_lane_has_xdp says whether a mode can be done in lane xdp. Thread: any. */
+bool shunt_lane_has_xdp(enum shunt_forward_mode mode);
+
+/* shunt_lane_choose looks at the devices and chooses for every port. Returns whether any choice,
+ * or what a port takes, is another than before. Thread: control. Cost: two netlink exchanges a
+ * port.
+ */
+bool shunt_lane_choose(struct shunt_engine *engine);
+
+/* shunt_lane_takes_frames says whether what comes in on `from` can be redirected to `to`.
+ * Thread: control. */
+bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_port *to);
+
+/* shunt_lane_take_new says whether the port's choice is new since the last call. */
+bool shunt_lane_take_new(struct shunt_port *port);
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "control/lane.h"
+#include "control/show.h"
+#include "control/show_json.h"
+#include "control/steer_counters.h"
+#include "steer/steer.h"
+
+/* Packets and bytes by lane. */
+static json_t *counts_json(const struct shunt_port *port)
+{
+	struct shunt_steer_counters sum;
+	json_t *lanes = json_object();
+	unsigned lane;
+
+	shunt_steer_counters_of_port(port, &sum);
+	for (lane = 0; lane < SHUNT_LANE_CNT; lane++)
+		json_object_set_new(lanes, shunt_steer_lane_name(lane),
+				    json_pack("{s:I, s:I}", "packets",
+					      (json_int_t)shunt_steer_counters_lane(&sum, lane),
+					      "bytes", (json_int_t)sum.bytes[lane]));
+	return lanes;
+}
+
+static json_t *port_json(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	const struct shunt_lane_choice *lane = &port->lane;
+	json_t *row = json_object();
+
+	set_text(row, "port", port->config->name);
+	set_text(row, "mode",
+		 shunt_forward_mode_name(
+			 (enum shunt_forward_mode)shunt_config_mode(engine->config, port->index)));
+	set_text(row, "requested", shunt_lane_request_name(lane->requested));
+	set_text(row, "in_use", shunt_steer_lane_name(lane->in_use));
+	set_text(row, "why", lane->why);
+	set_u64(row, "changes", lane->change_cnt);
+	json_object_set_new(row, "xdp_transmit",
+			    port->xdp ? json_boolean(lane->has_xdp_transmit) : json_null());
+	json_object_set_new(row, "xdp_transmit_confirmed", json_boolean(lane->is_confirmed));
+	json_object_set_new(row, "lanes", port->xdp ? counts_json(port) : json_null());
+	return row;
+}
+
+json_t *shunt_show_lanes(const struct shunt_engine *engine)
+{
+	json_t *rows = json_array();
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		json_array_append_new(rows, port_json(engine, &engine->ports[i]));
+	return timed("lanes", rows);
+}

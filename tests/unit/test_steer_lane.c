@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The lanes xdp and kernel of the steering program, frame by frame: every outcome, and bytes
+ * that change only where the frame leaves. */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <criterion/criterion.h>
+
+#include "base/bytes.h"
+#include "steer_rig.h"
+
+#define LOOPBACK 1u /* an ifindex that is always there */
+#define OUT	 5u /* slot of the other port */
+
+static struct steer_rig rig;
+static int xsk = -1;
+
+#define expect(f, reason) steer_expect(&rig, __FILE__, __LINE__, f, SHUNT_STEER_##reason)
+
+static void set_port(unsigned slot, unsigned ifindex)
+{
+	cr_assert_eq(
+		bpf_map_update_elem(bpf_map__fd(rig.skel->maps.shunt_ports), &slot, &ifindex, 0),
+		0);
+}
+
+/* A queue that is served, lane xdp, and a port in slot OUT. */
+static void start(enum shunt_steer_mode mode)
+{
+	unsigned queue = 0;
+
+	steer_rig_start(&rig, mode);
+	xsk = socket(AF_XDP, SOCK_RAW, 0);
+	cr_assert_geq(xsk, 0);
+	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(rig.skel->maps.shunt_xsks), &queue, &xsk, 0),
+		     0);
+	set_port(OUT, LOOPBACK);
+	for (int h = 0; h < 2; h++) {
+		rig.ctl->half[h].lane = SHUNT_LANE_XDP;
+		rig.ctl->half[h].out_port = OUT;
+	}
+}
+
+static void stop(void)
+{
+	close(xsk);
+	steer_rig_fini(&rig);
+}
+
+Test(steer_lane, xconnect_crosses_inside_the_kernel)
+{
+	struct shunt_steer_counters *c;
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	c = &rig.slots[0].counters;
+	frame_good4(&f);
+	expect(&f, OWN_MAC);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	expect(&f, XDP_BRIDGED);
+	cr_expect_eq(rig.verdict, XDP_REDIRECT);
+	cr_expect_eq(c->bytes[SHUNT_LANE_XDP], f.len);
+	cr_expect_eq(c->bytes[SHUNT_LANE_USER], 0);
+	frame_arp(&f, "\xff\xff\xff\xff\xff\xff", "192.0.2.1");
+	expect(&f, ARP);
+	stop();
+}
+
+Test(steer_lane, empty_slot_is_the_kernels)
+{
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	frame_good4(&f);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	rig.half->out_port = OUT + 1;
+	expect(&f, NO_XDP_PORT);
+	cr_expect_eq(rig.verdict, XDP_PASS);
+	rig.half->out_port = SHUNT_STEER_PORTS_MAX; /* none at all */
+	expect(&f, NO_XDP_PORT);
+	rig.half->out_port = 0xffffffff;
+	expect(&f, NO_XDP_PORT);
+	rig.half->out_port = OUT;
+	expect(&f, XDP_BRIDGED);
+	stop();
+}
+
+/* The kernel takes a dead daemon's sockets out of the map. */
+Test(steer_lane, ends_with_the_socket)
+{
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	frame_good4(&f);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	expect(&f, XDP_BRIDGED);
+	close(xsk);
+	expect(&f, BRIDGED); /* what it was meant for; the rig has seen no_socket */
+	cr_expect_eq(rig.verdict, XDP_PASS);
+	cr_expect_eq(rig.slots[0].counters.unserved[SHUNT_STEER_BRIDGED], 1);
+	stop();
+}
+
+/* A worker's hang or thirst is no matter of a lane that does not need him. */
+Test(steer_lane, workers_gate_does_not_count)
+{
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	frame_good4(&f);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	rig.slots[0].gate.is_hung = rig.slots[0].gate.is_dry = 1;
+	expect(&f, XDP_BRIDGED);
+	rig.half->lane = SHUNT_LANE_USER;
+	expect(&f, HUNG);
+	stop();
+}
+
+Test(steer_lane, kernel_takes_what_could_be_forwarded)
+{
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_LAYER3);
+	for (int h = 0; h < 2; h++)
+		rig.ctl->half[h].lane = SHUNT_LANE_KERNEL;
+	frame_good4(&f);
+	expect(&f, LANE_KERNEL);
+	frame_good6(&f);
+	expect(&f, LANE_KERNEL);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	expect(&f, OTHER_MAC);
+	steer_rig_mode(&rig, SHUNT_STEER_MODE_XCONNECT);
+	expect(&f, LANE_KERNEL);
+	stop();
+}
+
+Test(steer_lane, rules_choose_among_lanes)
+{
+	static const char *const rules[] = {
+		"proto udp dport 1 lane kernel", "proto udp dport 2 lane drop",
+		"proto udp dport 3 lane user",	 "proto udp dport 4 lane xdp",
+		"proto udp dport 5 lane auto",	 "proto udp lane drop",
+	};
+	static const int want[][2] = {
+		/* lane xdp, lane user */
+		{SHUNT_STEER_RULE_KERNEL, SHUNT_STEER_RULE_KERNEL},
+		{SHUNT_STEER_RULE_DROP, SHUNT_STEER_RULE_DROP},
+		{SHUNT_STEER_RULE_USER, SHUNT_STEER_RULE_USER},
+		{SHUNT_STEER_XDP_RULE, SHUNT_STEER_XDP_RULE},
+		{SHUNT_STEER_XDP_BRIDGED, SHUNT_STEER_BRIDGED},
+		{SHUNT_STEER_RULE_DROP, SHUNT_STEER_RULE_DROP},
+	};
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	steer_rig_rules(&rig, rules, SHUNT_ARRAY_LEN(rules), NULL);
+	frame_udp4(&f, "198.51.100.1", "198.51.100.2");
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	for (unsigned lane = 0; lane < 2; lane++) {
+		rig.half->lane = lane ? SHUNT_LANE_USER : SHUNT_LANE_XDP;
+		for (unsigned i = 0; i < SHUNT_ARRAY_LEN(want); i++) {
+			f.data[36] = 0;
+			f.data[37] = (uint8_t)(i + 1);
+			steer_expect(&rig, __FILE__, (int)(100 * lane + i), &f, want[i][lane]);
+		}
+	}
+	stop();
+}
