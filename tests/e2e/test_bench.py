@@ -4,6 +4,7 @@ here; that the documents are what the schema says, and the report and its figure
 import json
 import os
 import shutil
+import signal
 import subprocess
 import xml.etree.ElementTree as xml
 from html.parser import HTMLParser
@@ -14,7 +15,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 BENCH = os.path.join(TOP, os.environ.get("B", "build"), "bin", "shunt-bench")
 SCHEMA = os.path.join(TOP, "tools", "shunt-bench", "schema.json")
-SHORT = ["--short", "--quiet", "--runs", "1", "--seconds", "0.01", "--points", "3"]
+SHORT = ["--short", "--quiet", "--runs", "1", "--points", "2"]
 MEMORY = ["cio", "cache", "batch"]
 
 
@@ -56,9 +57,9 @@ def check_document(path):
 
 def check_report(folder, docs):
     page = Page(folder / "report.html")
-    figures = [f"{doc['experiment']}-{f['name']}" for doc in docs for f in doc["figures"]]
+    figures = [f"{doc['experiment']}-{doc['ports']['kind']}-{f['name']}" for doc in docs for f in doc["figures"]]
     assert [image["id"] for image in page.images] == figures
-    assert {doc["experiment"] for doc in docs} <= set(page.ids)
+    assert {f"{doc['experiment']}-{doc['ports']['kind']}" for doc in docs} <= set(page.ids)
     # self-contained: nothing is fetched from anywhere
     assert [link for link in page.links if not link.startswith(("data:", "#"))] == []
     for name in figures:
@@ -70,7 +71,7 @@ def check_report(folder, docs):
 @pytest.fixture(scope="module")
 def memory_report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    done = bench(*SHORT, "--ports", "mem", "-o", str(folder), *MEMORY)
+    done = bench(*SHORT, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY)
     assert done.returncode == 0, done.stderr
     return folder, done
 
@@ -78,7 +79,7 @@ def memory_report(tmp_path_factory):
 @pytest.mark.limit(180)
 def test_memory_experiments(memory_report):
     folder, done = memory_report
-    docs = [check_document(folder / f"{name}.json") for name in MEMORY]
+    docs = [check_document(folder / f"{name}-mem.json") for name in MEMORY]
     check_report(folder, docs)
     for doc in docs:
         assert doc["ports"]["kind"] == "mem"
@@ -86,12 +87,47 @@ def test_memory_experiments(memory_report):
         assert doc["tables"][0]["title"] in done.stdout
 
 
+@pytest.mark.limit(240)
+@pytest.mark.parametrize("names", [["cio", "scale"], ["compare", "idle"], ["size", "rfc2544"]],
+                         ids="-".join)
+def test_lab_experiments(names, tmp_path):
+    """The least that there is of each; and nothing is left behind."""
+    done = bench(*SHORT, "--seconds", "0.05", "--trials", "1", "--precision", "50",
+                 "--only", "kernel ip_forward,xconnect user spin", "-o", str(tmp_path), *names,
+                 timeout=200)
+    assert done.returncode == 0, done.stderr
+    docs = [check_document(tmp_path / f"{name}-lab.json") for name in names]
+    check_report(tmp_path, docs)
+    for doc in docs:
+        assert doc["ports"]["kind"] == "lab"
+        assert doc["ports"]["driver_mode"] == "native" and doc["ports"]["copy_mode"] == "copy"
+        assert not os.path.exists(f"/run/netns/shunt-{doc['ports']['lab']}-dut")
+
+
+@pytest.mark.limit(120)
+def test_interrupted(tmp_path):
+    """Ctrl-C takes lab and daemon with it."""
+    process = subprocess.Popen([BENCH, "--short", "-o", str(tmp_path), "idle"],
+                               stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert "idle: 1 of" in process.stderr.readline()  # the lab is there
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], text=True,
+                              stdout=subprocess.PIPE, check=True).stdout.split()
+    mine = [path for path in (f"/run/netns/shunt-r{pid}-dut" for pid in children)
+            if os.path.exists(path)]
+    assert mine
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 130
+    assert "interrupted" in err and "Traceback" not in err
+    assert not any(map(os.path.exists, mine))
+
+
 @pytest.mark.limit(180)
 def test_report_again(memory_report, tmp_path):
     folder, _ = memory_report
-    done = bench("-o", str(tmp_path), "report", *(str(folder / f"{n}.json") for n in MEMORY))
+    done = bench("-o", str(tmp_path), "report", *(str(folder / f"{n}-mem.json") for n in MEMORY))
     assert done.returncode == 0, done.stderr
-    check_report(tmp_path, [check_document(folder / f"{n}.json") for n in MEMORY])
+    check_report(tmp_path, [check_document(folder / f"{n}-mem.json") for n in MEMORY])
 
 
 @pytest.mark.limit(180)
@@ -104,7 +140,7 @@ def test_report_in_a_browser(memory_report, tmp_path):
                            f"--user-data-dir={tmp_path}", f"file://{folder}/report.html"],
                           capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stderr
-    assert "</html>" in done.stdout and 'id="cio-throughput"' in done.stdout
+    assert "</html>" in done.stdout and 'id="cio-mem-throughput"' in done.stdout
 
 
 @pytest.mark.limit(180)
@@ -116,13 +152,13 @@ def test_without_gnuplot(tmp_path):
         if shutil.which(tool):
             (tools / tool).symlink_to(shutil.which(tool))
     out = tmp_path / "out"
-    done = bench(*SHORT, "--ports", "mem", "-o", str(out), "cio",
+    done = bench(*SHORT, "--seconds", "0.01", "--ports", "mem", "-o", str(out), "cio",
                  env={"PATH": str(tools)})
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == ("shunt-bench: gnuplot is not there: tables and JSON only; install "
                                    "gnuplot-nox for figures")
     assert "=== cio:" in done.stdout
-    check_document(out / "cio.json")
+    check_document(out / "cio-mem.json")
     assert "No figures" in (out / "report.html").read_text(encoding="utf-8")
     assert not list(out.glob("*.svg"))
 

@@ -12,6 +12,9 @@ sys.dont_write_bytecode = True
 
 # pylint: disable=wrong-import-position
 import document
+import forwarders
+import lab
+import lab_points
 import machine
 import mem
 import paths
@@ -19,10 +22,8 @@ import report
 import terminal
 
 # In the order of the report. Each is a module exp_NAME with TITLE, HELP and run(ctx, doc).
-EXPERIMENTS = ["cio", "cache", "batch"]
-MEMORY_FIRST = {"cio", "cache", "batch"}  # where in-memory ports are the default
-IN_MEMORY = {"cio", "cache", "batch"}
-ON_LAB = set()
+EXPERIMENTS = ["compare", "cio", "cache", "batch", "size", "rfc2544", "scale", "idle"]
+IN_MEMORY = {"cio", "cache", "batch", "scale"}
 TEN_GIGABIT_PPS = 1e10 / (84 * 8)  # frames of 64 bytes with FCS, preamble and gap
 
 
@@ -72,8 +73,15 @@ def parser():
     made.add_argument("-o", "--out", default="shunt-report", metavar="DIR",
                       help="folder for report.html, JSON and figures (shunt-report)")
     made.add_argument("-p", "--ports", metavar="WHERE",
-                      help="mem (in-memory ports), lab (network namespaces), vm (zero-copy, in a guest) "
-                           "or two devices, as eth1,eth2 (what suits the experiment)")
+                      help="lab (network namespaces), mem (in-memory ports), or two devices of this "
+                           "machine, as eth1,eth2 (lab)")
+    made.add_argument("--gen-ports", metavar="DEV,DEV",
+                      help="with devices: where the generator sends and the sink counts, at the other "
+                           "ends; NAMESPACE/DEV too")
+    made.add_argument("--gen-via", metavar="COMMAND",
+                      help="with devices: reaches the generator's machine, as 'ssh root@gen'")
+    made.add_argument("--gen-cpu", type=cpu_list, metavar="LIST",
+                      help="CPUs of the generator (the first that the forwarder has not)")
     made.add_argument("-s", "--short", action="store_true",
                       help="fewer points and shorter runs: a minute an experiment")
     made.add_argument("-r", "--runs", type=number(1, 1000, int), metavar="N",
@@ -81,10 +89,17 @@ def parser():
     made.add_argument("-t", "--seconds", type=number(0.01, 3600), metavar="S",
                       help="length of a run (0.2 in memory, 2 elsewhere; shorter with --short)")
     made.add_argument("--rate", type=number(1000, 1e10), metavar="PPS",
-                      help="rate of the link (cio, cache: 14.88M, 10 Gbit/s; on a lab what it carries)")
+                      help="rate of the link: cio, batch (mem: 14.88M, 10 Gbit/s; else half of what is "
+                           "forwarded)")
     made.add_argument("-b", "--batch", type=number(1, 256, int), default=64, metavar="N",
                       help="batch where it is not what varies (64)")
-    made.add_argument("--points", type=number(3, 200, int), default=0, metavar="N",
+    made.add_argument("--trials", type=number(1, 99, int), metavar="N",
+                      help="searches: trials at one rate at most, odd (7; 3 with --short)")
+    made.add_argument("--precision", type=number(0.1, 50), metavar="PERCENT",
+                      help="searches: how close to come (3; 10 with --short)")
+    made.add_argument("--only", metavar="WORD[,WORD...]",
+                      help="compare: the forwarders with one of these words in their names")
+    made.add_argument("--points", type=number(2, 200, int), default=0, metavar="N",
                       help="points of a sweep (what suits it)")
     made.add_argument("--cpu", type=cpu_list, metavar="LIST",
                       help="CPUs of the forwarder's workers (the last ones)")
@@ -99,17 +114,53 @@ class Context:
 
     def __init__(self, args, name):
         self.name, self.short = name, args.short
-        self.ports = args.ports or ("mem" if name in MEMORY_FIRST else "lab")
-        self.runs = args.runs or (3 if args.short else 7)
+        self.ports = args.ports or "lab"
         in_memory = self.ports == "mem"
+        self.runs = args.runs or ((3 if in_memory else 2) if args.short else 7 if in_memory else 5)
         self.seconds = args.seconds or ((0.05 if args.short else 0.2) if in_memory else
-                                        (0.7 if args.short else 2.0))
+                                        (0.4 if args.short else 2.0))
         self.rate = args.rate or TEN_GIGABIT_PPS
         self.asked_rate = args.rate
         self.batch, self.points = args.batch, args.points
         self.cpus = args.cpu or sorted(os.sched_getaffinity(0), reverse=True)
         self.progress = terminal.Progress(name, args.quiet)
-        self.memory = mem.Memory(self.cpus, self.seconds)
+        self.trials = args.trials or (3 if args.short else 7)
+        self.precision = args.precision / 100 if args.precision else (0.15 if args.short else 0.03)
+        self.only = args.only.split(",") if args.only else []
+        self.place, self.close = None, lambda: None
+        if in_memory:
+            self.memory = mem.Memory(self.cpus, self.seconds)
+
+    def open_place(self, args):
+        """The lab, or the devices, that it is measured on."""
+        if self.ports == "mem":
+            return
+        gen_cpus = args.gen_cpu or [c for c in sorted(os.sched_getaffinity(0))
+                                    if c != self.cpus[0]][:1] or self.cpus[:1]
+        if self.ports == "lab":
+            wide = len(self.cpus) if self.name == "scale" else 1
+            self.place = lab.Lab(queues=wide, gen_cpus=(gen_cpus * wide)[:wide])
+        else:
+            self.place = lab.Devices(self.ports.split(","), args.gen_ports.split(","), args.gen_via,
+                                     gen_cpus)
+        self.close = self.place.close
+        self.memory = lab_points.Points(self.place, self.cpus, self.seconds)
+
+    @staticmethod
+    def in_use(doc, shown):
+        """Takes down once what modes shuntd's ports are in, as the kernel confirmed them."""
+        ports = doc.data["ports"]
+        if shown and "driver_mode" not in ports:
+            ports["driver_mode"] = "/".join(sorted({p["driver_mode"] for p in shown.values()}))
+            ports["copy_mode"] = "/".join(sorted({p["copy_mode"] for p in shown.values()}))
+
+    @staticmethod
+    def is_copying(doc):
+        return doc.data["ports"].get("copy_mode") == "copy"
+
+    @staticmethod
+    def user_lane():
+        return ["--lane", "user"] if forwarders.lane_options() else []
 
     def thinned(self, values):
         """As many of a sweep's values as --points asks for, evenly, the ends among them."""
@@ -123,31 +174,40 @@ class Context:
                 "batch": self.batch, "cpus": self.cpus[:1]}
 
     def ports_facts(self):
-        return dict(mem.PORTS) if self.ports == "mem" else {"kind": self.ports}
+        return self.place.facts() if self.place else dict(mem.PORTS)
 
 
-def check_ports(name, ports):
-    if ports in (None, "mem", "lab", "vm"):
-        able = {None: True, "mem": name in IN_MEMORY, "lab": name in ON_LAB, "vm": False}[ports]
-        if not able:
-            raise Refused(f"{name} does not run on --ports {ports}")
+def check_ports(name, args):
+    ports = args.ports
+    if ports in (None, "lab") or ports == "mem" and name in IN_MEMORY:
+        if ports != "mem" and os.geteuid() != 0:
+            raise Refused("network namespaces, where it runs, need root; "
+                          "in-memory ports do not: --ports mem")
         return
-    raise Refused(f"--ports '{ports}' is none of mem, lab, vm and no pair of devices")
+    if ports == "mem":
+        raise Refused(f"{name} does not run on in-memory ports, only: {', '.join(sorted(IN_MEMORY))}")
+    if len(ports.split(",")) != 2:
+        raise Refused(f"--ports '{ports}' is none of mem, lab, and no pair of devices as eth1,eth2")
+    if not args.gen_ports or len(args.gen_ports.split(",")) != 2:
+        raise Refused("--ports with devices wants --gen-ports too: generator's and sink's device, at "
+                      "the other ends of the links")
 
 
 def run_one(args, name):
     """Runs an experiment; its document, saved."""
     ctx = Context(args, name)
     module = module_of(name)
-    doc = document.Document(name, module.TITLE, ctx.ports_facts(), ctx.parameters())
     started = time.monotonic()
+    ctx.open_place(args)
     try:
+        doc = document.Document(name, module.TITLE, ctx.ports_facts(), ctx.parameters())
         module.run(ctx, doc)
     finally:
         ctx.progress.end()
+        ctx.close()
     ctx.memory.confess(doc)
     doc.data["seconds"] = round(time.monotonic() - started, 1)
-    doc.save(os.path.join(args.out, f"{name}.json"))
+    doc.save(os.path.join(args.out, f"{document.ident(doc.data)}.json"))
     print(f"\n=== {name}: {module.TITLE} ({doc.data['seconds']:.0f} s)")
     terminal.print_document(doc.data)
     return doc.data
@@ -186,7 +246,7 @@ def main():
                 print(f"shunt-bench: no experiment is called '{name}', only: "
                       f"{', '.join(EXPERIMENTS)}, all, report", file=sys.stderr)
                 return 2
-            check_ports(name, args.ports)
+            check_ports(name, args)
     make_folder(args.out)
     if names[0] == "report":
         if len(names) == 1:
@@ -209,7 +269,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGHUP, interrupt)
     try:
         sys.exit(main())
-    except (Refused, ValueError, paths.Missing, mem.Failed) as refusal:
+    except (Refused, ValueError, paths.Missing, mem.Failed, lab.Failed) as refusal:
         print(f"\rshunt-bench: {refusal}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt as end:

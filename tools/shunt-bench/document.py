@@ -19,6 +19,11 @@ def series(title, points, style="linespoints", axis="y1"):
     return {"title": title, "style": style, "axis": axis, "points": points}
 
 
+def ident(data):
+    """What a document is called beside others: experiment and ports."""
+    return f"{data['experiment']}-{data['ports']['kind']}"
+
+
 class Document:
     def __init__(self, experiment, title, ports, parameters):
         self.data = {

@@ -12,6 +12,8 @@ PAPER = "Gallenmüller et al. 2015"
 # A point is on the falling part when its throughput is this share of the offered rate or less.
 FALLING = 0.97
 AGREE_PCT = 10
+# Where no link sets a rate: half of what is forwarded without a task is offered.
+SHARE = 0.5
 
 
 def sweep(rate, hz, c_io, count):
@@ -167,30 +169,29 @@ def draw(doc, variants, rate, hz):
                        "stays at c_io then; the points are the worker's own counters.")
 
 
-def memory_variants(ctx):
-    """[(name, {cycles: [run]})] of in-memory ports, interleaved, and f."""
-    kinds = [("memory, zero-copy", {"copy": False}), ("memory, copying", {"copy": True})]
-    probe = ctx.memory.point(rate=0)
-    hz, c_io = probe["cycles_hz"], probe["cycles_hz"] / probe["pps"]
-    cycles = sweep(ctx.rate, hz, c_io, ctx.points)
+def measure(ctx, kinds):
+    """[(name, {cycles: [run]})], interleaved; f and the offered rate."""
+    probe = [ctx.memory.point(rate=0, batch=ctx.batch, mode="macrewrite", **kinds[0][1])
+             for _ in range(ctx.runs)]
+    hz = probe[0]["cycles_hz"]
+    most = stats.median([r["pps"] for r in probe])
+    rate = ctx.rate if ctx.ports == "mem" else ctx.asked_rate or SHARE * most
+    cycles = sweep(rate, hz, hz / most, ctx.points)
     made = [(name, {c: [] for c in cycles}) for name, _ in kinds]
     ctx.progress.expect(ctx.runs * len(kinds) * len(cycles))
-    for run in range(ctx.runs):
+    for run_ in range(ctx.runs):
         for c in cycles:
             for (name, options), (_, points) in zip(kinds, made):
-                ctx.progress.step(f"run {run + 1}, {name}, task of {c} cycles")
-                points[c].append(ctx.memory.point(rate=ctx.rate, cycles=c, batch=ctx.batch,
+                ctx.progress.step(f"run {run_ + 1}, {name}, task of {c} cycles")
+                points[c].append(ctx.memory.point(rate=rate, cycles=c, batch=ctx.batch,
                                                   mode="macrewrite", **options))
-    return made, hz
+    return made, hz, rate
 
 
 def run(ctx, doc):
-    if ctx.ports == "mem":
-        made, hz = memory_variants(ctx)
-        rate = ctx.rate
-    else:
-        import lab_cio  # pylint: disable=import-outside-toplevel
-        made, hz, rate = lab_cio.variants(ctx, doc)
+    kinds = ([("memory, zero-copy", {"copy": False}), ("memory, copying", {"copy": True})]
+             if ctx.ports == "mem" else [("lab" if ctx.ports == "lab" else "devices", {})])
+    made, hz, rate = measure(ctx, kinds)
     variants = [(name, points, analyse(points, rate, hz)) for name, points in made]
     doc.data["parameters"].update({"cycles_hz": hz, "offered_pps": rate})
     describe(doc, variants, rate, hz)

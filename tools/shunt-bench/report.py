@@ -7,6 +7,7 @@ import os
 
 import plot
 import terminal
+from document import ident
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -54,7 +55,7 @@ def data_url(path, kind):
 
 
 def figure_html(doc, figure, folder):
-    stem = os.path.join(folder, f"{doc['experiment']}-{figure['name']}")
+    stem = os.path.join(folder, f"{ident(doc)}-{figure['name']}")
     about = [html.escape(figure["caption"])] if figure.get("caption") else []
     if figure.get("paper"):
         about.append(f"After {html.escape(figure['paper'])}.")
@@ -70,7 +71,7 @@ def findings_html(docs):
     for doc in docs:
         for f in doc["findings"]:
             kind = f["verdict"].replace(" ", "-")
-            rows.append(f"<tr><td class=text><a href=#{doc['experiment']}>{doc['experiment']}</a></td>"
+            rows.append(f"<tr><td class=text><a href=#{ident(doc)}>{ident(doc)}</a></td>"
                         f"<td class=text>{html.escape(f['claim'])}<br><span class=small>"
                         f"{html.escape(f['paper'])}</span></td><td class='text {kind}'>"
                         f"{html.escape(f['verdict'])}</td><td class=text>{html.escape(f['measured'])}"
@@ -102,7 +103,7 @@ def ports_text(ports):
 
 
 def document_html(doc, folder, has_figures):
-    out = [f"<h2 id={doc['experiment']}>{html.escape(doc['title'])}</h2>\n",
+    out = [f"<h2 id={ident(doc)}>{html.escape(doc['title'])}</h2>\n",
            f"<p class=small>On {html.escape(ports_text(doc['ports']))}; {doc['started']}, "
            f"{doc['seconds']:.0f} s; <code>{html.escape(doc['command'])}</code></p>\n"]
     if has_figures:
@@ -115,7 +116,7 @@ def document_html(doc, folder, has_figures):
             + "</ul>\n")
     out.append("<details><summary>parameters and data</summary>\n"
                f"{facts_html({k: str(v) for k, v in doc['parameters'].items()})}"
-               f'<a download="{doc["experiment"]}.json" href="data:application/json;base64,'
+               f'<a download="{ident(doc)}.json" href="data:application/json;base64,'
                f'{base64.b64encode(json.dumps(doc).encode()).decode()}">the JSON document</a>'
                "</details>\n")
     return "".join(out)
@@ -126,7 +127,7 @@ def draw_all(docs, folder):
     try:
         for doc in docs:
             for figure in doc["figures"]:
-                plot.draw(figure, os.path.join(folder, f"{doc['experiment']}-{figure['name']}"))
+                plot.draw(figure, os.path.join(folder, f"{ident(doc)}-{figure['name']}"))
     except plot.NoGnuplot as error:
         return str(error)
     return None
@@ -137,7 +138,7 @@ def write(docs, path):
     folder = os.path.dirname(path) or "."
     no_figures = draw_all(docs, folder)
     first = docs[0]
-    links = " · ".join(f"<a href=#{d['experiment']}>{html.escape(d['experiment'])}</a>" for d in docs)
+    links = " · ".join(f"<a href=#{ident(d)}>{html.escape(ident(d))}</a>" for d in docs)
     parts = [
         "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width">'

@@ -35,17 +35,17 @@ def wilson(yes, cnt, z=1.96):
 
 
 def quantile(buckets, share):
-    """The floor of the bucket [floor, count] that holds that quantile; None without any."""
+    """The floor of the bucket [floor, count] that holds that quantile; 0 without any."""
     total = sum(count for _, count in buckets)
     seen = 0
     for floor, count in buckets:
         seen += count
         if count and seen >= share * total:
             return floor
-    return None
+    return 0
 
 
 def mean_batch(batches):
-    """The mean size of [size, receives] pairs, over receives; None without any."""
+    """The mean size of [size, receives] pairs, over receives; 0 without any."""
     receives = sum(n for _, n in batches)
-    return sum(size * n for size, n in batches) / receives if receives else None
+    return sum(size * n for size, n in batches) / receives if receives else 0.0

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Is this faster than the kernel here, and by how much: the kernel's bridge, its IP forwarding, a bare
+XDP redirect, and shunt in each lane and mode, on the same devices with the same traffic, in turn."""
+import time
+
+import forwarders
+import lab
+import stats
+from document import series
+from search import Search
+
+TITLE = "The kernel, XDP and shunt side by side"
+HELP = "kernel bridge, ip_forward, XDP redirect, shunt's lanes and modes: rate, latency, CPU"
+SHARES = (0.10, 0.50, 0.90, 0.99)
+PDR = 0.005
+
+
+def candidates(ctx, doc):
+    is_lab = ctx.place.kind == "lab"
+    made = forwarders.kernel_ones(ctx.cpus, is_lab)
+    made += forwarders.shunt_ones(ctx.cpus, ctx.batch)
+    try:
+        import baselines  # pylint: disable=import-outside-toplevel
+        made += baselines.forwarders(ctx, doc)
+    except ImportError:
+        pass
+    if ctx.only:
+        made = [m for m in made if any(word in m.name for word in ctx.only)]
+    return made
+
+
+def timed_trial(ctx, dst_mac, rate=0, **options):
+    """A trial with the CPU time that the whole machine spent meanwhile, per packet that arrived."""
+    busy, start = lab.cpu_seconds(), time.monotonic()
+    trial = ctx.place.trial(dst_mac, rate, ctx.seconds, **options)
+    spent, passed = lab.cpu_seconds() - busy, time.monotonic() - start
+    # what is spent before and after the traffic is a trial's own, not the packets'
+    trial["cpu_us"] = 1e6 * spent / trial["received"] if trial["received"] else None
+    trial["cpus_busy"] = spent / passed
+    return trial
+
+
+def flood_all(ctx, doc, chosen):
+    """{name: [trial]} at full speed, interleaved; those that cannot be started are left out."""
+    made = {}
+    ctx.progress.expect(ctx.runs * len(chosen))
+    for run in range(ctx.runs):
+        for one in list(chosen):
+            ctx.progress.step(f"run {run + 1}, {one.name}")
+            try:
+                with one.start(ctx.place) as started:
+                    made.setdefault(one.name, []).append(timed_trial(ctx, started["dst_mac"]))
+                    ctx.in_use(doc, started["in_use"])
+            except lab.Failed as error:
+                doc.skip(one.name, str(error))
+                chosen.remove(one)
+                made.pop(one.name, None)
+    return made
+
+
+def look_closer(ctx, one, top):
+    """Loss-free rate, and latency and CPU at shares of it."""
+    with one.start(ctx.place) as started:
+        def trial(rate):
+            ctx.progress.step(f"{one.name} at {rate / 1e6:.3f} Mpps")
+            return ctx.place.trial(started["dst_mac"], rate, ctx.seconds)
+        search = Search(trial, ctx.trials, ctx.precision)
+        pdr = search.find(PDR, 0.9 * top, 2 * top)
+        ndr = search.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
+        base = ndr["rate"] or pdr["rate"]
+        at = {}
+        for share in SHARES if base else ():
+            ctx.progress.step(f"{one.name}: latency at {100 * share:.0f} %")
+            at[share] = timed_trial(ctx, started["dst_mac"], share * base, latency=True)
+    return {"ndr": ndr, "pdr": pdr, "base": "NDR" if ndr["rate"] else "PDR", "at": at}
+
+
+def us(trial, key):
+    latency = trial["latency_ns"] if trial else None
+    return latency[key] / 1000 if latency and latency["count"] else None
+
+
+def describe(doc, floods, closer):
+    rows = []
+    for name, trials in floods.items():
+        found = closer.get(name)
+        at = found["at"] if found else {}
+        rows.append([name, *stats.spread([t["pps"] / 1e6 for t in trials]),
+                     found["ndr"]["rate"] / 1e6 if found else None,
+                     100 * found["ndr"]["confidence"] if found else None,
+                     found["pdr"]["rate"] / 1e6 if found else None,
+                     at[0.9]["cpu_us"] if 0.9 in at else None,
+                     stats.median([t["cpus_busy"] for t in trials])])
+    doc.table("main", "Throughput of 64-byte frames (with FCS), flooded and without loss; CPU of all "
+              "cores, generator and sink included",
+              ["forwarder", ("flooded", "Mpps"), ("least", "Mpps"), ("most", "Mpps"), ("NDR", "Mpps"),
+               ("confidence", "%"), ("PDR", "Mpps"), ("CPU at 90 %", "us/packet"),
+               ("CPUs busy, flooded", "CPUs")], rows)
+    rows = []
+    for name, found in closer.items():
+        for share, trial in found["at"].items():
+            rows.append([name, f"{100 * share:.0f} % of {found['base']}", trial["offered_pps"] / 1e6,
+                         us(trial, "p50"), us(trial, "p99"), us(trial, "p999"), us(trial, "max"),
+                         100 * trial["loss"], trial["cpus_busy"]])
+    if rows:
+        doc.table("latency", "Latency by load, generator to sink", [
+            "forwarder", "load", ("offered", "Mpps"), ("median", "us"), ("p99", "us"),
+            ("p99.9", "us"), ("max", "us"), ("lost", "%"), ("CPUs busy", "CPUs")], rows)
+
+
+def draw(doc, floods, closer):
+    names = list(floods)
+    labels = [[i, name] for i, name in enumerate(names)]
+    doc.figure("throughput", "Throughput of 64-byte frames, flooded", "forwarder",
+               "throughput [Mpps]",
+               [series("at the sink", [stats.point(i, [t["pps"] / 1e6 for t in floods[n]])
+                                       for i, n in enumerate(names)], "bars"),
+                series("without loss (NDR)",
+                       [[i, closer[n]["ndr"]["rate"] / 1e6] for i, n in enumerate(names)
+                        if n in closer and closer[n]["ndr"]["rate"]], "points")],
+               x_labels=labels, x_rotated=True, y_range=[0, None], x_range=[-0.7, len(names) - 0.3])
+    lines = []
+    for name, found in closer.items():
+        lines.append(series(name, [[100 * s, us(t, "p50"), us(t, "p50"), us(t, "p99")]
+                                   for s, t in found["at"].items() if us(t, "p50")]))
+    doc.figure("latency", "Latency by load, median, bars up to p99",
+               "load [% of the rate without loss]", "latency [us]", lines, y_scale="log10")
+
+
+def judge(doc, floods):
+    best = {n: stats.median([t["pps"] for t in trials]) for n, trials in floods.items()}
+    shunt = {n: v for n, v in best.items() if n.startswith("shunt") and " user " in n}
+    kernel = {n: v for n, v in best.items() if n.startswith("kernel ip_forward")}
+    if not shunt or not kernel:
+        return
+    name = max(shunt, key=shunt.get)
+    for other, value in kernel.items():
+        doc.finding("DESIGN", f"shunt's user lane ({name}) forwards more than {other}",
+                    shunt[name] > value, f"{shunt[name] / 1e6:.3f} Mpps beside {value / 1e6:.3f}: "
+                    f"{shunt[name] / max(value, 1):.2f} times as much")
+
+
+def run(ctx, doc):
+    chosen = candidates(ctx, doc)
+    floods = flood_all(ctx, doc, chosen)
+    if not floods:
+        raise lab.Failed("nothing could be measured: " + "; ".join(
+            f"{s['what']}: {s['why']}" for s in doc.data["skipped"]))
+    closer = {}
+    ctx.progress.expect(len(chosen) * 3 * ctx.trials)
+    for one in chosen:
+        top = stats.median([t["pps"] for t in floods[one.name]])
+        if top and (one.is_main or not ctx.short):
+            closer[one.name] = look_closer(ctx, one, top)
+    if ctx.short:
+        doc.note("A short run: the rate without loss, and latency, of the main forwarders only.")
+    doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,
+                                   "precision": ctx.precision, "frame_bytes_with_fcs": 64})
+    describe(doc, floods, closer)
+    draw(doc, floods, closer)
+    judge(doc, floods)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Maximum throughput by frame size, without loss (NDR) and with a little (PDR), as Varis and Manner did
+for 78 to 1518 bytes and a mix, and as RFC 2544 asks; by a search that is sound on noisy machines."""
+import forwarders
+import stats
+from document import series
+from search import Search
+
+TITLE = "Frame sizes: throughput without loss"
+HELP = "64 to 1518 bytes and IMIX: the rate without loss (NDR), with 0.5 % (PDR)"
+PAPER = "Varis and Manner"
+PDR = 0.005
+FCS = 4
+SIZES = [64, 78, 128, 256, 512, 1024, 1280, 1518]  # with FCS, as the RFCs count
+IMIX = "imix"
+IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
+
+
+def sizes(ctx):
+    chosen = [64, 78, 512, 1518] if ctx.short else SIZES
+    return [*ctx.thinned(chosen), IMIX]
+
+
+def bytes_of(size):
+    return IMIX_BYTES if size == IMIX else size
+
+
+def gbit(pps, size):
+    """On the wire: with preamble and gap (L1)."""
+    return pps * (bytes_of(size) + 20) * 8 / 1e9
+
+
+def search(ctx, place, dst_mac, size):
+    """(most at full speed, NDR, PDR, Search) of what forwards now."""
+    word = IMIX if size == IMIX else size - FCS
+    full = [place.trial(dst_mac, 0, ctx.seconds, size=word) for _ in range(ctx.runs)]
+    top = stats.median([t["pps"] for t in full])
+    if not top:
+        return full, None, None, None
+
+    def trial(rate):
+        ctx.progress.step(f"{size} bytes at {rate / 1e6:.3f} Mpps")
+        return place.trial(dst_mac, rate, ctx.seconds, size=word)
+    made = Search(trial, trials=ctx.trials, precision=ctx.precision)
+    # What it forwards of a flood may be less than what it forwards without one.
+    pdr = made.find(PDR, 0.9 * top, 2 * top)
+    ndr = made.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
+    return full, ndr, pdr, made
+
+
+def row_of(size, full, ndr, pdr, made):
+    top = stats.spread([t["pps"] / 1e6 for t in full])
+    if not made:
+        return [str(size), *top, *[None] * 9]
+    return [str(size), *top, ndr["rate"] / 1e6, gbit(ndr["rate"], size),
+            f"{ndr['good']} of {ndr['trials']}", 100 * ndr["confidence"],
+            pdr["rate"] / 1e6, gbit(pdr["rate"], size), f"{pdr['good']} of {pdr['trials']}",
+            100 * pdr["confidence"], made.count()]
+
+
+COLUMNS = [("frame", "bytes with FCS"), ("flood", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
+           ("NDR", "Mpps"), ("NDR", "Gbit/s L1"), "passed", ("confidence", "%"), ("PDR", "Mpps"),
+           ("PDR", "Gbit/s L1"), "passed", ("confidence", "%"), "trials in all"]
+
+
+def run(ctx, doc):
+    chosen, results = sizes(ctx), {}
+    ctx.progress.expect(len(chosen) * 4 * ctx.trials)
+    with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", "spin", "--batch",
+                          str(ctx.batch), *ctx.user_lane()) as forwarder:
+        ctx.in_use(doc, forwarder["in_use"])
+        for size in chosen:
+            results[size] = search(ctx, ctx.place, forwarder["dst_mac"], size)
+    doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,
+                                   "precision": ctx.precision, "pdr_loss": PDR})
+    doc.table("sizes", "Cross-connect by frame size: flooded, without loss (NDR), with "
+              f"{100 * PDR:g} % at most (PDR)", COLUMNS,
+              [row_of(size, *results[size]) for size in chosen])
+    numbered = [s for s in chosen if s != IMIX and results[s][3]]
+    for name, unit, value in (("throughput", "Mpps", lambda p, s: p / 1e6),
+                              ("bits", "Gbit/s on the wire", gbit)):
+        doc.figure(name, "Throughput by frame size", "frame with FCS [bytes]", f"throughput [{unit}]",
+                   [series("flooded", [stats.point(s, [value(t["pps"], s) for t in results[s][0]])
+                                       for s in numbered]),
+                    series("PDR, 0.5 % loss", bracket(results, numbered, 2, value)),
+                    series("NDR, no loss", bracket(results, numbered, 1, value))],
+                   y_range=[0, None], paper=f"{PAPER}; RFC 2544, section 26.1",
+                   caption="Bars of NDR and PDR reach to the lowest rate that failed.")
+    small, large = results[numbered[0]][0], results[numbered[-1]][0]
+    ratio = stats.median([t["pps"] for t in large]) / stats.median([t["pps"] for t in small])
+    doc.finding("Gallenmüller et al. 2015, section 4.3, after Rizzo",
+                f"a frame of {numbered[-1]} bytes costs only a little more than one of {numbered[0]}",
+                ratio > 0.75, f"{100 * ratio:.0f} % as many packets a second"
+                + ("; ports that copy pay for bytes" if ctx.is_copying(doc) else ""))
+
+
+def bracket(results, chosen, which, value):
+    points = []
+    for size in chosen:
+        found = results[size][which]
+        rate = value(found["rate"], size)
+        above = value(found["failing"] or found["rate"], size)
+        points.append([size, rate, rate, above])
+    return points

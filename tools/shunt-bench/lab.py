@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where forwarders are measured: a lab of network namespaces, or devices given by name. A place has a
+generator, a device under test (dut) and a sink, and runs trials: traffic of so much for so long."""
+import contextlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import time
+
+import paths
+
+READY_S = 20
+SINK_DRAIN_S = 5  # what a trial may take beside its traffic
+DUT_ADDRESS = "10.0.1.1"
+
+
+class Failed(Exception):
+    """A trial or a forwarder that did not come about, in one sentence."""
+
+
+def said(process_or_done):
+    lines = (process_or_done.stderr or "").strip().splitlines()
+    return lines[-1] if lines else f"it ended with {process_or_done.returncode}"
+
+
+def run(argv, timeout=60, check=True):
+    """Standard output of a command that ends soon."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"{shlex.join(argv[-6:])} did not end within {timeout} s") from error
+    if check and done.returncode:
+        raise Failed(f"{os.path.basename(argv[0])} {shlex.join(argv[1:6])}: {said(done)}")
+    return done.stdout
+
+
+class Place:
+    """dut(*cmd) is the command that runs there; gen(...) likewise for the generator."""
+    kind = "lab"
+    devices = ("eth1", "eth2")
+    dut_macs = ("02:00:00:00:01:01", "02:00:00:00:02:01")
+    gen_mac, sink_mac = "02:00:00:00:01:02", "02:00:00:00:02:02"
+    gen_cpus = (0,)
+
+    def dut(self, *cmd):
+        raise NotImplementedError
+
+    def gen(self, *cmd):
+        raise NotImplementedError
+
+    def ends(self):
+        """The options of `shunt-gen run` that name generator's and sink's device."""
+        raise NotImplementedError
+
+    def dut_run(self, *cmd, **options):
+        return run(self.dut(*cmd), **options)
+
+    def facts(self):
+        return {"kind": self.kind, "names": list(self.devices)}
+
+    def argv_trial(self, dst_mac, rate, seconds, count=None, size=60, options=()):
+        argv = [paths.program("shunt-gen"), "run", *self.ends(), "-j", "--interval", "0",
+                "--dst-mac", dst_mac, "--size", str(size), "--cpu", ",".join(map(str, self.gen_cpus)),
+                "--rate", "max" if not rate else str(int(rate))]
+        argv += ["--count", str(count)] if count else ["--duration", f"{seconds:.3f}"]
+        return self.gen(*argv, *options)
+
+    def trial(self, dst_mac, rate=0, seconds=1.0, latency=False, **options):
+        """One trial: {offered_pps, pps, sent, received, loss, held, latency_ns or None}. The rate is
+        what the generator's device confirmed, never what was asked for."""
+        extra = ["--count-only", *(["--latency"] if latency else [])]
+        extra += options.pop("options", [])
+        argv = self.argv_trial(dst_mac, rate, seconds, options=extra, **options)
+        done = subprocess.run(argv, capture_output=True, text=True, check=False,
+                              timeout=seconds + 60 + SINK_DRAIN_S)
+        return result_of(done, rate)
+
+
+def result_of(done, rate):
+    """A trial's result from what `shunt-gen run` said."""
+    try:
+        got = json.loads(done.stdout)
+    except ValueError:
+        raise Failed(f"shunt-gen: {said(done)}") from None
+    sent = got["sent"]
+    offered = got["tx"]["offered_pps"]
+    return {"offered_pps": offered, "sent": sent, "received": got["received"],
+            "pps": got["received"] / max(got["tx"]["seconds"], 1e-9),
+            "loss": max(0.0, 1 - got["received"] / sent) if sent else 1.0,
+            "seconds": got["tx"]["seconds"],
+            "held": not rate or abs(offered / rate - 1) <= 0.03,
+            "latency_ns": got["rx"].get("latency_ns")}
+
+
+class Lab(Place):
+    """A lab of one's own: gen - dut - sink. A child holds it and removes it when this program ends,
+    however it ends: he waits for the end of a pipe that dies with us."""
+
+    def __init__(self, queues=1, gen_cpus=(0,)):
+        self.gen_cpus = gen_cpus
+        self.holder = subprocess.Popen(
+            [paths.LAB, "run", "--static-neigh", "--queues", str(queues), "sh", "-c",
+             'echo "$SHUNT_LAB"; exec cat >/dev/null'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
+        self.name = self.holder.stdout.readline().strip()
+        if not self.name:
+            _, err = self.holder.communicate()
+            raise Failed(err.strip().removeprefix("lab: ") or "the lab could not be built")
+
+    def close(self):
+        self.holder.communicate(timeout=60)  # closes his standard input
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def dut(self, *cmd):
+        return [paths.LAB, "exec", "--name", self.name, "dut", *cmd]
+
+    def gen(self, *cmd):
+        return list(cmd)
+
+    def ends(self):
+        return ["--tx", f"shunt-{self.name}-gen/eth1", "--rx", f"shunt-{self.name}-sink/eth1"]
+
+    def facts(self):
+        return {**super().facts(), "lab": self.name}
+
+    def threaded(self, cpu):
+        """Receives dut's devices in NAPI threads on that CPU; None: where the sender is."""
+        for dev in self.devices:
+            run([paths.LAB, "threaded", "--name", self.name, "dut", dev,
+                 "off" if cpu is None else str(cpu)])
+
+
+class Devices(Place):
+    """Two devices of this machine, with the generator at their other ends: devices of this machine as
+    well, or of another that a command reaches, such as ssh."""
+    kind = "nic"
+
+    def __init__(self, devices, gen_ports, gen_via, gen_cpus):
+        self.devices, self.gen_ports = tuple(devices), gen_ports
+        self.via, self.gen_cpus = shlex.split(gen_via or ""), gen_cpus
+        self.dut_macs = tuple(self._mac([], dev) for dev in devices)
+        self.gen_mac, self.sink_mac = (self._mac(self.via, port) for port in gen_ports)
+
+    @staticmethod
+    def _mac(via, dev):
+        # a port may be NAMESPACE/DEVICE
+        name = dev.rsplit("/", 1)
+        into = ["ip", "netns", "exec", name[0]] if len(name) == 2 else []
+        try:
+            return run([*via, *into, "cat", f"/sys/class/net/{name[-1]}/address"]).strip()
+        except (Failed, OSError) as error:
+            where = f" (by {via[0]})" if via else ""
+            raise Failed(f"there is no device '{dev}'{where}: {error}") from error
+
+    def close(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def dut(self, *cmd):
+        return list(cmd)
+
+    def gen(self, *cmd):
+        return [*self.via, *(["shunt-gen", *cmd[1:]] if self.via else cmd)]
+
+    def ends(self):
+        return ["--tx", self.gen_ports[0], "--rx", self.gen_ports[1]]
+
+    def threaded(self, cpu):
+        if cpu is not None:
+            raise Failed("NAPI threads are pinned in a lab only")
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def running(argv, word, stream="stderr", seconds=READY_S, number=15):
+    """A program on dut that has said a word of being ready; ended by a signal and waited for."""
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    try:
+        lines = []
+        end = time.monotonic() + seconds
+        while not lines or word not in lines[-1]:
+            line = getattr(process, stream).readline()
+            if not line or time.monotonic() > end:
+                raise Failed(" ".join("".join(lines).split()) or
+                             process.stderr.read().strip().replace("\n", "; ") or
+                             f"{argv[-1]} ended without a word")
+            lines.append(line)
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(number)
+        try:
+            _, err = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, err = process.communicate()
+    if process.returncode not in (0, -number):
+        raise Failed(f"{os.path.basename(argv[-1])}: {err.strip() or process.returncode}")
+
+
+def cpu_seconds():
+    """Seconds that all CPUs together were busy since boot, in ticks of 10 ms."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        fields = [int(x) for x in stat.readline().split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def thread_seconds(tid):
+    """Seconds that a thread of this machine had a CPU."""
+    with open(f"/proc/{tid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
+def is_cpu_list(word):
+    return bool(re.fullmatch(r"\d+(,\d+)*", word))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The highest rate with so little loss, on a machine that is not quiet. One trial proves little there:
+a frame lost to an interrupt says nothing of the forwarder, and a lucky trial too much. So a rate is
+tried several times and passes when more than half of its trials do; trials end early once that is
+decided. With it come the trials made, and how sure it is: 1 less the probability that a rate which
+passes half of the time would look like this. All trials are kept; NDR and PDR share them."""
+import math
+
+STEP = 1.3  # from rate to rate until the one sought is between two
+
+
+def confidence(good, cnt):
+    """1 - P(so many good ones or more | one in two is good), or the same of bad ones for a rate that
+    failed."""
+    best = max(good, cnt - good)
+    return 1 - sum(math.comb(cnt, k) for k in range(best, cnt + 1)) / 2 ** cnt
+
+
+class Search:
+    """trial(pps) makes one trial and returns {loss, offered_pps, held}. trials: an odd number, the most
+    at one rate."""
+
+    def __init__(self, trial, trials=5, precision=0.03):
+        self.trial, self.trials, self.precision = trial, trials, precision
+        self.made = {}  # rate: [trial]
+
+    def _passes(self, rate, limit):
+        """(passes, good, trials made) at a rate, with as few new trials as decide it."""
+        made = self.made.setdefault(rate, [])
+        while True:
+            good = sum(t["loss"] <= limit for t in made)
+            bad = len(made) - good
+            if 2 * good > self.trials or 2 * bad > self.trials or len(made) >= self.trials:
+                return good > bad, good, len(made)
+            made.append(self.trial(rate))
+
+    def find(self, limit, start, high):
+        """The highest rate up to high whose loss is limit at most: a dict with rate (0.0: none was
+        found down to a 64th of start), failing (the lowest rate above it that failed; None when high
+        passed), trials, good, confidence. In steps from start until one rate passes and another does
+        not, then by halving what is between them down to the precision."""
+        best, failing, rate = None, None, min(start, high)
+        while rate:
+            passes, good, cnt = self._passes(rate, limit)
+            one = {"rate": rate, "good": good, "trials": cnt}
+            if passes:
+                best = one
+            else:
+                failing = one
+            rate = self._next(best, failing, start, high)
+        return self._result(best, failing)
+
+    def _next(self, best, failing, start, high):
+        """The rate to try next; None when it is decided."""
+        if not best:
+            rate = failing["rate"] / STEP
+            return self._near(rate, 0, failing["rate"]) if rate > start / 64 else None
+        if not failing:
+            return min(best["rate"] * STEP, high) if best["rate"] < high else None
+        if failing["rate"] / best["rate"] - 1 <= self.precision:
+            return None
+        return self._near(math.sqrt(best["rate"] * failing["rate"]), best["rate"], failing["rate"])
+
+    def _near(self, rate, low, high):
+        """A rate that was tried already, rather than a new one just beside it."""
+        tried = [r for r in self.made if low < r < high and abs(r / rate - 1) < self.precision]
+        return min(tried, key=lambda r: abs(r / rate - 1)) if tried else rate
+
+    @staticmethod
+    def _result(best, failing):
+        sure = [confidence(x["good"], x["trials"]) for x in (best, failing) if x]
+        return {"rate": best["rate"] if best else 0.0,
+                "failing": failing["rate"] if failing else None,
+                "good": best["good"] if best else 0,
+                "trials": best["trials"] if best else failing["trials"],
+                "failing_trials": failing["trials"] if failing else 0,
+                "confidence": min(sure)}
+
+    def confirmed(self, rate):
+        """What the generator confirmed of the trials at a rate, median; None without any."""
+        made = sorted(t["offered_pps"] for t in self.made.get(rate, []))
+        return made[len(made) // 2] if made else None
+
+    def count(self):
+        return sum(map(len, self.made.values()))
