@@ -294,10 +294,13 @@ static __always_inline int count_other(__u64 len)
 	return drop_others ? XDP_DROP : XDP_PASS;
 }
 
+/* No generator's run is 0. */
 static __always_inline bool is_ours(const __u8 *p, const __u8 *end, const bool v6, const bool tcp)
 {
+	const __u8 *tag = p + SHUNT_GEN_TAG_OFF(v6, tcp);
+
 	return p + SHUNT_GEN_HEAD_LEN(v6, tcp) <= end && p[v6 ? 20 : 23] == (tcp ? 6 : 17) &&
-	       *(const __u32 *)(p + SHUNT_GEN_TAG_OFF(v6, tcp)) == bpf_htonl(SHUNT_GEN_MAGIC);
+	       *(const __u32 *)tag == bpf_htonl(SHUNT_GEN_MAGIC) && *(const __u16 *)(tag + 4);
 }
 
 SEC("xdp")

@@ -46,6 +46,7 @@ struct shunt_port_config {
 	enum shunt_copy_mode copy_mode;
 	bool require_zerocopy;
 	uint32_t queues; /* served; 0: all the device has */
+	bool spread;	 /* the device's RSS table is made to use the served queues only */
 	/* mem */
 	uint32_t mem_frame_bytes;
 	uint32_t mem_flows;
@@ -106,6 +107,7 @@ struct shunt_config {
 	bool replace;		/* another's XDP program may be replaced */
 	bool external;		/* the program is attached already: only add sockets */
 	char control_path[108]; /* UNIX socket; "": none */
+	char user[33];		/* whom to become once everything is open; "": stay */
 };
 
 /* shunt_config_init fills in the defaults: no ports, one worker not pinned,

@@ -15,6 +15,7 @@ struct config_file_port {
 	enum shunt_copy_mode copy_mode;
 	bool require_zerocopy;
 	uint32_t queues;
+	bool spread;
 	uint32_t *size;
 	uint32_t *flows;
 	bool copy;
@@ -50,7 +51,7 @@ struct config_file {
 	enum shunt_poll_mode *poll;
 	uint32_t *batch, *idle_us, *ring_size, *frame_size, *frames, *punt_rate;
 	bool replace, external, persist;
-	char *control;
+	char *control, *user;
 };
 
 extern const cyaml_schema_value_t shunt_config_schema;

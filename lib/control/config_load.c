@@ -54,6 +54,7 @@ static int load_port(const struct load *l, unsigned i)
 	out->copy_mode = in->copy_mode;
 	out->require_zerocopy = in->require_zerocopy;
 	out->queues = in->queues;
+	out->spread = in->spread;
 	out->mem_frame_bytes = in->size ? *in->size : out->mem_frame_bytes;
 	out->mem_flows = in->flows ? *in->flows : out->mem_flows;
 	out->mem_copy = in->copy;
@@ -176,6 +177,7 @@ static void load_scalars(const struct load *l)
 	out->replace = in->replace;
 	out->persist = in->persist;
 	out->external = in->external;
+	snprintf(out->user, sizeof(out->user), "%s", in->user ? in->user : "");
 }
 
 static int load_all(const struct load *l)

@@ -23,6 +23,7 @@ static json_t *port_json(const struct shunt_port_config *p)
 				    json_string(shunt_copy_mode_name(p->copy_mode)));
 		json_object_set_new(port, "require_zerocopy", json_boolean(p->require_zerocopy));
 		json_object_set_new(port, "queues", json_integer(p->queues));
+		json_object_set_new(port, "spread", json_boolean(p->spread));
 		break;
 	case SHUNT_PORT_MEM:
 		json_object_set_new(port, "size", json_integer(p->mem_frame_bytes));
@@ -99,7 +100,7 @@ static json_t *workers_json(const struct shunt_config *config)
 
 json_t *shunt_config_json(const struct shunt_config *config)
 {
-	json_t *ports = json_array(), *forward = json_array();
+	json_t *ports = json_array(), *forward = json_array(), *json;
 	const char *control = *config->control_path ? config->control_path : "none";
 	unsigned i;
 
@@ -109,7 +110,7 @@ json_t *shunt_config_json(const struct shunt_config *config)
 		json_array_append_new(forward, pair_json(config, &config->pairs[i]));
 	for (i = 0; i < config->group_cnt; i++)
 		json_array_append_new(forward, group_json(config, &config->groups[i]));
-	return json_pack(
+	json = json_pack(
 		"{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:s}",
 		"ports", ports, "forward", forward, "rules", rules_json(config), "nodes",
 		fronts_json(config), "workers", workers_json(config), "poll",
@@ -118,6 +119,9 @@ json_t *shunt_config_json(const struct shunt_config *config)
 		"frame_size", (json_int_t)config->frame_size, "frames", (json_int_t)config->frames,
 		"punt_rate", (json_int_t)config->punt_rate, "replace", config->replace, "persist",
 		config->persist, "external", config->external, "control", control);
+	if (*config->user)
+		json_object_set_new(json, "user", json_string(config->user));
+	return json;
 }
 
 int shunt_config_print(const struct shunt_config *config, FILE *out)

@@ -39,6 +39,7 @@ const struct config_port_key shunt_config_port_keys[] = {
 	{"copy_mode", KIND(XSK)},
 	{"require_zerocopy", KIND(XSK)},
 	{"queues", KIND(XSK)},
+	{"spread", KIND(XSK)},
 	{"size", KIND(MEM)},
 	{"flows", KIND(MEM)},
 	{"copy", KIND(MEM)},
@@ -58,6 +59,7 @@ static const cyaml_schema_field_t port_fields[] = {
 			 SHUNT_ARRAY_LEN(copy_modes)),
 	CYAML_FIELD_BOOL("require_zerocopy", OPT, P, require_zerocopy),
 	CYAML_FIELD_UINT("queues", OPT, P, queues),
+	CYAML_FIELD_BOOL("spread", OPT, P, spread),
 	CYAML_FIELD_UINT_PTR("size", OPT | PTR, P, size),
 	CYAML_FIELD_UINT_PTR("flows", OPT | PTR, P, flows),
 	CYAML_FIELD_BOOL("copy", OPT, P, copy),
@@ -118,6 +120,7 @@ static const cyaml_schema_field_t fields[] = {
 	CYAML_FIELD_BOOL("persist", OPT, C, persist),
 	CYAML_FIELD_BOOL("external", OPT, C, external),
 	CYAML_FIELD_STRING_PTR("control", PTR | OPT, C, control, 1, PATH_LEN),
+	CYAML_FIELD_STRING_PTR("user", PTR | OPT, C, user, 1, 32),
 	CYAML_FIELD_END,
 };
 

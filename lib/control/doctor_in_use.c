@@ -51,6 +51,8 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 {
 	const json_t *program = json_object_get(port, "program");
 	const char *error = json_string_value(json_object_get(program, "error"));
+	const json_t *warning;
+	size_t i;
 
 	judge_mode(d, port, "driver_mode");
 	judge_mode(d, port, "copy_mode");
@@ -59,6 +61,9 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_error, text(port, "name"),
 						     "in use", "%s", error),
 				    "restart shuntd");
+	json_array_foreach(json_object_get(port, "warnings"), i, warning)
+		shunt_doctor_add(d, SHUNT_DOCTOR_warning, text(port, "name"), "in use", "%s",
+				 json_string_value(warning));
 }
 
 unsigned shunt_doctor_in_use(struct shunt_doctor *d, const json_t *ports, const char *ifname)

@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "control/journal_rss.h"
 #include "io/puntdev.h"
 #include "io/xdp.h"
 
@@ -38,6 +40,7 @@ struct entry {
 	bool is_turned[KNOB_CNT];
 	unsigned long was[KNOB_CNT];
 	int fds[KNOB_CNT]; /* of those that are turned: at stop there may be no right to open */
+	struct shunt_journal_rss rss;
 };
 
 struct shunt_journal {
@@ -45,6 +48,7 @@ struct shunt_journal {
 	uint64_t netns;
 	char boot[40];
 	char puntdev[IFNAMSIZ]; /* "" without */
+	int ioctl_fd;		/* at stop no socket of another family may be opened */
 	unsigned entry_cnt;
 	struct entry entries[SHUNT_PORT_MAX];
 };
@@ -159,6 +163,10 @@ static void print_entry(FILE *file, const struct shunt_journal *j, const struct 
 		if (e->is_turned[i])
 			fprintf(file, "knob %" PRIu64 " %u %s %s %lu %lu\n", j->netns, e->ifindex,
 				e->ifname, busy_knobs[i].file, e->was[i], busy_knobs[i].now);
+	if (e->rss.queues) {
+		fprintf(file, "rss %" PRIu64 " %u %s ", j->netns, e->ifindex, e->ifname);
+		shunt_journal_rss_print(&e->rss, file);
+	}
 }
 
 static void sync_folder(const char *path)
@@ -226,6 +234,20 @@ static bool knob_is_known(const char *knob)
 	return false;
 }
 
+static bool rss_undo(const char *ifname, const char *text)
+{
+	struct shunt_journal_rss rss = {.queues = 0};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_done;
+
+	snprintf(rss.ifname, sizeof(rss.ifname), "%s", ifname);
+	is_done = fd >= 0 && !shunt_journal_rss_parse(&rss, text) &&
+		  shunt_journal_rss_restore(&rss, fd);
+	if (fd >= 0)
+		close(fd);
+	return is_done;
+}
+
 /* Returns 1 when something was given back, 0, or -errno. */
 static int undo(const char *line, uint64_t netns, const struct shunt_config *config, bool keep,
 		struct shunt_err *err)
@@ -234,11 +256,17 @@ static int undo(const char *line, uint64_t netns, const struct shunt_config *con
 	unsigned long was, now;
 	uint64_t line_netns;
 	char what[8], knob[32];
-	int n;
+	int n, at = 0;
 
 	/* not counted: to the user it is part of the programs */
 	if (sscanf(line, "punt %" SCNu64 " %15s", &line_netns, e.ifname) == 2)
 		return line_netns == netns ? SHUNT_MIN(shunt_puntdev_clean(e.ifname, err), 0) : 0;
+	if (sscanf(line, "rss %" SCNu64 " %u %15s %n", &line_netns, &e.ifindex, e.ifname, &at) ==
+		    3 &&
+	    at)
+		return line_netns == netns && if_nametoindex(e.ifname) == e.ifindex
+			       ? rss_undo(e.ifname, line + at)
+			       : 0;
 	n = sscanf(line, "%7s %" SCNu64 " %u %15s %31s %lu %lu", what, &line_netns, &e.ifindex,
 		   e.ifname, knob, &was, &now);
 	if (n < 4 || line_netns != netns || if_nametoindex(e.ifname) != e.ifindex)
@@ -253,7 +281,7 @@ static int undo(const char *line, uint64_t netns, const struct shunt_config *con
 static int undo_all(FILE *file, const struct shunt_config *config, bool keep, struct shunt_err *err)
 {
 	uint64_t netns = netns_inode();
-	char line[160], boot[40], line_boot[40];
+	char line[SHUNT_JOURNAL_LINE_MAX], boot[40], line_boot[40];
 	int done = 0, ret = 0;
 
 	boot_id(boot);
@@ -287,11 +315,12 @@ int shunt_journal_recover(const char *path, const struct shunt_config *config, b
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-static void plan(struct shunt_journal *j, const struct shunt_config *config)
+static int plan(struct shunt_journal *j, const struct shunt_config *config, struct shunt_err *err)
 {
 	unsigned i;
+	int ret = 0;
 
-	for (i = 0; i < config->port_cnt && j->entry_cnt < SHUNT_PORT_MAX; i++) {
+	for (i = 0; i < config->port_cnt && j->entry_cnt < SHUNT_PORT_MAX && !ret; i++) {
 		struct entry *e = &j->entries[j->entry_cnt];
 
 		if (config->ports[i].kind != SHUNT_PORT_XSK)
@@ -301,10 +330,22 @@ static void plan(struct shunt_journal *j, const struct shunt_config *config)
 		e->has_program = !config->external;
 		if (config->poll == SHUNT_POLL_busy)
 			knobs_plan(e);
+		ret = shunt_journal_rss_plan(&e->rss, j->ioctl_fd, &config->ports[i], err);
 		j->entry_cnt++;
 	}
 	if (config->group_cnt)
 		shunt_puntdev_name(j->puntdev);
+	return ret;
+}
+
+static int turn_rss(const struct shunt_journal *j, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < j->entry_cnt && !ret; i++)
+		ret = shunt_journal_rss_apply(&j->entries[i].rss, j->ioctl_fd, err);
+	return ret;
 }
 
 static void turn_knobs(struct shunt_journal *j)
@@ -321,13 +362,14 @@ static void turn_knobs(struct shunt_journal *j)
 			}
 }
 
-static void restore_knobs(struct shunt_journal *j)
+static void restore(struct shunt_journal *j)
 {
 	unsigned i, k;
 
 	for (i = 0; i < j->entry_cnt; i++) {
 		struct entry *e = &j->entries[i];
 
+		shunt_journal_rss_restore(&e->rss, j->ioctl_fd);
 		for (k = 0; k < KNOB_CNT; k++) {
 			if (!e->is_turned[k] || e->fds[k] < 0)
 				continue;
@@ -335,6 +377,13 @@ static void restore_knobs(struct shunt_journal *j)
 			close(e->fds[k]);
 		}
 	}
+}
+
+static void release(struct shunt_journal *j)
+{
+	if (j->ioctl_fd >= 0)
+		close(j->ioctl_fd);
+	free(j);
 }
 
 int shunt_journal_open(struct shunt_journal **out, const char *path,
@@ -349,13 +398,20 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 	snprintf(j->path, sizeof(j->path), "%s", path);
 	j->netns = netns_inode();
 	boot_id(j->boot);
-	plan(j, config);
-	ret = *j->path ? save(j, err) : 0;
+	j->ioctl_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ret = plan(j, config, err);
+	if (!ret && *j->path)
+		ret = save(j, err);
 	if (ret) {
-		free(j);
+		release(j);
 		return ret;
 	}
 	turn_knobs(j);
+	ret = turn_rss(j, err);
+	if (ret) {
+		shunt_journal_close(j, false);
+		return ret;
+	}
 	*out = j;
 	return 0;
 }
@@ -364,8 +420,8 @@ void shunt_journal_close(struct shunt_journal *journal, bool keep)
 {
 	if (!journal)
 		return;
-	restore_knobs(journal);
+	restore(journal);
 	if (*journal->path && !keep) /* what is given back already is skipped by who finds it */
 		unlink(journal->path);
-	free(journal);
+	release(journal);
 }

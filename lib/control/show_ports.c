@@ -2,6 +2,7 @@
 #include <stdbool.h>
 
 #include "control/show.h"
+#include "control/share.h"
 #include "control/show_json.h"
 #include "control/steer_counters.h"
 #include "steer/steer.h"
@@ -97,6 +98,35 @@ static json_t *lanes_json(const struct shunt_port *port)
 	return lanes;
 }
 
+/* What the kernel has of each queue where anything arrived, served or not. */
+static void set_share(json_t *row, const struct shunt_port *port)
+{
+	json_t *shares = json_array(), *warnings = json_array();
+	struct shunt_share share;
+	struct shunt_err text;
+	unsigned q;
+
+	for (q = 0; q < shunt_share_queues(port); q++) {
+		json_t *of_queue;
+
+		shunt_share_read(port, q, &share);
+		if (!(share.kernel + share.user))
+			continue;
+		of_queue = json_pack("{s:i, s:I, s:I}", "queue", (int)q, "kernel",
+				     (json_int_t)share.kernel, "user", (json_int_t)share.user);
+		set_ratio(of_queue, "share", share.kernel, share.kernel + share.user);
+		set_text(of_queue, "most",
+			 share.reason < 0 ? NULL : shunt_steer_reason_name((unsigned)share.reason));
+		json_array_append_new(shares, of_queue);
+		if (!share.is_large)
+			continue;
+		shunt_share_sentence(port, q, &share, &text);
+		json_array_append_new(warnings, json_string(text.msg));
+	}
+	json_object_set_new(row, "kernel_share", shares);
+	json_object_set_new(row, "warnings", warnings);
+}
+
 static void set_program(json_t *row, json_t *in_use, const struct shunt_port *port)
 {
 	struct shunt_err err = {""};
@@ -142,8 +172,10 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	set_u64(in_use, "frames_per_packet", port->packet_frames);
 	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
 	json_object_set_new(row, "in_use", in_use);
-	if (port->xdp)
+	if (port->xdp) {
 		json_object_set_new(row, "lanes", lanes_json(port));
+		set_share(row, port);
+	}
 }
 
 static json_t *port_json(const struct shunt_engine *engine, const struct shunt_port *port)

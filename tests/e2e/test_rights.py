@@ -83,6 +83,15 @@ def test_a_user_of_its_own(lab):
     os.rmdir(folder)
 
 
+def test_the_user_of_the_file(lab, tmp_path):
+    file = tmp_path / "shuntd.yaml"
+    file.write_text("ports: [{name: eth1}, {name: eth2}]\n"
+                    "forward: [{mode: xconnect, ports: [eth1, eth2]}]\nuser: nobody\n")
+    with Shuntd(lab, "-c", file) as daemon:
+        check_rights(daemon.process.pid, pwd.getpwnam("nobody").pw_uid)
+        assert daemon.ctl("show", "config")["user"] == "nobody"
+
+
 def test_unknown_user(lab):
     done = lab.exec("dut", "shuntd", "xconnect", "eth1", "eth2", "--user", "no-such-user",
                     "--control", "none", check=False)

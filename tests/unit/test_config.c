@@ -54,10 +54,11 @@ static const struct {
 	/* keys */
 	{PAIR "batches: 3\n",
 	 "FILE:5: unknown key 'batches', expected one of ports, forward, rules, nodes, workers, poll, "
-	 "batch, idle_us, ring_size, frame_size, frames, punt_rate, replace, persist, external, control"},
+	 "batch, idle_us, ring_size, frame_size, frames, punt_rate, replace, persist, external, control, "
+	 "user"},
 	{PORTS "    queue: 2\n" WIRING,
 	 "FILE:3: unknown key 'queue' in ports[0], expected one of name, kind, driver_mode, "
-	 "copy_mode, require_zerocopy, queues, size, flows, copy, in, out, repeat"},
+	 "copy_mode, require_zerocopy, queues, spread, size, flows, copy, in, out, repeat"},
 	{PAIR "batch: 32\nbatch: 64\n",
 	 "FILE:6: batch is given twice, expected once (first in line 5)"},
 	{"ports:\n  - kind: mem\n" WIRING, "FILE:2: ports[0] has no name, expected one"},
@@ -233,7 +234,7 @@ Test(config, the_example_is_the_defaults)
 
 static const char full[] =
 	"ports:\n"
-	"  - {name: eth1, driver_mode: generic, copy_mode: copy, queues: 2}\n"
+	"  - {name: eth1, driver_mode: generic, copy_mode: copy, queues: 2, spread: true}\n"
 	"  - {name: null0, kind: mem, size: 128, flows: 16, copy: yes}\n"
 	"  - {name: cap, kind: pcap, in: a.pcap, out: 'b c.pcap', repeat: true}\n"
 	"  - {name: eth2, require_zerocopy: true}\n"
@@ -244,7 +245,7 @@ static const char full[] =
 	"rules: ['from 10.0.0.0/8 proto tcp dport 22 lane kernel', lane user]\n"
 	"workers: {cpus: [3, -1]}\n"
 	"poll: busy\nbatch: 0x20\nidle_us: 0\nring_size: 512\n"
-	"frame_size: 4096\nframes: 8192\nexternal: true\ncontrol: none\n";
+	"frame_size: 4096\nframes: 8192\nexternal: true\ncontrol: none\nuser: nobody\n";
 
 Test(config, a_full_file_is_read)
 {
@@ -258,6 +259,8 @@ Test(config, a_full_file_is_read)
 	cr_expect_eq(c.ports[0].driver_mode, SHUNT_DRIVER_GENERIC);
 	cr_expect_eq(c.ports[0].copy_mode, SHUNT_COPY_COPY);
 	cr_expect_eq(c.ports[0].queues, 2);
+	cr_expect(c.ports[0].spread);
+	cr_expect_str_eq(c.user, "nobody");
 	cr_expect_eq(c.ports[1].kind, SHUNT_PORT_MEM);
 	cr_expect_eq(c.ports[1].mem_frame_bytes, 128);
 	cr_expect_eq(c.ports[1].mem_flows, 16);

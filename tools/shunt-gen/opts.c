@@ -158,7 +158,7 @@ int gen_parse_sizes(struct shunt_bag *bag, const char *text, uint32_t least, str
 		}
 	if (strlen(means) >= sizeof(buf))
 		return bad_size("so long a list", least, err);
-	strcpy(buf, means);
+	snprintf(buf, sizeof(buf), "%s", means);
 	while ((part = strsep(&rest, ",")))
 		if (add_part(bag, part, least, raise))
 			return bad_size(text, least, err);

@@ -89,7 +89,7 @@ static int take_place(struct gen_place *p, const char *name, struct shunt_err *e
 				     optarg);
 	memcpy(p->ns, optarg, len);
 	p->ns[len] = '\0';
-	strcpy(p->dev, dev);
+	snprintf(p->dev, sizeof(p->dev), "%s", dev);
 	return 0;
 }
 

@@ -172,10 +172,15 @@ static int report(const struct gen_run_opts *o, struct end *tx, struct end *rx,
 	return rc;
 }
 
+static bool is_empty(FILE *f)
+{
+	return fseek(f, 0, SEEK_END) || ftell(f) <= 0;
+}
+
 static int run(struct gen_run_opts *o, struct end *tx, struct end *rx, struct shunt_err *err)
 {
 	const double drain = o->sink.idle_s > 0 ? o->sink.idle_s : DRAIN_S;
-	int ready[2], sig = 0, rc, sent;
+	int ready[2], sig = 0, rc, sent, came;
 
 	if (pipe2(ready, O_CLOEXEC))
 		return shunt_err_set(err, errno, "pipe: %s", strerror(errno));
@@ -194,12 +199,12 @@ static int run(struct gen_run_opts *o, struct end *tx, struct end *rx, struct sh
 	}
 	sent = join(tx, &sig);
 	gen_signal_wait(drain);
-	rc = stop(rx);
-	if (ftell(tx->json) < 0 || fseek(tx->json, 0, SEEK_END) || !ftell(tx->json))
-		return 1; /* it has said why */
-	if (!rc || sent)
-		return report(o, tx, rx, err) || sent || rc;
-	return rc;
+	came = stop(rx);
+	/* An end without a result has said why. */
+	if (is_empty(tx->json) || is_empty(rx->json))
+		return 1;
+	rc = report(o, tx, rx, err);
+	return rc ? rc : sent || came;
 }
 
 int gen_run(const struct gen_run_opts *given, struct shunt_err *err)

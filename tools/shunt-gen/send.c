@@ -310,23 +310,33 @@ static int report(struct crew *c, const struct gen_result *r, FILE *json)
 	return gen_send_judge(&c->plan, r);
 }
 
+static int open_all(struct crew *c, uint16_t run, struct shunt_err *err)
+{
+	const unsigned threads = c->plan.opts->threads;
+
+	c->senders = calloc(threads, sizeof(*c->senders));
+	if (!c->senders)
+		return shunt_err_set(err, ENOMEM, "no memory for %u threads", threads);
+	c->cnt = threads;
+	for (unsigned i = 0; i < threads; i++) {
+		int rc = open_sender(c, i, run);
+
+		if (rc) {
+			*err = c->senders[i].err;
+			return rc;
+		}
+	}
+	return 0;
+}
+
 int gen_send(const struct gen_send_opts *opts, FILE *json, struct shunt_err *err)
 {
 	struct crew c = {};
 	struct gen_result r = {.run = pick_run()};
 	int rc = gen_plan_init(&c.plan, opts, err);
 
-	if (!rc) {
-		c.senders = calloc(opts->threads, sizeof(*c.senders));
-		if (!c.senders)
-			rc = shunt_err_set(err, ENOMEM, "no memory for threads");
-	}
-	for (unsigned i = 0; !rc && i < opts->threads; i++) {
-		c.cnt = opts->threads;
-		rc = open_sender(&c, i, r.run);
-		if (rc)
-			*err = c.senders[i].err;
-	}
+	if (!rc)
+		rc = open_all(&c, r.run, err);
 	if (!rc)
 		rc = run(&c, &r, err);
 	if (!rc)

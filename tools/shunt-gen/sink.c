@@ -150,16 +150,17 @@ static void read_counts(struct gen_sink *s)
 
 static uint64_t read_hist(const struct gen_sink *s, const struct bpf_map *map, struct shunt_hist *h)
 {
-	uint64_t values[s->cpu_cnt], sum = 0;
+	uint64_t *values = calloc((size_t)s->cpu_cnt, sizeof(*values)), sum = 0;
 
 	memset(h, 0, sizeof(*h));
-	for (uint32_t i = 0; i < SHUNT_HIST_BUCKETS; i++) {
+	for (uint32_t i = 0; values && i < SHUNT_HIST_BUCKETS; i++) {
 		if (bpf_map_lookup_elem(bpf_map__fd(map), &i, values))
 			continue;
 		for (int cpu = 0; cpu < s->cpu_cnt; cpu++)
 			h->bucket[i] += values[cpu];
 		sum += h->bucket[i];
 	}
+	free(values);
 	return sum;
 }
 

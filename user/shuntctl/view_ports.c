@@ -80,6 +80,25 @@ static void print_lanes(FILE *out, const json_t *port)
 	fputc('\n', out);
 }
 
+static void print_share(FILE *out, const json_t *port)
+{
+	const char *comma = "";
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(port, "kernel_share"), i, row)
+	{
+		fprintf(out, "%s%" JSON_INTEGER_FORMAT ": %.1f %%",
+			*comma ? comma : "  kernel's share by queue: ", number(row, "queue"),
+			100 * json_number_value(json_object_get(row, "share")));
+		comma = ", ";
+	}
+	if (*comma)
+		fputc('\n', out);
+	json_array_foreach(json_object_get(port, "warnings"), i, row)
+		fprintf(out, "  warning: %s\n", json_string_value(row));
+}
+
 /* What is said of jumbo frames: how many frames the port's longest packet takes, and the limit. */
 static void print_frames(FILE *out, const json_t *port)
 {
@@ -124,6 +143,7 @@ static void print_port(FILE *out, const json_t *port)
 	print_program(out, port);
 	print_frames(out, port);
 	print_lanes(out, port);
+	print_share(out, port);
 	print_queues(out, port, requested != NULL);
 }
 

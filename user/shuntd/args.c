@@ -288,7 +288,7 @@ static int apply_option(struct shuntd_args *args, struct shuntd_overrides *o, in
 		args->no_seccomp = true;
 		return 0;
 	case OPT_USER:
-		return set_path("--user", text, args->user, sizeof(args->user), err);
+		return set_path("--user", text, args->config.user, sizeof(args->config.user), err);
 	case OPT_PIDFILE:
 		return set_path("--pidfile", text, args->pidfile, sizeof(args->pidfile), err);
 	default:

@@ -16,7 +16,6 @@ struct shuntd_args {
 	bool daemonise;
 	bool check_only; /* --check-config: print the configuration and leave */
 	bool verbose;
-	char user[33]; /* whom to become, "" to stay */
 	bool no_seccomp;
 };
 

@@ -75,6 +75,7 @@ static int set_next_hop(struct port_word *w, const char *v)
 		return expression;                               \
 	}
 SETTER(queues, set_u32(&w->port->queues, v))
+SETTER(spread, set_bool(&w->port->spread, v))
 SETTER(size, set_u32(&w->port->mem_frame_bytes, v))
 SETTER(flows, set_u32(&w->port->mem_flows, v))
 SETTER(copy, set_bool(&w->port->mem_copy, v))
@@ -103,6 +104,7 @@ static const struct port_key {
 	{"copy_mode", XSK, set_copy_mode, "auto, zerocopy or copy"},
 	{"require_zerocopy", XSK, set_require_zerocopy, BOOL},
 	{"queues", XSK, set_queues, NUMBER},
+	{"spread", XSK, set_spread, BOOL},
 	{"size", MEM, set_size, NUMBER},
 	{"flows", MEM, set_flows, NUMBER},
 	{"copy", MEM, set_copy, BOOL},

@@ -20,6 +20,7 @@
 #include "control/journal.h"
 #include "control/rights.h"
 #include "control/server.h"
+#include "control/share.h"
 #include "control/show.h"
 #include "notify.h"
 #include "reload.h"
@@ -103,9 +104,19 @@ static void announce_lanes(struct shunt_engine *engine)
 	}
 }
 
+#define WARNINGS_MAX 16
+
+static void say(const struct shunt_err *warnings, unsigned cnt)
+{
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		fprintf(stderr, "shuntd: warning: %s\n", warnings[i].msg);
+}
+
 static void tick(struct daemon *d)
 {
-	struct shunt_err err;
+	struct shunt_err err, warnings[WARNINGS_MAX];
 	uint64_t expirations;
 
 	if (read(d->timer_fd, &expirations, sizeof(expirations)) < 0)
@@ -114,6 +125,7 @@ static void tick(struct daemon *d)
 	if (shunt_engine_refresh(d->engine, &err))
 		complain(&err);
 	announce_lanes(d->engine);
+	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
 		watch(d->epoll_fd, shunt_engine_fd(d->engine));
@@ -213,8 +225,8 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 			ret ? "the daemon before handed over"
 			    : "no daemon runs that could hand over");
 	}
-	if (*path && *d->args.user)
-		ret = shunt_rights_make_folder(path, d->args.user, err);
+	if (*path && *d->args.config.user)
+		ret = shunt_rights_make_folder(path, d->args.config.user, err);
 	if (ret < 0)
 		return ret;
 	return *path ? shunt_server_create(&d->server, path, answer, d, err) : 0;
@@ -264,15 +276,11 @@ static void announce_ports(const struct shunt_engine *engine)
 	}
 }
 
-#define WARNINGS_MAX 16
-
 static void warn(const struct daemon *d)
 {
 	struct shunt_err warnings[WARNINGS_MAX];
-	unsigned cnt = shunt_engine_warn(d->engine, warnings, WARNINGS_MAX), i;
 
-	for (i = 0; i < cnt; i++)
-		fprintf(stderr, "shuntd: warning: %s\n", warnings[i].msg);
+	say(warnings, shunt_engine_warn(d->engine, warnings, WARNINGS_MAX));
 }
 
 /* Everything is open, and there is one thread: from here on less is allowed. */
@@ -287,7 +295,7 @@ static int drop_rights(struct daemon *d, struct shunt_err *err)
 	if (ret)
 		return ret;
 	d->rights = (struct shunt_rights_opts){
-		.user = d->args.user,
+		.user = d->args.config.user,
 		.no_seccomp = d->args.no_seccomp,
 		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
 		.has_punt = shunt_engine_punts(d->engine),

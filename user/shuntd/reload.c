@@ -26,6 +26,8 @@ static int compare(const struct shunt_config *is, const struct shuntd_args *want
 	const char *key = a && b ? find_difference(a, b) : NULL;
 	int ret = 0;
 
+	if (!key && a && b)
+		key = find_difference(b, a);
 	if (!a || !b)
 		ret = shunt_err_set(err, ENOMEM, "no memory to compare configurations");
 	else if (key)

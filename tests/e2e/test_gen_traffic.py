@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What shunt-gen can be told to send: each option by the bytes that arrive, captures, rates."""
+import collections
+import ipaddress
+import json
+import os
+import struct
+import subprocess
+
+import pytest
+
+from frames import DUT1, GEN, checksum, mac, udp4
+from lab import BIN, Lab
+from test_gen import is_generated, tag_of
+
+TOOL = os.path.join(BIN, "shunt-gen")
+# Weights of the simple IMIX, twice over, and of CSIT's.
+IMIX = {60: 14, 590: 8, 1514: 2}
+CSIT = {60: 28, 566: 16, 1514: 1}
+
+
+@pytest.fixture(scope="module")
+def net():
+    """One lab for all of these tests: they change nothing in it."""
+    lab = Lab(queues=2, static_neigh=True)
+    yield lab
+    assert not lab.down()
+
+
+def is_tagged(frame):
+    return is_generated(frame) or frame[54:58] == b"shnt" or frame[74:78] == b"shnt"
+
+
+def send(net, count, *options, wanted=is_tagged):
+    """The frames that arrive at the dut, and what the generator says."""
+    wire = net.wire("dut", "eth1")
+    sent = net.send("gen", "eth1", "--count", count, *options)
+    frames = [wire.receive(wanted) for _ in range(count)]
+    wire.close()
+    assert None not in frames
+    assert sent["sent"] == count
+    return frames, sent
+
+
+def headers(frame):
+    """(source, destination, source port, destination port) of UDP or TCP; its checksums hold."""
+    v6 = frame[12:14] == b"\x86\xdd"
+    l4 = 54 if v6 else 34
+    proto, length = frame[20 if v6 else 23], len(frame) - l4
+    addresses = frame[22:54] if v6 else frame[26:34]
+    if not v6:
+        assert checksum(frame[14:34]) == 0
+        assert struct.unpack("!H", frame[16:18])[0] == len(frame) - 14
+    assert checksum(addresses + struct.pack("!HH", proto, length) + frame[l4:]) == 0
+    half = len(addresses) // 2
+    return (ipaddress.ip_address(addresses[:half]), ipaddress.ip_address(addresses[half:]),
+            *struct.unpack("!HH", frame[l4:l4 + 4]))
+
+
+def sizes(frames):
+    return collections.Counter(len(frame) for frame in frames)
+
+
+# --- sizes and protocols --------------------------------------------------------------------------
+
+@pytest.mark.parametrize("way", ["xdp", "xsk", "packet"])
+def test_sizes(net, way):
+    for spec, count, expected in [("60:2,100,1514", 8, {60: 4, 100: 2, 1514: 2}),
+                                  ("60-70", 11, {size: 1 for size in range(60, 71)}),
+                                  ("imix", 24, IMIX), ("imix-csit", 45, CSIT)]:
+        frames, sent = send(net, count, "--way", way, "--size", spec)
+        assert sizes(frames) == expected, spec
+        assert sent["sizes"] == sorted(expected)
+        assert sent["bytes"] == sum(map(len, frames))
+        for frame in frames:
+            assert frame[:12] == mac(DUT1) + mac(GEN)
+            headers(frame)
+
+
+def test_an_imix_has_room_for_ipv6(net):
+    frames, _ = send(net, 24, "--ipv6", "--size", "imix")
+    assert sizes(frames) == {80: 14, 590: 8, 1514: 2}
+
+
+@pytest.mark.parametrize("way", ["xdp", "xsk"])
+@pytest.mark.parametrize("options, size, at", [([], 72, 34), (["--ipv6"], 92, 54)],
+                         ids=["v4", "v6"])
+def test_tcp_syn(net, way, options, size, at):
+    frames, _ = send(net, 3, "--way", way, "--proto", "tcp-syn", "--dport", 443, *options)
+    for frame in frames:
+        assert len(frame) == size
+        assert frame[20 if at == 54 else 23] == 6
+        assert frame[at + 13] == 0x02, "SYN and nothing else"
+        assert headers(frame)[3] == 443
+
+
+# --- addresses, ports, flows ----------------------------------------------------------------------
+
+@pytest.mark.parametrize("way", ["xdp", "xsk"])
+def test_fields(net, way):
+    frames, sent = send(net, 12, "--way", way, "--dst-ip", "198.19.4.0/30", "--sport", "1000-1002",
+                        "--dport", "53")
+    assert sent["flows"] == 4
+    assert [headers(f) for f in frames] == [
+        (ipaddress.ip_address("198.18.0.1"), ipaddress.ip_address(f"198.19.4.{i % 4}"),
+         1000 + i % 4 % 3, 53) for i in range(12)]
+    frames, _ = send(net, 6, "--way", way, "--src-ip", "2001:2:0:1::fffe-2001:2:0:1::1:1")
+    assert [headers(f)[0] for f in frames] == [
+        ipaddress.ip_address("2001:2:0:1::fffe") + i % 4 for i in range(6)]
+
+
+def test_random_fields(net):
+    options = ["--src-ip", "random:198.18.8.0/24", "--sport", "random:2000-2999", "--flows", 200]
+    frames, _ = send(net, 400, *options)
+    seen = [headers(f) for f in frames]
+    assert seen[:200] == seen[200:], "a flow keeps its fields"
+    sources, ports = {f[0] for f in seen}, {f[2] for f in seen}
+    assert all(source in ipaddress.ip_network("198.18.8.0/24") for source in sources)
+    assert ports <= set(range(2000, 3000))
+    # Of 200 draws from 256 and from 1000, 139 and 181 differ on average.
+    assert 110 < len(sources) < 170 and 160 < len(ports) < 200
+    again, _ = send(net, 200, *options)
+    other, _ = send(net, 200, *options, "--seed", 2)
+    assert [headers(f) for f in again] == seen[:200] != [headers(f) for f in other]
+
+
+@pytest.mark.parametrize("way", ["xdp", "xsk"])
+def test_flow_order(net, way):
+    count, flows = 4000, 10
+    frames, _ = send(net, count, "--way", way, "--flows", flows, "--flow-order", "zipf")
+    seen = collections.Counter(tag_of(f)[2] for f in frames)
+    harmonic = sum(1 / k for k in range(1, flows + 1))
+    chi2 = sum((seen[k] - count / harmonic / (k + 1)) ** 2 / (count / harmonic / (k + 1))
+               for k in range(flows))
+    assert chi2 < 33.7, seen  # of 9 degrees, one in 10,000
+    assert all(headers(f)[2] == 1024 + tag_of(f)[2] for f in frames)
+    assert [tag_of(f)[3] for f in frames] == list(range(count))
+    frames, _ = send(net, count, "--way", way, "--flows", flows, "--flow-order", "random")
+    seen = collections.Counter(tag_of(f)[2] for f in frames)
+    chi2 = sum((seen[k] - count / flows) ** 2 / (count / flows) for k in range(flows))
+    assert chi2 < 33.7, seen
+
+
+# --- when -----------------------------------------------------------------------------------------
+
+def test_arrival(net):
+    """By the time stamps: of 500 us on average, how many gaps are below 100 us. A machine that
+    others use may hold frames up, which makes more of them."""
+    shares = {}
+    for arrival in ["constant", "poisson", "compound", "compound:2,0"]:
+        frames, sent = send(net, 1500, "--way", "xsk", "--rate", 2000, "--arrival", arrival)
+        stamps = [tag_of(f)[4] for f in frames]
+        gaps = [b - a for a, b in zip(stamps, stamps[1:])]
+        shares[arrival] = sum(gap < 100_000 for gap in gaps) / len(gaps)
+        assert sent["arrival"] == arrival.split(":", maxsplit=1)[0]
+        assert sent["pps"] < 2000 * 1.01, "never faster on average"
+    assert shares["constant"] < 0.15
+    assert 0.1 < shares["poisson"]
+    # The mean batch of 20 and 0.701 has 7 frames, that of 2 and 0 one and a half.
+    assert shares["compound"] > 0.8
+    assert 0.3 < shares["compound:2,0"]
+    assert shares["constant"] < shares["poisson"] < shares["compound"]
+
+
+@pytest.mark.parametrize("way", ["xdp", "xsk", "packet"])
+@pytest.mark.parametrize("arrival", ["constant", "compound"])
+def test_a_rate_is_held_or_said_to_be_missed(net, way, arrival):
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--way", way, "--arrival", arrival,
+                    "--rate", "10k", "--duration", 0.5, "--strict", check=False)
+    sent = json.loads(done.stdout)
+    assert sent["requested_pps"] == 10_000
+    assert sent["rate_error"] == pytest.approx(sent["pps"] / 10_000 - 1, abs=1e-6)
+    assert sent["rate_held"] == (abs(sent["rate_error"]) <= 0.01)
+    assert sent["rate_error"] < 0.01, "never faster"
+    assert done.returncode == (not sent["rate_held"])
+    assert ("missed" in done.stderr) == (not sent["rate_held"])
+
+
+def test_a_rate_out_of_reach_is_said_to_be_missed(net):
+    sent = net.send("gen", "eth1", "--rate", "500M", "--duration", 0.2)
+    assert sent["rate_held"] is False and sent["pps"] < 495e6
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "--rate", "500M", "--duration", 0.2,
+                    "--strict", check=False)
+    assert done.returncode == 1 and "the rate was missed" in done.stderr
+
+
+def test_rates_in_bits_and_percent(net):
+    for options, pps in [(["--rate", "1Mbit"], 1e6 / 64 / 8),
+                         (["--rate", "1Mbit/s", "--size", "1514"], 1e6 / 1518 / 8),
+                         (["--rate", "1Mbit", "--size", "imix"],
+                          1e6 / ((7 * 64 + 4 * 594 + 1518) / 12) / 8),
+                         (["--rate", "0.1%", "--line", "1G"], 1e6 / 84 / 8)]:
+        sent = net.send("gen", "eth1", "--count", 12, *options)
+        assert sent["requested_pps"] == pytest.approx(pps, rel=1e-9), options
+
+
+def test_line_is_a_limit(net):
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "--rate", "2M", "--line", "1G", check=False)
+    assert done.returncode == 1 and "at most 1488095 fit" in done.stderr
+
+
+@pytest.mark.parametrize("way", ["xdp", "xsk", "packet"])
+def test_threads(net, way):
+    sink = net.sink("sink", "eth1", "--count", 4001)
+    sent = net.send("gen", "eth1", "--way", way, "--threads", 2, "--count", 4001, "--rate", "20k",
+                    "--flows", 6)
+    got = sink.finish()
+    assert (sent["sent"], sent["threads"]) == (4001, 2)
+    assert (got["frames"], got["runs"], got["lost"], got["late"]) == (4001, 2, 0, 0)
+    assert (got["corrupt"], got["unjudged"]) == (0, 0)
+
+
+def test_progress(net):
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 2.2,
+                    "--progress")
+    assert done.stderr.count("Mpps made") >= 1 and "eth1: 1 s of 2" in done.stderr
+    quiet = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 0.2)
+    assert quiet.stderr == ""
+
+
+# --- captures -------------------------------------------------------------------------------------
+
+FRAMES = [udp4(60 + 100 * i, sport=7000 + i) for i in range(5)]
+
+
+def capture(path, frames, times=None, link=1, wire_lens=None, cut=0):
+    """A capture file with microseconds; times in seconds."""
+    data = struct.pack("=IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, link)
+    for i, frame in enumerate(frames):
+        at = times[i] if times else i / 1000
+        data += struct.pack("=IIII", int(at), round(at % 1 * 1e6), len(frame),
+                            wire_lens[i] if wire_lens else len(frame)) + bytes(frame)
+    path.write_bytes(data[:len(data) - cut] if cut else data)
+    return path
+
+
+@pytest.mark.parametrize("way", ["xsk", "packet"])
+def test_capture(net, way, tmp_path):
+    file = capture(tmp_path / "x.pcap", FRAMES, times=[5, 5.01, 5.01, 5.06, 5.2])
+    wire = net.wire("dut", "eth1")
+    sent = net.send("gen", "eth1", "--pcap", file, "--way", way)
+    assert [wire.receive(lambda f: f in FRAMES) for _ in FRAMES] == FRAMES
+    assert (sent["sent"], sent["proto"], sent["arrival"]) == (5, "capture", "capture")
+    assert sent["seconds"] >= 0.2
+    sent = net.send("gen", "eth1", "--pcap", file, "--way", way, "--loop", 3, "--rate", "5k")
+    assert [wire.receive(lambda f: f in FRAMES) for _ in range(15)] == FRAMES * 3
+    assert (sent["sent"], sent["requested_pps"], sent["arrival"]) == (15, 5000, "constant")
+    sent = net.send("gen", "eth1", "--pcap", file, "--way", way, "--count", 7, "--rate", "5k")
+    assert [wire.receive(lambda f: f in FRAMES) for _ in range(7)] == (FRAMES * 2)[:7]
+
+
+def test_capture_at_its_own_pace(net, tmp_path):
+    """Frame by frame not before its time."""
+    times = [0, 0.02, 0.05, 0.05, 0.12]
+    file = capture(tmp_path / "x.pcap", FRAMES, times=times)
+    wire = net.wire("dut", "eth1")
+    net.send("gen", "eth1", "--pcap", file)
+    stamps = wire.stamps(5, lambda f: f in FRAMES)
+    for stamp, due in zip(stamps, times):
+        assert (stamp - stamps[0]) / 1e9 > due - 0.005
+
+
+def test_an_unsorted_capture_at_a_rate(net, tmp_path):
+    file = capture(tmp_path / "x.pcap", FRAMES, times=[3, 2, 1, 2, 3])
+    assert net.send("gen", "eth1", "--pcap", file, "--rate", "1k")["sent"] == 5
+
+
+@pytest.mark.parametrize("made, says", [
+    (dict(frames=FRAMES, times=[1, 2, 3, 2.5, 4]), "frame 4 is 0.500000 s older"),
+    (dict(frames=FRAMES, cut=10), "cut short or damaged after 4 frames"),
+    (dict(frames=FRAMES, wire_lens=[60, 160, 1000, 360, 460]), "frame 3 has 260 of its 1000 bytes"),
+    (dict(frames=FRAMES, link=113), "only Ethernet"),
+    (dict(frames=[]), "no frame in it"),
+    (dict(frames=[b"x" * 9]), "frame 1 has 9 bytes"),
+    (dict(frames=[b"x" * 1515]), "frame 1 has 1515 bytes"),
+    (None, "No such file"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_bad_captures(net, made, says, tmp_path):
+    file = tmp_path / "bad.pcap"
+    if made is not None:
+        capture(file, **made)
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "--pcap", file, check=False)
+    assert done.returncode == 1
+    assert says in done.stderr and str(file) in done.stderr and done.stderr.count("\n") == 1
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("options, says", [
+    (["--rate", "-5"], "impossible"),
+    (["--rate", "101%"], "impossible"),
+    (["--rate", "nan"], "impossible"),
+    (["--rate", "5furlongs"], "not '5furlongs'"),
+    (["--size", ""], "--size"),
+    (["--size", "60,,70"], "--size"),
+    (["--size", "70-60"], "--size"),
+    (["--size", "60:0"], "--size"),
+    (["--size", "59,1514"], "from 60"),
+    (["--size", "60", "--proto", "tcp-syn"], "from 72"),
+    (["--arrival", "poisson"], "wants a --rate"),
+    (["--arrival", "often", "--rate", "5"], "constant, poisson or compound"),
+    (["--arrival", "compound:0,1", "--rate", "5"], "PSI,NU"),
+    (["--arrival", "compound:20", "--rate", "5"], "PSI,NU"),
+    (["--flow-order", "zipf:-1"], "zipf"),
+    (["--flows", "1048577"], "1048576"),
+    (["--sport", "70000"], "--sport"),
+    (["--sport", "9-5"], "--sport"),
+    (["--sport", "65000", "--flows", "2"], "at most 49152"),
+    (["--src-ip", "10.0.0.9-10.0.0.1"], "--src-ip"),
+    (["--src-ip", "10.0.0.0/7"], "2^24"),
+    (["--dst-ip", "fd00::1-fd01::1"], "--dst-ip"),
+    (["--threads", "0"], "--threads"),
+    (["--proto", "sctp"], "udp or tcp-syn"),
+    (["--copy-mode", "some"], "auto, zerocopy or copy"),
+    (["--loop", "2"], "--pcap"),
+    (["--pcap", "x", "--size", "60"], "as they are"),
+    (["--pcap", "x", "--way", "xdp"], "xsk or packet"),
+    (["--pcap", "x", "--threads", "2"], "one thread"),
+])
+def test_bad_send_options(options, says):
+    done = subprocess.run([TOOL, "send", "eth1", *options], capture_output=True, text=True,
+                          timeout=20, check=False)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options, says", [
+    (["--count", "1", "--threads", "2"], "too few for 2 threads"),
+    (["--way", "xsk", "--queue", "7"], "queue 7"),
+    (["--way", "xsk", "--copy-mode", "zerocopy"], "zero-copy"),
+    (["--rate", "2G"], "can be asked for"),
+    (["--rate", "1k", "--duration", "1e6", "--count", "2T"], "--count"),
+])
+def test_what_the_device_cannot(net, options, says):
+    done = net.exec("gen", "shunt-gen", "send", "eth1", *options, check=False)
+    assert done.returncode in (1, 2)
+    assert says in done.stderr and done.stderr.count("\n") == 1

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Several queues: who has what arrives on each, and what is said when that is mostly the kernel."""
+import glob
+
+from daemon import Shuntd
+from frames import GEN, SINK, udp4
+from lab import wait_until
+
+STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
+
+
+def port(daemon, name="eth1"):
+    return next(row for row in daemon.ctl("show", "ports")["ports"] if row["name"] == name)
+
+
+def shares(daemon):
+    return {row["queue"]: row for row in port(daemon)["kernel_share"]}
+
+
+def send_flows(lab, count):
+    """Many flows, which veth spreads over its queues by a hash."""
+    wire = lab.wire("gen")
+    for n in range(count):
+        wire.send(udp4(sport=1024 + n))
+
+
+def test_a_queue_without_a_worker_is_said(make_lab):
+    """Two of four queues are served: shuntctl, doctor and the log tell of the others, once."""
+    lab = make_lab(queues=4, static_neigh=True)
+    with Shuntd(lab, "static3", *STATIC3, "--queues", 2) as daemon:
+        send_flows(lab, 6000)
+        wait_until(lambda: sum(row["kernel"] + row["user"] for row in shares(daemon).values())
+                   >= 6000)
+        rows = shares(daemon)
+        assert set(rows) == {0, 1, 2, 3}, rows
+        for queue, row in rows.items():
+            assert (row["share"] > 0.9) == (queue >= 2), row
+            assert row["most"] == ("no_socket" if queue >= 2 else row["most"])
+        warnings = port(daemon)["warnings"]
+        assert [text.split(":")[0] for text in warnings] == ["eth1 queue 2", "eth1 queue 3"]
+        assert "serve every queue" in warnings[0]
+        shown = lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
+        assert "kernel's share by queue: 0: " in shown and "warning: eth1 queue 3" in shown
+        found = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
+        assert "eth1 queue 2: " in found
+        log = [daemon.process.stderr.readline() for _ in range(2)]
+        assert ["eth1 queue 2" in log[0], "eth1 queue 3" in log[1]] == [True, True], log
+
+
+def test_served_queues_are_not_warned_of(make_lab):
+    lab = make_lab(queues=4, static_neigh=True)
+    with Shuntd(lab, "static3", *STATIC3, "--cpu", "0,1") as daemon:
+        send_flows(lab, 2000)
+        wait_until(lambda: sum(row["user"] for row in shares(daemon).values()) > 1900)
+        queues = port(daemon)["queues"]
+        assert [row["worker"] for row in queues] == [0, 1, 0, 1]
+        assert all(row["rx_packets"] for row in queues), queues
+        # Workers that had to wait for a CPU may have been taken for hung.
+        assert all("hung" in text for text in port(daemon)["warnings"])
+
+
+def test_spread_where_there_is_no_table(lab):
+    """veth has no indirection table: one sentence, nothing changed, no journal left."""
+    done = lab.exec("dut", "shuntd", "static3", STATIC3[0] + ",spread=true", STATIC3[1], "--control",
+                    f"/run/shunt-lab/{lab.name}/s.sock", check=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "eth1: spread is asked for" in done.stderr
+    assert lab.changes() == []
+    assert not glob.glob(f"/run/shunt-lab/{lab.name}/s.sock*")
