@@ -78,3 +78,17 @@ int shunt_takeover_request(const char *path, struct shunt_err *err)
 				     *reply ? reply : "it closed the connection");
 	return 1;
 }
+
+int shunt_takeover_pid(const char *path)
+{
+	struct ucred peer = {.pid = -1};
+	socklen_t len = sizeof(peer);
+	int fd = connect_to(path, NULL);
+
+	if (fd < 0)
+		return fd;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		peer.pid = -1;
+	close(fd);
+	return peer.pid;
+}

@@ -15,4 +15,8 @@
  * -EPROTO it does not know the request. Thread: init. Cost: blocks. */
 int shunt_takeover_request(const char *path, struct shunt_err *err);
 
+/* shunt_takeover_pid returns the process that listens on the control socket at path, or a
+ * negative number without one. Thread: init, control. */
+int shunt_takeover_pid(const char *path);
+
 #endif

@@ -67,10 +67,8 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 		unsigned key_size;
 		int *fd;
 	} plain[] = {
-		{"shunt_xsks", 4, &x->xsks_fd},
-		{"shunt_ports", 4, &x->ports_fd},
-		{"shunt_ports_sg", 4, &x->ports_fd},
-		{"shunt_local4", 4, &x->local4_fd},
+		{"shunt_xsks", 4, &x->xsks_fd},	     {"shunt_ports", 4, &x->ports_fd},
+		{"shunt_ports_sg", 4, &x->ports_fd}, {"shunt_local4", 4, &x->local4_fd},
 		{"shunt_local6", 16, &x->local6_fd},
 	};
 	int rc = 0;
@@ -146,12 +144,15 @@ int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err)
 /* ---- owner ---------------------------------------------------------------------------------- */
 
 /* Field 22 of /proc/PID/stat, in clock ticks since boot: a pid comes again, a pid
- * with its start time does not. 0 if there is no such process. */
+ * with its start time does not. 0 if there is no such process, or one that has ended
+ * with all of its threads and waits for its parent to notice. */
 static uint64_t process_start(uint32_t pid)
 {
 	char path[32], line[512];
 	unsigned long long start = 0;
+	long threads = 0;
 	const char *at;
+	char state = 0;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
@@ -160,10 +161,12 @@ static uint64_t process_start(uint32_t pid)
 		return 0;
 	if (fgets(line, sizeof(line), file)) {
 		at = strrchr(line, ')'); /* the name before it may hold anything */
-		if (!at || sscanf(at + 1,
-				  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-				  "%*d %*d %*d %*d %llu",
-				  &start) != 1)
+		if (!at ||
+		    sscanf(at + 1,
+			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+			   "%*d %*d %ld %*d %llu",
+			   &state, &threads, &start) != 3 ||
+		    (state == 'Z' && threads <= 1))
 			start = 0;
 	}
 	fclose(file);

@@ -20,10 +20,10 @@ class Shuntd:
 
     Leaving the block stops it and checks that dut is as it was before."""
 
-    def __init__(self, lab, *args, control="shuntd.sock"):
+    def __init__(self, lab, *args, control="shuntd.sock", program="shuntd"):
         self.lab = lab
         self.control = f"/run/shunt-lab/{lab.name}/{control}"
-        self.process = lab.popen("dut", "shuntd", *with_lane(args), "--control", self.control)
+        self.process = lab.popen("dut", program, *with_lane(args), "--control", self.control)
         self.log = []
         while not any("forwarding on" in line for line in self.log):
             line = self.process.stderr.readline()

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd fails open: whatever happens to it, the kernel forwards."""
 import concurrent.futures
+import os
+import shutil
 import signal
+import socket
+import struct
 import time
 
 import pytest
 
-from daemon import Shuntd
+from daemon import Shuntd, with_lane
 from frames import GEN, SINK, routed, udp4
-from lab import wait_until
+from lab import BIN, wait_until
 
 STATIC3 = ("static3", f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 POLLING = ["spin", "busy", "adaptive", "interrupt"]
@@ -191,6 +195,79 @@ def test_takeover_under_a_stream(lab):
     assert served(second) > before
     assert not stream.lost()
     second.stop()
+
+
+def pid_of_answer(daemon):
+    """The process behind the control socket, -1 when nobody answers."""
+    with socket.socket(socket.AF_UNIX) as peer:
+        try:
+            peer.connect(daemon.control)
+        except OSError:
+            return -1
+        return struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+
+
+def arguments(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read().rstrip(b"\0").decode().split("\0")
+
+
+@pytest.mark.parametrize("how", ["no such CPU", "no room", "replaced binary"])
+def test_takeover_that_fails_is_taken_back(lab, tmp_path, how):
+    """The new daemon ends with its one sentence, and the old one runs again as it was started, even
+    if its file is gone by now. What is sent meanwhile the kernel forwards."""
+    stream = Stream(lab)
+    program = "shuntd"
+    if how == "replaced binary":
+        program = shutil.copy(os.path.join(BIN, "shuntd"), tmp_path / "old-shuntd")
+    first = Shuntd(lab, *STATIC3, "--batch", 17, program=program)
+    before = arguments(first.process.pid)
+    if how == "replaced binary":
+        os.unlink(program)
+    stream.run(0.05)
+    options = ["--frames", 256] if how == "no room" else ["--cpu", 1023]
+    done = lab.popen("dut", "shuntd", *with_lane(STATIC3), *options, "--takeover", "--control",
+                     first.control)
+    stream.run(60, lambda: done.poll() is not None)
+    said = done.communicate(timeout=60)[1].splitlines()
+    assert done.returncode == 1, said
+    assert said[-1] == "shuntd: the daemon before was started again and answers", said
+    assert ("CPU 1023" if how != "no room" else "frames") in said[-2], said
+    assert first.process.wait(60) == 0
+    pid = pid_of_answer(first)
+    assert pid > 0 and pid != first.process.pid
+    try:
+        assert arguments(pid) == before + ["--takeover"]
+        assert first.ctl("show", "config")["batch"] == 17
+        count = served(first)
+        stream.run(30, lambda: served(first) > count)
+        assert served(first) > count, "it does not forward again"
+        assert not stream.lost()
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60, "its end")
+    assert lab.changes() == []
+
+
+def test_takeover_by_one_that_is_killed_half_way(lab):
+    """Who dies before it forwards is succeeded by the one before."""
+    first = Shuntd(lab, *STATIC3)
+    second = lab.popen("dut", "shuntd", *with_lane(STATIC3), "--takeover", "--control",
+                       first.control)
+    assert first.process.wait(60) == 0
+    second.kill()
+    second.communicate(timeout=60)
+    # Unless it was quicker than the signal: then it has its own end.
+    end = time.monotonic() + 5
+    while pid_of_answer(first) < 0 and time.monotonic() < end:
+        time.sleep(0.01)
+    pid = pid_of_answer(first)
+    if pid < 0:
+        pytest.skip("it forwarded before the signal came")
+    wait_until(lambda: is_attached(lab))
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60, "its end")
+    assert lab.changes() == []
 
 
 def test_takeover_from_nobody(lab):

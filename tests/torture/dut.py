@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is tortured: a lab with a shuntd on its dut, and all that must hold of both at any time."""
 import glob
+import io
 import json
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import time
 
@@ -57,12 +60,38 @@ def mark_object():
     return out
 
 
+class Stranger:
+    """A daemon that is no child of ours, used as one."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.returncode = None
+        self.stderr = io.StringIO()
+
+    def poll(self):
+        if not os.path.exists(f"/proc/{self.pid}"):
+            self.returncode = 0
+        return self.returncode
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout):
+        wait_until(lambda: self.poll() is not None, timeout, "the end of shuntd")
+        return "", ""
+
+
 class Dut:
     """A lab whose dut forwards by the kernel in any case, and by a shuntd once start() is called."""
 
     def __init__(self, mode, shape, options=()):
         queue_cnt, sizes = SHAPES[shape]
         self.mode, self.queue_cnt, self.options = mode, queue_cnt, [*options, *sizes]
+        if not any(option == "--lane" for option in self.options):
+            self.options += ["--lane", "user"]
         self.more, self.make_frame = MODES[mode]
         self.lab = Lab(queues=queue_cnt, static_neigh=True)
         self.control = f"/run/shunt-lab/{self.lab.name}/shuntd.sock"
@@ -123,6 +152,13 @@ class Dut:
         """Frames of eth1 that the steering program gave to the kernel for a reason."""
         return sum(row["count"] for row in self.ctl("show", "drops")["drops"]
                    if (row["where"], row["port"], row["name"]) == ("steer", "eth1", reason))
+
+    def adopt(self):
+        """Whoever answers on the control socket is the daemon from now on."""
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(self.control)
+            self.daemon = Stranger(struct.unpack(
+                "3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])
 
     def rules(self):
         return [row["rule"] for row in self.ctl("show", "rules")["rules"]]

@@ -76,6 +76,19 @@ def taken_over(dut, _rng):
     return f"{took * 1e3:.0f} ms"
 
 
+@fault("takeover fails", "the new daemon cannot start its worker; the old one is started again")
+def takeover_fails(dut, _rng):
+    start = time.monotonic()
+    old = dut.daemon
+    new = dut.popen("--takeover", "--cpu", "1023")
+    said = new.communicate(timeout=90)[1]
+    if new.returncode != 1 or "was started again" not in said:
+        raise Broken(f"exit code {new.returncode}: {said.strip()}")
+    old.wait(90)  # its pipes are the successor's
+    dut.adopt()
+    return f"{(time.monotonic() - start) * 1e3:.0f} ms"
+
+
 @fault("rules reloaded", "the file is read again, ten times, with other rules or mistakes in it")
 def rules_reloaded(dut, rng):
     files = [["lane kernel"], ["proto udp dport 4001 lane kernel", "ethertype 0x88cc lane drop"],

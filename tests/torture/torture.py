@@ -144,6 +144,8 @@ class Torture:
             for name in names:
                 if self.is_over() or not self.do(name, dut, stream, poll):
                     break
+        if not dut.daemon:  # what broke has been told
+            return
         dut.stop()
         if dut.is_persistent:  # its programs stay, by wish, until one stops that has not this wish
             dut.options.remove("--persist")

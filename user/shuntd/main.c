@@ -24,6 +24,7 @@
 #include "control/show.h"
 #include "notify.h"
 #include "reload.h"
+#include "rollback.h"
 #include "control/takeover.h"
 #include "steer/steer.h"
 
@@ -35,6 +36,7 @@ struct daemon {
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
 	bool hands_over; /* a successor asked for it */
+	int rollback_fd; /* while the daemon before can be had again */
 	int signal_fd, timer_fd, epoll_fd;
 	bool has_pidfile; /* written by this process */
 	struct shunt_rights_opts rights;
@@ -217,8 +219,10 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 	int ret = 0;
 
 	if (*path && d->args.config.takeover) {
+		d->rollback_fd = shuntd_rollback_arm(path);
 		ret = shunt_takeover_request(path, err);
-
+		if (ret <= 0)
+			shuntd_rollback_disarm(&d->rollback_fd);
 		if (ret < 0)
 			return ret;
 		fprintf(stderr, "shuntd: %s\n",
@@ -332,6 +336,7 @@ static int run(struct daemon *d, struct shunt_err *err)
 	warn(d);
 	if (d->args.daemonise)
 		shuntd_background_ready();
+	shuntd_rollback_disarm(&d->rollback_fd);
 	shuntd_notify("READY=1");
 	serve(d);
 	shuntd_notify("STOPPING=1");
@@ -353,10 +358,25 @@ static int stop(struct daemon *d, struct shunt_err *err)
 	return ret;
 }
 
+/* The daemon before comes again, as it was started. */
+static void take_back(struct daemon *d)
+{
+	const char *path = d->args.config.control_path;
+
+	fprintf(stderr, "shuntd: %s\n",
+		shuntd_rollback_fire(&d->rollback_fd, path)
+			? "the daemon before was started again and answers"
+			: "the daemon before does not come up again; the kernel forwards");
+}
+
 int main(int argc, char **argv)
 {
-	struct daemon d = {
-		.argc = argc, .argv = argv, .signal_fd = -1, .timer_fd = -1, .epoll_fd = -1};
+	struct daemon d = {.argc = argc,
+			   .argv = argv,
+			   .rollback_fd = -1,
+			   .signal_fd = -1,
+			   .timer_fd = -1,
+			   .epoll_fd = -1};
 	struct shunt_err err = {""}, stop_err = {""};
 	int ret = shuntd_args_parse(argc, argv, &d.args, &err), stopped;
 
@@ -383,6 +403,8 @@ int main(int argc, char **argv)
 	stopped = stop(&d, &stop_err);
 	if (stopped)
 		complain(&stop_err);
+	if (d.rollback_fd >= 0)
+		take_back(&d);
 	shunt_config_fini(&d.args.config);
 	return ret || stopped ? EXIT_FAILURE : EXIT_SUCCESS;
 }
