@@ -151,7 +151,7 @@ SEED   ?= 1
 SECONDS_ ?= 600
 
 # --- what one runs ------------------------------------------------------------------------------
-.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench torture parity lint asan tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench report torture parity lint asan tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -187,6 +187,10 @@ torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table
 bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/run
+
+report: deps ## all experiments in shortened form, in build/report/report.html (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(B)/bin/shunt-bench --short --out $(B)/report all
 
 asan: ## everything again with address and undefined-behaviour sanitizers, in build/asan
 	$(Q)$(MAKE) --no-print-directory B=build/asan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \

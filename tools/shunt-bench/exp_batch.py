@@ -18,6 +18,9 @@ LAB_LOAD = 0.7  # of what is forwarded, where no link sets a rate
 SHOWN = (1, 8, 32, 256)
 
 
+PREDICTION = "the queue's model (shunt-model)"
+
+
 def tasks(ctx):
     return ctx.thinned([0, 50, 100, 200] if ctx.short else [0, 25, 50, 75, 100, 150, 200, 300, 400])
 
@@ -84,13 +87,44 @@ def draw_throughput(doc, made, hz):
     return fitted
 
 
-def draw_latency(doc, made, rate):
+def empty_poll(loads):
+    """Cycles of a poll that found nothing, from where most polls do."""
+    made = [r["busy_cycles"] / r["empty_turns"] for runs in loads.values() for r in runs
+            if r.get("busy_cycles") and r["empty_turns"] > 100]
+    return stats.median(made) if made else None
+
+
+class Predicted:
+    """What the queue's model says, with constants fitted to the measurements here; nothing where there
+    is no shunt-model, which the document then says."""
+    RING = 512
+
+    def __init__(self, doc, hz, fitted, c_v):
+        self.doc, self.hz, self.fitted, self.c_v = doc, hz, fitted, c_v
+
+    def of(self, rate, batch, key):
+        if not self.c_v:
+            return None
+        try:
+            return model.queue(self.hz, *self.fitted, self.c_v, rate, batch, self.RING)[key]
+        except model.NoModel as error:
+            if not any(s["what"] == PREDICTION for s in self.doc.data["skipped"]):
+                self.doc.skip(PREDICTION, str(error))
+            return None
+
+    def line(self, title, points):
+        return series(title, [p for p in points if p[1] is not None], "predicted")
+
+
+def draw_latency(doc, made, rate, predicted):
     def us(runs, key):
         return [r["latency_ns"][key] / 1000 for r in runs]
     doc.figure("latency", f"Latency by batch at {rate / 1e6:.1f} Mpps", "batch B [packets]",
                "latency [us]",
                [series("p99", [stats.point(b, us(made[b], "p99")) for b in made]),
-                series("median", [stats.point(b, us(made[b], "p50")) for b in made])],
+                series("median", [stats.point(b, us(made[b], "p50")) for b in made]),
+                predicted.line("mean, by Li, Ren and Yang's queue", [
+                    [b, scaled(predicted.of(rate, b, "latency_ns"), 1e-3)] for b in made])],
                x_scale="log2", y_scale="log10", paper=f"{GALLENMUELLER}, figure 5",
                caption="A batch too small to keep up with this rate is overloaded, its ring full.")
     doc.table("latency", f"Latency by batch at {rate / 1e6:.2f} Mpps, no task",
@@ -101,14 +135,20 @@ def draw_latency(doc, made, rate):
                for b in made])
 
 
-def draw_loads(doc, made, top):
+def scaled(value, factor):
+    return None if value is None else value * factor
+
+
+def draw_loads(doc, made, top, predicted):
     doc.figure("received", "Batches received by load, at most 256", "offered load [%]",
                "packets received at once",
                [series("mean", [stats.point(100 * l, [r["batch_mean"] for r in runs])
                                 for l, runs in sorted(made.items())]),
                 series("99 % of receives are below",
                        [stats.point(100 * l, [stats.quantile(r["batches"], 0.99) for r in runs])
-                        for l, runs in sorted(made.items())])],
+                        for l, runs in sorted(made.items())]),
+                predicted.line("mean, by Li, Ren and Yang's queue", [
+                    [100 * l, predicted.of(l * top, 256, "batch_mean")] for l in sorted(made)])],
                y_scale="log10", paper=f"{VPP}, figure 2(b)",
                caption=f"100 % are {top / 1e6:.1f} Mpps, what a batch of 256 forwards.")
     doc.table("received", "Batches received by load",
@@ -160,7 +200,8 @@ def run(ctx, doc):
               [[b] + [stats.median([r["pps"] / 1e6 for r in made[b, c]]) for c in tasks(ctx)]
                for b in sizes_of(ctx)])
     fitted = draw_throughput(doc, made, hz)
-    draw_latency(doc, latency, rate)
-    draw_loads(doc, loads, top)
+    predicted = Predicted(doc, hz, fitted, empty_poll(loads))
+    draw_latency(doc, latency, rate, predicted)
+    draw_loads(doc, loads, top, predicted)
     doc.data["parameters"].update({"cycles_hz": hz, "c_io": fitted[0], "c_call": fitted[1]})
     judge(doc, made, loads, latency)

@@ -3,6 +3,7 @@
 XDP redirect, and shunt in each lane and mode, on the same devices with the same traffic, in turn."""
 import time
 
+import baselines
 import forwarders
 import lab
 import stats
@@ -20,13 +21,16 @@ def candidates(ctx, doc):
     made = forwarders.kernel_ones(ctx.cpus, is_lab)
     made += forwarders.shunt_ones(ctx.cpus, ctx.batch)
     try:
-        import baselines  # pylint: disable=import-outside-toplevel
         made += baselines.forwarders(ctx, doc)
-    except ImportError:
-        pass
+    except OSError as error:
+        doc.skip("DPDK, xdp-tools", str(error))
     if ctx.only:
         made = [m for m in made if any(word in m.name for word in ctx.only)]
     return made
+
+
+def is_main(one):
+    return getattr(one, "is_main", one.name == "DPDK testpmd, net_af_xdp")
 
 
 def timed_trial(ctx, dst_mac, rate=0, **options):
@@ -140,7 +144,49 @@ def judge(doc, floods):
                     f"{shunt[name] / max(value, 1):.2f} times as much")
 
 
+# --- in memory --------------------------------------------------------------------------------------
+
+KINDS = [("shunt xconnect, zero-copy", {"mode": "xconnect"}),
+         ("shunt xconnect, copying", {"mode": "xconnect", "copy": True}),
+         ("shunt macrewrite, zero-copy", {"mode": "macrewrite"}),
+         ("shunt macrewrite, copying", {"mode": "macrewrite", "copy": True})]
+
+
+def run_in_memory(ctx, doc):
+    """shunt's own cost beside DPDK's: no driver on either side."""
+    made, hz = {name: [] for name, _ in KINDS}, None
+    baselines.version_into(doc.data["versions"])
+    ctx.progress.expect(ctx.runs * (len(KINDS) + 1))
+    for run_ in range(ctx.runs):
+        for name, options in KINDS:
+            ctx.progress.step(f"run {run_ + 1}, {name}")
+            point = ctx.memory.point(batch=ctx.batch, **options)
+            hz = point["cycles_hz"]
+            made[name].append(point["pps"])
+        ctx.progress.step(f"run {run_ + 1}, DPDK")
+        rows, skipped = baselines.memory(ctx.cpus[0], ctx.seconds, ctx.batch)
+        for row in rows:
+            name = row["name"] + ("" if row["huge_pages"] else " (no huge pages)")
+            made.setdefault(name, []).append(row["pps"])
+    for name, why in skipped:
+        doc.skip(name, why)
+    doc.data["parameters"]["cycles_hz"] = hz
+    doc.table("main", "64-byte frames on in-memory ports, one worker",
+              ["forwarder", ("median", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
+               ("median", "cycles/packet")],
+              [[name, *(x / 1e6 for x in stats.spread(runs)), hz / stats.median(runs)]
+               for name, runs in made.items()])
+    doc.figure("throughput", "64-byte frames on in-memory ports", "forwarder", "throughput [Mpps]",
+               [series("one worker", [stats.point(i, [x / 1e6 for x in runs])
+                                      for i, runs in enumerate(made.values())], "bars")],
+               x_labels=[[i, name] for i, name in enumerate(made)], x_rotated=True,
+               y_range=[0, None], x_range=[-0.7, len(made) - 0.3])
+
+
 def run(ctx, doc):
+    if ctx.ports == "mem":
+        run_in_memory(ctx, doc)
+        return
     chosen = candidates(ctx, doc)
     floods = flood_all(ctx, doc, chosen)
     if not floods:
@@ -150,7 +196,7 @@ def run(ctx, doc):
     ctx.progress.expect(len(chosen) * 3 * ctx.trials)
     for one in chosen:
         top = stats.median([t["pps"] for t in floods[one.name]])
-        if top and (one.is_main or not ctx.short):
+        if top and (not ctx.short or is_main(one)):
             closer[one.name] = look_closer(ctx, one, top)
     if ctx.short:
         doc.note("A short run: the rate without loss, and latency, of the main forwarders only.")

@@ -109,7 +109,7 @@ def difference(before, after, trial):
             "sent": trial["received"], "arrived": trial["sent"],
             "lost": max(0, trial["sent"] - trial["received"]), "pps": delta["packets"] / seconds,
             "offered_pps": trial["offered_pps"], "turns": delta["turns"],
-            "empty_turns": delta["empty_turns"],
+            "empty_turns": delta["empty_turns"], "busy_cycles": delta["busy_cycles"],
             "c_io": (stages["reclaim"] + stages["rx"] + stages["flush"] + tx) / sampled
                     if sampled else None,
             "c_task": (stages["graph"] - tx) / sampled if sampled else None,

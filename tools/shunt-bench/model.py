@@ -23,6 +23,13 @@ def ask(*argv):
     return json.loads(done.stdout)
 
 
+def queue(hz, c_io, c_call, c_v, rate, batch, ring):
+    """The queue of Li, Ren and Yang fed one by one (Poisson), at a rate: their model's answer."""
+    return ask("queue", "--psi", 1, "--rate", f"{rate:.0f}", "--batch", batch, "--ring", ring,
+               "--c-io", f"{max(c_io, 0.1):.3f}", "--c-call", f"{max(c_call, 0.1):.3f}",
+               "--c-v", f"{max(c_v, 1):.3f}", "--c-task", 0, "--freq", f"{hz:.0f}")
+
+
 def fit(points):
     """(batch, cycles per packet) pairs: c_io and c_call of c_io + c_call / B, by least squares of the
     relative error, each point weighing the same."""
