@@ -14,6 +14,7 @@ import pytest
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 BENCH = os.path.join(TOP, os.environ.get("B", "build"), "bin", "shunt-bench")
+MEMBENCH = os.path.join(os.path.dirname(BENCH), "shunt-membench")
 SCHEMA = os.path.join(TOP, "tools", "shunt-bench", "schema.json")
 SHORT = ["--short", "--quiet", "--runs", "1", "--points", "2"]
 MEMORY = ["cio", "cache", "batch"]
@@ -74,6 +75,31 @@ def memory_report(tmp_path_factory):
     done = bench(*SHORT, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY)
     assert done.returncode == 0, done.stderr
     return folder, done
+
+
+@pytest.mark.parametrize("psi", [1, 20])
+def test_bursts(psi):
+    """Packets come at the rate asked for, whatever the worker does meanwhile, and are all accounted
+    for: forwarded, lost, or waiting in the ring. What the worker counts may lag while it is held up."""
+    done = subprocess.run([MEMBENCH, "point", "--rate", "1e6", "--psi", str(psi), "--seconds", "0.5",
+                           "--latency"], capture_output=True, text=True, timeout=60, check=True)
+    got = json.loads(done.stdout)["workers"][0]
+    assert got["arrived"] == pytest.approx(1e6 * got["seconds"], rel=0.3)
+    assert abs(got["arrived"] - got["lost"] - got["received"]) <= 2 * 512
+    assert 0 <= got["latency_ns"]["count"] - got["received"] + 512 <= 1024
+    assert got["latency_ns"]["mean"] > 0
+
+
+@pytest.mark.limit(180)
+def test_model(tmp_path):
+    """Predictions lie over measurements; how close they are is not judged on a busy machine."""
+    done = bench(*SHORT, "-o", str(tmp_path), "model", timeout=150)
+    assert done.returncode == 0, done.stderr
+    doc = check_document(tmp_path / "model-mem.json")
+    assert [f["name"] for f in doc["figures"]] == ["latency", "cost", "batch", "utilisation", "sizes"]
+    assert [[line["title"] for line in f["series"]] for f in doc["figures"]] == \
+        5 * [["measured", "predicted"]]
+    check_report(tmp_path, [doc])
 
 
 @pytest.mark.limit(180)

@@ -22,11 +22,12 @@ import report
 import terminal
 
 # In the order of the report. Each is a module exp_NAME with TITLE, HELP and run(ctx, doc).
-EXPERIMENTS = ["compare", "cio", "cache", "batch", "size", "rfc2544", "scale", "idle"]
-IN_MEMORY = {"compare", "cio", "cache", "batch", "scale"}
+EXPERIMENTS = ["compare", "cio", "cache", "batch", "model", "size", "rfc2544", "scale", "idle"]
+IN_MEMORY = {"compare", "cio", "cache", "batch", "model", "scale"}
+ONLY_IN_MEMORY = {"model"}  # with --ports or without
 # What `all` runs on, where it is not the lab alone.
 ALL_PORTS = {"compare": ("lab", "mem"), "cio": ("mem", "lab"), "cache": ("mem",), "batch": ("mem", "lab"),
-             "scale": ("mem", "lab")}
+             "model": ("mem",), "scale": ("mem", "lab")}
 TEN_GIGABIT_PPS = 1e10 / (84 * 8)  # frames of 64 bytes with FCS, preamble and gap
 
 
@@ -117,7 +118,7 @@ class Context:
 
     def __init__(self, args, name):
         self.name, self.short = name, args.short
-        self.ports = args.ports or "lab"
+        self.ports = "mem" if name in ONLY_IN_MEMORY else args.ports or "lab"
         in_memory = self.ports == "mem"
         self.runs = args.runs or ((3 if in_memory else 2) if args.short else 7 if in_memory else 5)
         self.seconds = args.seconds or ((0.05 if args.short else 0.2) if in_memory else
@@ -181,7 +182,7 @@ class Context:
 
 
 def check_ports(name, args):
-    ports = args.ports
+    ports = "mem" if name in ONLY_IN_MEMORY else args.ports
     if ports in (None, "lab") or ports == "mem" and name in IN_MEMORY:
         if ports != "mem" and os.geteuid() != 0:
             raise Refused("network namespaces, where it runs, need root; "

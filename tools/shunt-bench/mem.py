@@ -56,7 +56,9 @@ class Memory:
         self.disturbed = self.points = self.again = 0
 
     def point(self, cpus=None, **options):
-        """One measurement; options as of `shunt-membench point`, underscores for hyphens."""
+        """One measurement, the best of so many (again) while it is disturbed; options as of `shunt-membench
+        point`, underscores for hyphens."""
+        again = options.pop("again", AGAIN)
         seconds = options.pop("seconds", self.seconds)
         argv = ["point", "--cpu", ",".join(map(str, cpus or self.cpus[:1]))]
         for name, value in options.items():
@@ -66,7 +68,7 @@ class Memory:
                 argv += ["--" + name.replace("_", "-"), str(value)]
         self.points += 1
         best = None
-        for _ in range(AGAIN):
+        for _ in range(again):
             made = self._something(argv, seconds)
             if best is None or made["cpu_share"] > best["cpu_share"]:
                 best = made

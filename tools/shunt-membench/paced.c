@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bursts.h"
 
 struct bench_paced {
 	struct shunt_queue queue;
@@ -17,6 +18,8 @@ struct bench_paced {
 	uint64_t taken;	      /* of those that arrived, handed out or lost */
 	uint64_t batch_first; /* of the batch handed out last: its number, */
 	unsigned batch_cnt;   /* its packets that were not flushed yet */
+	struct bench_bursts *bursts;
+	uint64_t came[SHUNT_BATCH_MAX]; /* the packets of the batch handed out last, of bursts */
 	struct bench_paced_stats stats;
 };
 
@@ -75,18 +78,46 @@ static unsigned rx_paced(struct shunt_queue *queue, struct shunt_pkt *pkts, unsi
 	return n;
 }
 
+static unsigned rx_bursts(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max)
+{
+	struct bench_paced *paced = paced_of(queue);
+	uint64_t arrived, lost;
+	uint32_t waiting =
+		bench_bursts_advance(paced->bursts, shunt_clock_cycles(), &arrived, &lost);
+	unsigned n, i;
+
+	__atomic_store_n(&paced->stats.arrived, arrived, __ATOMIC_RELAXED);
+	__atomic_store_n(&paced->stats.lost, lost, __ATOMIC_RELAXED);
+	if (!waiting)
+		return 0;
+	n = paced->inner->ops->rx(paced->inner, pkts, SHUNT_MIN(waiting, max));
+	for (i = 0; i < n; i++)
+		paced->came[i] = bench_bursts_take(paced->bursts);
+	paced->batch_cnt = n;
+	return n;
+}
+
+static void add_latency(struct bench_paced *paced, double cycles)
+{
+	const uint64_t ns = cycles > 0 ? (uint64_t)(cycles * paced->ns_per_cycle) : 0;
+
+	shunt_hist_add(&paced->stats.latency_ns, ns, 1);
+	shunt_counter_add(&paced->stats.latency_sum_ns, ns);
+}
+
 static void note_latency(struct bench_paced *paced)
 {
-	const uint64_t now = shunt_clock_cycles() - paced->start;
+	const uint64_t now = shunt_clock_cycles();
+	const double first = (double)(now - paced->start) -
+			     (double)(paced->batch_first + 1) * paced->cycles_per_packet;
 	unsigned i;
 
-	for (i = 0; i < paced->batch_cnt; i++) {
-		double at = (double)(paced->batch_first + i + 1) * paced->cycles_per_packet;
-		double late = (double)now - at;
-
-		shunt_hist_add(&paced->stats.latency_ns,
-			       late > 0 ? (uint64_t)(late * paced->ns_per_cycle) : 0, 1);
-	}
+	if (paced->bursts)
+		for (i = 0; i < paced->batch_cnt; i++)
+			add_latency(paced, (double)(now - paced->came[i]));
+	else
+		for (i = 0; i < paced->batch_cnt; i++)
+			add_latency(paced, first - i * paced->cycles_per_packet);
 	paced->batch_cnt = 0;
 }
 
@@ -125,6 +156,7 @@ static void close_both(struct shunt_queue *queue)
 	struct bench_paced *paced = paced_of(queue);
 
 	paced->inner->ops->close(paced->inner);
+	bench_bursts_destroy(paced->bursts);
 	free(paced);
 }
 
@@ -135,6 +167,7 @@ static void close_both(struct shunt_queue *queue)
 	}
 
 static const struct shunt_queue_ops paced_ops = OPS(rx_paced);
+static const struct shunt_queue_ops bursts_ops = OPS(rx_bursts);
 static const struct shunt_queue_ops endless_ops = OPS(rx_endless);
 static const struct shunt_queue_ops silent_ops = OPS(rx_none);
 
@@ -160,6 +193,29 @@ static struct bench_paced *wrap(struct shunt_queue *inner, const struct shunt_qu
 	return paced;
 }
 
+/* The link's end: constant, in bursts, or never empty. NULL without memory. */
+static struct bench_paced *wrap_link(struct shunt_queue *inner, const struct bench_paced_opts *opts)
+{
+	const struct bench_bursts_opts bursts = {.pps = opts->pps,
+						 .hz = (double)shunt_clock_hz(),
+						 .psi = opts->psi,
+						 .nu = opts->nu,
+						 .ring = opts->ring,
+						 .seed = 1};
+	struct bench_paced *paced;
+
+	if (!opts->psi || opts->pps <= 0)
+		return wrap(inner, opts->pps > 0 ? &paced_ops : &endless_ops, opts);
+	paced = wrap(inner, &bursts_ops, opts);
+	if (!paced)
+		return NULL;
+	paced->bursts = bench_bursts_create(&bursts);
+	if (paced->bursts)
+		return paced;
+	free(paced);
+	return NULL;
+}
+
 struct bench_paced *bench_paced_lay(struct shunt_worker *worker,
 				    const struct bench_paced_opts *opts)
 {
@@ -171,8 +227,7 @@ struct bench_paced *bench_paced_lay(struct shunt_worker *worker,
 		if (i)
 			paced = wrap(worker->rx_queues[i], &silent_ops, &none);
 		else
-			paced = wrap(worker->rx_queues[i],
-				     opts->pps > 0 ? &paced_ops : &endless_ops, opts);
+			paced = wrap_link(worker->rx_queues[i], opts);
 		if (!paced)
 			return NULL;
 		worker->rx_queues[i] = &paced->queue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A link in memory: packets arrive on a port at a constant rate, as from a wire, wait in a ring
+/* A link in memory: packets arrive on a port at a constant rate, as from a wire, or in bursts
+ * (bursts.h), wait in a ring
  * of so many and are lost beyond; those that left are looked back at for their latency. Laid over
  * an in-memory port (io/port_mem.h), which owns the bytes and does the copying, if any.
  *
@@ -18,12 +19,15 @@ struct bench_paced_opts {
 	double pps;	  /* 0: there is always a full batch, and no latency */
 	uint32_t ring;	  /* packets that wait at most */
 	bool has_latency; /* 3 to 6 cycles a packet */
+	uint32_t psi;	  /* 0: constant rate; else the longest burst, 1 being plain Poisson */
+	double nu;
 };
 
 /* One writer, the worker; read with shunt_counter_read. */
 struct bench_paced_stats {
 	uint64_t arrived;
 	uint64_t lost;		      /* the ring was full */
+	uint64_t latency_sum_ns;      /* of those in latency_ns */
 	struct shunt_hist latency_ns; /* from arrival to flush */
 };
 

@@ -24,6 +24,8 @@ struct point {
 	unsigned batch, ring, size, flows;
 	int mode, poll;
 	uint64_t cycles;
+	unsigned psi; /* 0: constant rate */
+	double nu;
 	const char *list;
 	bool copy, has_latency;
 	int cpus[WORKERS_MAX];
@@ -43,6 +45,9 @@ static void usage(FILE *out)
 	fputs("usage: shunt-membench point [OPTIONS]\n\n"
 	      "One measurement of a worker on in-memory ports, as a JSON object:\n"
 	      "  --rate PPS      packets arriving a second and worker; 0: always enough (0)\n"
+	      "  --psi N         in bursts of 1 to N packets, by Zipf's law, instead of evenly; 1 is\n"
+	      "                  plain Poisson\n"
+	      "  --nu X          P(a burst of j) ~ 1/j^X (0.701)\n"
 	      "  --cycles N      the task: cycles spent on each packet (0)\n"
 	      "  --list BYTES    the task: a step through a random list, also 64K, 8M (none)\n"
 	      "  --batch N       1 to 256 (64)\n"
@@ -90,14 +95,12 @@ static int parse_cpus(struct point *point, const char *text)
 }
 
 static const struct option options[] = {
-	{"rate", 1, NULL, 'r'},	   {"cycles", 1, NULL, 'c'},
-	{"list", 1, NULL, 'l'},	   {"batch", 1, NULL, 'b'},
-	{"ring", 1, NULL, 'R'},	   {"size", 1, NULL, 's'},
-	{"flows", 1, NULL, 'f'},   {"mode", 1, NULL, 'm'},
-	{"copy", 0, NULL, 'C'},	   {"poll", 1, NULL, 'p'},
-	{"latency", 0, NULL, 'L'}, {"seconds", 1, NULL, 'S'},
-	{"warm-up", 1, NULL, 'w'}, {"cpu", 1, NULL, 'u'},
-	{"help", 0, NULL, 'h'},	   {0},
+	{"rate", 1, NULL, 'r'},	   {"cycles", 1, NULL, 'c'},  {"list", 1, NULL, 'l'},
+	{"batch", 1, NULL, 'b'},   {"ring", 1, NULL, 'R'},    {"size", 1, NULL, 's'},
+	{"flows", 1, NULL, 'f'},   {"mode", 1, NULL, 'm'},    {"copy", 0, NULL, 'C'},
+	{"poll", 1, NULL, 'p'},	   {"latency", 0, NULL, 'L'}, {"seconds", 1, NULL, 'S'},
+	{"warm-up", 1, NULL, 'w'}, {"cpu", 1, NULL, 'u'},     {"psi", 1, NULL, 'P'},
+	{"nu", 1, NULL, 'n'},	   {"help", 0, NULL, 'h'},    {0},
 };
 
 static int take_number(struct point *p, int c, const char *name, const char *text)
@@ -106,7 +109,8 @@ static int take_number(struct point *p, int c, const char *name, const char *tex
 		int option;
 		double min, max;
 	} ranges[] = {{'r', 0, 1e10},  {'c', 0, 1e9},	{'b', 1, SHUNT_BATCH_MAX}, {'R', 1, 65536},
-		      {'s', 60, 1514}, {'f', 1, 65536}, {'S', 0.001, 3600},	   {'w', 0, 60}};
+		      {'s', 60, 1514}, {'f', 1, 65536}, {'S', 0.001, 3600},	   {'w', 0, 60},
+		      {'P', 1, 4096},  {'n', 0, 100}};
 	double value = 0;
 	unsigned i;
 
@@ -136,6 +140,12 @@ static int take_number(struct point *p, int c, const char *name, const char *tex
 		break;
 	case 'S':
 		p->seconds = value;
+		break;
+	case 'P':
+		p->psi = (unsigned)value;
+		break;
+	case 'n':
+		p->nu = value;
 		break;
 	default:
 		p->warm_up = value;
@@ -275,8 +285,10 @@ static void subtract(struct snapshot *end, const struct snapshot *start)
 		to[i] -= from[i];
 }
 
-static json_t *latency_json(const struct shunt_hist *hist, double per)
+static json_t *latency_json(const struct bench_paced_stats *link)
 {
+	const struct shunt_hist *hist = &link->latency_ns;
+	const uint64_t cnt = shunt_hist_count(hist);
 	json_t *buckets = json_array();
 	unsigned i;
 
@@ -285,12 +297,12 @@ static json_t *latency_json(const struct shunt_hist *hist, double per)
 			json_array_append_new(buckets,
 					      json_pack("[I, I]", (json_int_t)shunt_hist_floor(i),
 							(json_int_t)hist->bucket[i]));
-	return json_pack("{s:I, s:f, s:I, s:I, s:I, s:I, s:o}", "count",
-			 (json_int_t)shunt_hist_count(hist), "mean", shunt_hist_mean(hist), "p50",
+	return json_pack("{s:I, s:f, s:I, s:I, s:I, s:I, s:o}", "count", (json_int_t)cnt, "mean",
+			 cnt ? (double)link->latency_sum_ns / (double)cnt : 0, "p50",
 			 (json_int_t)shunt_hist_quantile(hist, 0.5), "p99",
 			 (json_int_t)shunt_hist_quantile(hist, 0.99), "p999",
 			 (json_int_t)shunt_hist_quantile(hist, 0.999), "max",
-			 (json_int_t)shunt_hist_quantile(hist, per), "buckets", buckets);
+			 (json_int_t)shunt_hist_quantile(hist, 1.0), "buckets", buckets);
 }
 
 static json_t *worker_json(const struct snapshot *made, bool has_latency)
@@ -319,17 +331,20 @@ static json_t *worker_json(const struct snapshot *made, bool has_latency)
 	json_object_set_new(row, "busy_cycles", json_integer((json_int_t)made->worker.busy_cycles));
 	json_object_set_new(row, "cpu_share", json_real((double)made->cpu_ns / 1e9 / seconds));
 	if (has_latency)
-		json_object_set_new(row, "latency_ns", latency_json(&made->link.latency_ns, 1.0));
+		json_object_set_new(row, "latency_ns", latency_json(&made->link));
 	return row;
 }
 
 static json_t *measure(struct shunt_engine *engine, const struct point *point,
 		       struct shunt_err *err)
 {
-	const struct bench_paced_opts link = {
-		.pps = point->pps, .ring = point->ring, .has_latency = point->has_latency};
+	const struct bench_paced_opts link = {.pps = point->pps,
+					      .ring = point->ring,
+					      .has_latency = point->has_latency,
+					      .psi = point->psi,
+					      .nu = point->nu};
 	struct snapshot *shots = calloc(engine->worker_cnt * 2UL, sizeof(*shots));
-	struct bench_paced *paced[WORKERS_MAX];
+	struct bench_paced *paced[WORKERS_MAX] = {NULL};
 	json_t *rows = NULL;
 	unsigned i;
 
@@ -391,6 +406,7 @@ int bench_point(int argc, char **argv)
 			      .ring = 512,
 			      .size = 60,
 			      .flows = 16,
+			      .nu = 0.701,
 			      .mode = SHUNT_FORWARD_XCONNECT,
 			      .poll = SHUNT_POLL_spin};
 	int c, index = 0;
