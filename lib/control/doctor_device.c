@@ -9,8 +9,6 @@
 #include "io/port.h"
 #include "shunt_steer.h"
 
-#define ETHER_LEN 14
-
 static bool has(const struct doctor_device_facts *f, uint32_t feature)
 {
 	return f->xdp.features & feature;
@@ -131,7 +129,7 @@ static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *
 			      : shunt_jumbo_frames(&jumbo, SHUNT_FRAME_SIZE_MIN) == 1
 				      ? SHUNT_FRAME_SIZE_MIN
 				      : SHUNT_FRAME_SIZE_MAX;
-	const uint32_t needed = f->netdev.mtu + ETHER_LEN, room = shunt_jumbo_room(&jumbo, size);
+	const uint32_t needed = shunt_jumbo_packet(&jumbo), room = shunt_jumbo_room(&jumbo, size);
 	const uint32_t frames = shunt_jumbo_frames(&jumbo, size);
 	const bool is_size = shunt_jumbo_frames(&jumbo, SHUNT_FRAME_SIZE_MAX) == 1;
 	struct shunt_finding *finding;

@@ -18,6 +18,7 @@
 #include "control/lane.h"
 #include "graph/worker.h"
 #include "io/netdev.h"
+#include "io/netdev_xdp.h"
 #include "io/xdp.h"
 
 struct shunt_port {
@@ -26,6 +27,7 @@ struct shunt_port {
 	unsigned queue_cnt;	     /* served */
 	bool multi_buffer;	     /* its longest packet takes several frames */
 	unsigned packet_frames;	     /* as many */
+	struct shunt_netdev_xdp offers; /* xsk: what the driver says of its XDP */
 	char mtu_limit[256];	     /* xsk: the largest MTU that works, and why; "" unknown */
 	bool has_fallback;	     /* the kernel forwards what it gets in the user lane's place */
 	struct shunt_lane_choice lane;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* How long frames are, and how many a packet takes. */
 #include <errno.h>
-#include <net/ethernet.h>
 #include <stdio.h>
 
 #include "control/doctor_facts.h"
@@ -40,7 +39,7 @@ static int refuse_mtu(const struct shunt_jumbo *jumbo, uint32_t frame_size, cons
 			 SHUNT_FRAME_SIZE_MAX);
 	return shunt_err_set(
 		err, ERANGE, "%s: MTU %u makes packets of %u bytes, a frame of %u holds %u%s%s; %s",
-		jumbo->ifname, jumbo->mtu, jumbo->mtu + ETHER_HDR_LEN, frame_size,
+		jumbo->ifname, jumbo->mtu, shunt_jumbo_packet(jumbo), frame_size,
 		shunt_jumbo_room(jumbo, frame_size), *why ? ", and " : "", why, remedy);
 }
 
@@ -51,6 +50,7 @@ int shunt_engine_fit_frames(struct shunt_engine *engine, struct shunt_port *port
 	char why[160] = "";
 
 	ask_jumbo(port, &jumbo);
+	port->offers = jumbo.xdp;
 	if (!engine->config->frame_size && shunt_jumbo_frames(&jumbo, engine->frame_size) > 1)
 		engine->frame_size = SHUNT_FRAME_SIZE_MAX;
 	port->packet_frames = shunt_jumbo_frames(&jumbo, engine->frame_size);

@@ -13,20 +13,41 @@ static bool is_before(const struct shunt_jumbo *j, unsigned major, unsigned mino
 	return j->kernel[0] < major || (j->kernel[0] == major && j->kernel[1] < minor);
 }
 
-/* igb lets its device write whole KiB only: a longer packet arrives in pieces, which
- * the driver drops (igb_setup_srrctl). */
+/* igb runs XDP on buffers of 3072 bytes at most, counts FCS and two VLAN tags in
+ * (igb_xdp_setup), and with zero-copy lets its device write whole KiB only: a longer packet
+ * arrives in pieces, which the driver drops (igb_setup_srrctl). */
+#define IGB_BUFFER_LEN	 3072u
+#define IGB_OVERHEAD_LEN (ETHER_HDR_LEN + 4 + 2 * 4)
+
+static bool is_igb(const struct shunt_jumbo *j)
+{
+	return !j->is_generic && !strcmp(j->driver, "igb");
+}
+
+static uint32_t overhead_of(const struct shunt_jumbo *j)
+{
+	return is_igb(j) ? IGB_OVERHEAD_LEN : ETHER_HDR_LEN;
+}
+
+uint32_t shunt_jumbo_packet(const struct shunt_jumbo *j)
+{
+	return j->mtu + overhead_of(j);
+}
+
 uint32_t shunt_jumbo_room(const struct shunt_jumbo *j, uint32_t frame_size)
 {
 	const uint32_t room = frame_size - SHUNT_FRAME_OVERHEAD;
 
-	return strcmp(j->driver, "igb") || j->is_copied || j->is_generic ? room : room & ~1023u;
+	if (!is_igb(j))
+		return room;
+	return j->is_copied ? SHUNT_MIN(room, IGB_BUFFER_LEN) : room & ~1023u;
 }
 
 uint32_t shunt_jumbo_frames(const struct shunt_jumbo *j, uint32_t frame_size)
 {
 	const uint32_t room = shunt_jumbo_room(j, frame_size);
 
-	return (j->mtu + ETHER_HDR_LEN + room - 1) / room;
+	return (shunt_jumbo_packet(j) + room - 1) / room;
 }
 
 /* Frames of one packet that can be had: 1 where there is no more, with the reason. */
@@ -82,5 +103,5 @@ uint32_t shunt_jumbo_mtu_max(const struct shunt_jumbo *j, uint32_t frame_size)
 {
 	char why[160];
 
-	return frames_max(j, why, sizeof(why)) * shunt_jumbo_room(j, frame_size) - ETHER_HDR_LEN;
+	return frames_max(j, why, sizeof(why)) * shunt_jumbo_room(j, frame_size) - overhead_of(j);
 }

@@ -24,6 +24,10 @@ struct shunt_jumbo {
 	unsigned kernel[2]; /* major, minor */
 };
 
+/* shunt_jumbo_packet returns the port's longest packet in bytes, as its driver counts. Thread:
+ * any. */
+uint32_t shunt_jumbo_packet(const struct shunt_jumbo *jumbo);
+
 /* shunt_jumbo_room returns the longest packet, in bytes without FCS, that one frame of
  * frame_size bytes holds; _frames how many the port's longest packet takes. Thread: any. */
 uint32_t shunt_jumbo_room(const struct shunt_jumbo *jumbo, uint32_t frame_size);

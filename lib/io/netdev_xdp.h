@@ -37,6 +37,18 @@ enum {
 #undef X
 };
 
+enum {
+#define X(name, bit) SHUNT_NETDEV_XDP_MD_##name = 1u << (bit),
+	SHUNT_NETDEV_XDP_RX_METADATA(X)
+#undef X
+};
+
+enum {
+#define X(name, bit) SHUNT_NETDEV_XSK_##name = 1u << (bit),
+	SHUNT_NETDEV_XSK_FEATURES(X)
+#undef X
+};
+
 struct shunt_netdev_xdp {
 	bool is_known; /* false: this kernel cannot be asked */
 	uint64_t features;

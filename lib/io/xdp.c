@@ -199,6 +199,9 @@ static int program_open(struct shunt_xdp *x, struct shunt_err *err)
 		x->prog = NULL;
 		return shunt_xdp_err_load(x->ifname, -rc, err);
 	}
+	/* the section's name says it to libbpf; libxdp asks for its dispatcher's sake */
+	if (x->is_sg)
+		xdp_program__set_xdp_frags_support(x->prog, true);
 	return 0;
 }
 

@@ -111,6 +111,24 @@ static void print_frames(FILE *out, const json_t *port)
 		number(in_use, "frames_per_packet"), limit);
 }
 
+static void print_metadata(FILE *out, const json_t *port)
+{
+	json_t *metadata = json_object_get(json_object_get(port, "in_use"), "metadata"), *what;
+	const char *name, *comma = "  metadata: ";
+
+	json_object_foreach(metadata, name, what)
+	{
+		const char *in_use = json_string_value(json_object_get(what, "in_use"));
+
+		fprintf(out, "%s%s %s%s", comma, name, in_use ? in_use : "unused",
+			json_is_true(json_object_get(what, "driver")) ? " (the driver has it)"
+								      : "");
+		comma = ", ";
+	}
+	if (metadata)
+		fputc('\n', out);
+}
+
 static void print_queues(FILE *out, const json_t *port, bool is_device)
 {
 	static const struct shuntctl_column columns[] = {
@@ -142,6 +160,7 @@ static void print_port(FILE *out, const json_t *port)
 		print_modes(out, port);
 	print_program(out, port);
 	print_frames(out, port);
+	print_metadata(out, port);
 	print_lanes(out, port);
 	print_share(out, port);
 	print_queues(out, port, requested != NULL);
