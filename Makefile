@@ -151,7 +151,7 @@ SEED   ?= 1
 SECONDS_ ?= 600
 
 # --- what one runs ------------------------------------------------------------------------------
-.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench report torture parity lint asan tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench report torture switchover parity lint asan tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -183,6 +183,10 @@ bench-vm: build-vm ## instructions a forwarded packet takes on zero-copy drivers
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/torture/torture.py --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
+
+switchover: deps ## at what load adaptive polling sleeps and spins, what a lone packet takes (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/bench/switchover
 
 bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) --no-print-directory all

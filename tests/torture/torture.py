@@ -156,13 +156,14 @@ class Torture:
             raise Broken("left behind: " + "; ".join(left))
 
     def round(self, mode):
-        poll = self.rng.choice(POLLING)
+        poll = self.rng.choice(self.args.poll or POLLING)
         persist = self.rng.random() < 0.3
         names, shape = self.plan(FAULTS_A_ROUND)
         # The snapshot of the beginning is of the devices of the beginning.
         last = [name for name in names if name == "device removed"]
         names = [name for name in names if name not in last] + last[:1]
-        options = ["--poll", poll] + (["--persist"] if persist else [])
+        options = ["--poll", poll] + (["--persist"] if persist else []) + \
+            (["--lane", self.args.lane] if self.args.lane else [])
         dut = Dut(mode, shape, options)
         try:
             self.work(dut, poll, names)
@@ -256,6 +257,8 @@ def main():
     parser.add_argument("--rate", type=int, default=2000, help="frames a second, default 2000")
     parser.add_argument("--fault", action="append", choices=sorted(FAULTS))
     parser.add_argument("--mode", action="append", choices=sorted(MODES))
+    parser.add_argument("--poll", action="append", choices=POLLING)
+    parser.add_argument("--lane", help="as of shuntd; default user")
     parser.add_argument("--tap", action="store_true")
     parser.add_argument("--out", default=os.path.join(ROOT, os.environ.get("B", "build"),
                                                       "torture.json"))
