@@ -140,9 +140,14 @@ $(B)/man/%: user/man/%.scd
 compile_commands.json: Makefile $(LIB_SRC) $(UNIT_SRC)
 	$(Q)tests/lint/compile-commands '$(CC) $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS)' > $@.tmp && mv $@.tmp $@
 
-$(B)/tests/vm/zc-probe: $(B)/tests/vm/zc-probe.o
+$(B)/tests/vm/zc-probe $(B)/tests/vm/idler: %: %.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/tests/vm/%.bpf.o: tests/vm/%.bpf.c
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
@@ -169,7 +174,8 @@ unit: all $(UNIT) ## the unit tests alone
 # An emulated processor has no AVX-512: what runs in the guest is built for one that it has.
 VM_B     := build/vm
 build-vm: deps
-	$(Q)$(MAKE) --no-print-directory B=$(VM_B) MARCH=x86-64-v3 all $(VM_B)/tests/vm/zc-probe
+	$(Q)$(MAKE) --no-print-directory B=$(VM_B) MARCH=x86-64-v3 all \
+		$(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler $(VM_B)/tests/vm/napi.bpf.o
 
 test-vm: build-vm ## the tests on drivers with zero-copy, in QEMU
 	$(Q)B=$(VM_B) tests/vm/run

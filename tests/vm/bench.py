@@ -3,30 +3,46 @@
 in a guest started with --icount and one CPU, in a lab with permanent neighbours.
 
 There a tick of the clock is an instruction of the one CPU, the guest's all together: generator
-(pktgen), forwarder, and a sink that drops in XDP. The clock, the time the CPU was idle and the
-sink's count are read twice; busy time by frames, less what generator and sink take where nobody
-forwards (the sink then sits on the forwarder's device), is the forwarder's whole cost: driver,
-receive, forwarding, transmit.
+(pktgen), forwarder, and a sink that drops in XDP. Frames come in bursts of three times what a NAPI
+poll takes at most, with rests between: batches and polls are full as under an endless load, and
+nobody ever waits for another, which would be counted as his work.
 
-The frames come in bursts with rests between. A generator at full speed waits, busy, for QEMU to
-empty its ring, which takes real time: its figures differed by a seventh from run to run."""
+The cost, first way: the clock, what was left for an idle process and the sink's count are read
+twice. Busy time by frames, less what generator and sink take where nobody forwards (the sink then
+sits on the forwarder's device), is the forwarder's whole cost: driver, receive, forwarding,
+transmit.
+
+Second way: the NAPI polls of the forwarder's own two devices, timed by BPF (napi.bpf.c), and the
+run time of its threads less the polls that ran in it. Third way: the cycles that the worker counts
+himself in turns that had packets, with all that interrupts him. Neither has what an interrupt takes
+until it polls.
+
+Where the instructions go is sampled (sampler.py), less the same of generator and sink alone."""
 import contextlib
 import json
+import mmap
 import os
+import signal
+import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 import vm
 import wire
+from napi import DUT, Polls
+from sampler import PARTS, Sampler
 
-BURST = 64  # sent at once, a quarter of virtio_net's ring: nobody is ever held up
-BURST_EVERY_NS = 700000  # guest time: what the dearest forwarder takes for one, about
-FRAMES = 600 * BURST  # of one window, after a quarter as many that do not count
-WINDOWS = 3
+BURST = 192  # sent at once, three quarters of the devices' rings: nobody is ever held up
+BURST_EVERY_NS = 2100000  # guest time: what the dearest forwarder takes for one, about
+FRAMES = 80 * BURST  # of one window
 FRAME_BYTES = 60  # and four of the frame check sequence make 64
 WAIT_S = 240
+TOOLS = f"{vm.e2e.BIN}/../tests/vm"
 PKTGEN = "/proc/thread-self/net/pktgen"
+POLLS = {"virtio": ("virtnet_poll", "virtnet_poll_tx"), "igb": ("igb_poll",)}
+PART_NAMES = [name for name, _ in PARTS[1:]] + ["poller", "interrupts, scheduler"]
 
 
 # --- reading the guest ----------------------------------------------------------------------------
@@ -51,15 +67,26 @@ class Counter:
 
 
 class Idler:
-    """Takes whatever time nobody else wants, so that its own is the time the CPU was idle; that of
-    interrupts is not counted as its own (CONFIG_IRQ_TIME_ACCOUNTING)."""
+    """Takes whatever time nobody else wants and counts it (idler.c). It runs while it is a context:
+    to wait for a link would cost as many instructions as nanoseconds otherwise."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["chrt", "--idle", "0", "sh", "-c", "while :; do :; done"])
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+            file.write(bytes(mmap.PAGESIZE))
+            file.flush()
+            self._steps = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+            self.process = subprocess.Popen([f"{TOOLS}/idler", file.name])
+            vm.e2e.wait_until(self.read, what="the idler")
+        self.process.send_signal(signal.SIGSTOP)
+
+    def __enter__(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGSTOP)
 
     def read(self):
-        with open(f"/proc/{self.process.pid}/schedstat", encoding="ascii") as file:
-            return int(file.read().split()[0])
+        return 2 * struct.unpack_from("<Q", self._steps)[0]
 
     def stop(self):
         self.process.kill()
@@ -151,6 +178,8 @@ def cases():
     yield "vm.generator", {}, "dut", vm.DUT, nobody
     yield "vm.kernel.ip_forward", {}, "sink", vm.DUT, nobody
     yield "vm.kernel.bridge", {}, "sink", vm.SINK, bridge
+    yield ("vm.shunt.xconnect.xdp", {}, "sink", vm.SINK,
+           shunt("xconnect", *vm.PORTS, "--lane", "xdp"))
     for copy in ("zerocopy", "copy"):
         for mode, ports, mac in (("xconnect", vm.PORTS, vm.SINK), ("static3", vm.STATIC3, vm.DUT)):
             for batch in (32, 64):
@@ -159,72 +188,140 @@ def cases():
                              "--poll", os.environ.get("BENCH_POLL", "interrupt")))
 
 
-def runtime(daemon):
-    return daemon.ctl("show", "runtime")["total"] if daemon else None
+# --- measuring ------------------------------------------------------------------------------------
+
+class Rig:
+    """One case, running."""
+
+    def __init__(self, idler, counter, daemon):
+        self.idler, self.counter, self.daemon = idler, counter, daemon
+
+    def window(self, *readers):
+        """What each reader's number grew by for a packet, while FRAMES arrive."""
+        before = [read() for read in (self.counter.read, *readers)]
+        wait_for(self.counter, before[0] + FRAMES)
+        after = [read() for read in (self.counter.read, *readers)]
+        packets = after[0] - before[0]
+        return [(b - a) / packets for a, b in zip(before[1:], after[1:])]
+
+    def busy(self):
+        """Instructions of the whole guest; those that the worker counts himself in turns that had
+        packets, packets of such a turn, kicks a packet to transmit and to receive: None without
+        one."""
+        before = self.said()
+        took, idle = self.window(now_ns, self.idler.read)
+        grew = {key: value - before[key] for key, value in self.said().items()}
+        if not grew.get("packets"):
+            return took - idle, None
+        return took - idle, (grew["work_cycles"] / grew["packets"],
+                             grew["packets"] / (grew["turns"] - grew["empty_turns"]),
+                             grew["tx_kicks"] / grew["packets"],
+                             grew["rx_kicks"] / grew["packets"])
+
+    def said(self):
+        """What the daemon counts."""
+        if not self.daemon:
+            return {}
+        total = self.daemon.ctl("show", "runtime")["total"]
+        queues = self.daemon.queues().values()
+        return {**{key: sum(queue[key] for queue in queues) for key in ("tx_kicks", "rx_kicks")},
+                **{key: total[key] for key in ("packets", "turns", "empty_turns", "work_cycles")}}
+
+    def by_polls(self):
+        """Those of the forwarder's polls and threads."""
+        pid = self.daemon.process.pid if self.daemon else 0
+        with contextlib.closing(Polls(f"{TOOLS}/napi.bpf.o", POLLS[vm.DRIVER], pid)) as polls:
+            inside, of_dut, threads = self.window(polls.of_process, lambda: polls.of_devices(DUT),
+                                                  lambda: threads_ns(self.daemon))
+        return of_dut + threads - inside
+
+    def profile(self):
+        """Samples by part and by function."""
+        sampler = Sampler()
+        self.window()
+        return sampler.stop(self.idler.process.pid, self.daemon.process.pid if self.daemon else 0)
 
 
-def window(counter, idler):
-    """Instructions per packet while FRAMES arrive, and the idle share of the time."""
-    before = (now_ns(), idler.read(), counter.read())
-    wait_for(counter, before[2] + FRAMES)
-    took, idle, packets = (b - a for a, b in
-                           zip(before, (now_ns(), idler.read(), counter.read())))
-    return (took - idle) / packets, idle / took
+def threads_ns(daemon):
+    """Run time of a process's threads."""
+    if not daemon:
+        return 0
+    total = 0
+    for thread in os.listdir(f"/proc/{daemon.process.pid}/task"):
+        with open(f"/proc/{daemon.process.pid}/task/{thread}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total
 
 
 def measure(lab, idler, host, mac, forwarder):
-    """The windows' instructions per packet, whole guest, the idle share, the worker's part."""
+    """A dict of what was measured of a case."""
     with sink(lab, host) as counter, forwarder(lab) as daemon:
+        rig = Rig(idler, counter, daemon)
         first = counter.read()
-        with generator(lab, mac):
+        with generator(lab, mac), idler:
             wait_for(counter, first + FRAMES // 4)
-            said = runtime(daemon)
-            windows = [window(counter, idler) for _ in range(WINDOWS)]
-            part = worker_part(said, runtime(daemon)) if daemon else ""
-            if os.environ.get("BENCH_PERF"):
-                profile()
-    return sorted(w for w, _ in windows), max(idle for _, idle in windows), part
+            busy, worker = rig.busy()
+            return {"busy": busy, "polls": rig.by_polls(), "worker": worker,
+                    "samples": rig.profile()}
 
 
-def profile():
-    """Where the instructions go, by thread and function."""
-    subprocess.run("perf record -q -a -e cpu-clock -F 4000 -o /tmp/perf.data sleep 0.15 && "
-                   "perf report -i /tmp/perf.data --stdio --sort comm,sym 2>/dev/null | "
-                   "grep -v '^#' | grep -v '^$' | head -60", shell=True, check=False)
+# --- the table ------------------------------------------------------------------------------------
+
+def scaled(measured, which):
+    """The samples, by part (0) or by function (1), as instructions per packet."""
+    samples = measured["samples"][which]
+    scale = measured["busy"] / sum(measured["samples"][0].values())
+    return {key: count * scale for key, count in samples.items()}
 
 
-def worker_part(before, after):
-    """The worker's own count, by its clock: what it took a packet with the kernel's share in its
-    system calls and the interrupts that hit it, the empty turns apart; packets a batch."""
-    packets = after["packets"] - before["packets"]
-    turns = after["turns"] - after["empty_turns"] - before["turns"] + before["empty_turns"]
-    work = (after["work_cycles"] - before["work_cycles"]) / packets
-    busy = (after["busy_cycles"] - before["busy_cycles"]) / packets
-    return (f"worker {work:.0f}, empty {busy:.0f}, batch {packets / max(turns, 1):.1f}, "
-            f"c_io {after['c_io']:.0f}, c_task {after['c_task']:.0f}")
+def where(measured, alone):
+    """The cost by part: the samples less those of generator and sink alone. What these two differ
+    by is in no part."""
+    mine, theirs = scaled(measured, 0), scaled(alone, 0)
+    return {part: round(mine.get(part, 0) - theirs.get(part, 0)) for part in PART_NAMES}
+
+
+def top(measured, alone, count=16):
+    """The functions that a packet spends most on."""
+    mine, theirs = scaled(measured, 1), scaled(alone, 1)
+    grew = {key: value - theirs.get(key, 0) for key, value in mine.items()}
+    return [f"{round(grew[key]):5} {key[0]}: {key[1]}"
+            for key in sorted(grew, key=grew.get, reverse=True)[:count]]
+
+
+def show(name, params, measured, alone, forwarded):
+    base, cost = alone["busy"], measured["busy"] - alone["busy"]
+    worker = measured["worker"]
+    print(f"{name:<27} {params.get('batch', '-'):>5} {base + cost:7.0f} {cost:7.0f} "
+          f"{f'1/{forwarded / cost:.2f}' if forwarded else '-':>9} {measured['polls']:7.0f} " +
+          (f"{worker[0]:7.0f} {worker[1]:6.1f} {worker[2]:7.4f} {worker[3]:7.4f}" if worker else
+           f"{'-':>7} {'-':>6} {'-':>7} {'-':>7}"), flush=True)
+    parts = where(measured, alone)
+    print("    " + ", ".join(f"{part} {count}" for part, count in parts.items()), flush=True)
+    if os.environ.get("BENCH_PERF"):
+        print("\n".join("        " + line for line in top(measured, alone)), flush=True)
+    return {"name": name, "params": {"driver": vm.DRIVER, **params}, "value": cost,
+            "unit": "instructions/packet",
+            "by_polls": measured["polls"], "by_worker": worker[0] if worker else None,
+            "kicks_per_packet": sum(worker[2:]) if worker else None, "where": parts}
 
 
 def main(out, *names):
     lab, idler = vm.lab(), Idler()
     results, alone, forwarded = [], None, None
-    print(f"{vm.DRIVER}\n{'name':<28} {'batch':>5} {'whole':>7} {'spread':>6} {'cost':>7} "
-          f"{'of ip_fwd':>9}  {'idle':>5}")
+    print(f"{vm.DRIVER}\n{'name':<27} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
+          f"{'polls':>7} {'worker':>7} {'filled':>6} {'tx kick':>7} {'rx kick':>7}")
     for name, params, host, mac, forwarder in cases():
-        if names and name not in names and name != "vm.generator":
+        if alone is None:
+            alone = measure(lab, idler, host, mac, forwarder)
+            print(f"generator and sink alone: {alone['busy']:.0f}", flush=True)
             continue
-        windows, idle, part = measure(lab, idler, host, mac, forwarder)
-        middle = windows[len(windows) // 2]
-        base = alone or 0
-        alone = middle if alone is None else alone
-        cost = middle - base
-        forwarded = cost if name == "vm.kernel.ip_forward" else forwarded
-        ratio = f"1/{forwarded / cost:.2f}" if forwarded else "-"
-        print(f"{name:<28} {params.get('batch', '-'):>5} {middle:7.0f} "
-              f"{100 * (windows[-1] / windows[0] - 1):5.1f}% {cost:7.0f} {ratio:>9}  "
-              f"{100 * idle:4.1f}%  {part}", flush=True)
-        results.append({"name": name, "params": {"driver": vm.DRIVER, **params}, "value": cost,
-                        "unit": "instructions/packet", "min": windows[0] - base,
-                        "max": windows[-1] - base})
+        if names and name not in names:
+            continue
+        measured = measure(lab, idler, host, mac, forwarder)
+        if name == "vm.kernel.ip_forward":
+            forwarded = measured["busy"] - alone["busy"]
+        results.append(show(name, params, measured, alone, forwarded))
     idler.stop()
     with open(out, "w", encoding="ascii") as file:
         json.dump(results, file, indent=1)
