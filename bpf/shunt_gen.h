@@ -53,14 +53,15 @@ struct shunt_gen_frame {
 	__u32 l4_sum;
 };
 
-/* What a flow's frames have of their own, in host order: the last 32 bits of the
- * addresses, and the ports. */
+/* What a flow's frames have of their own, ready to be written: the last 32 bits of
+ * the addresses, the ports, and folded sums, of the addresses and of both. */
 struct shunt_gen_flow {
-	__u32 src;
-	__u32 dst;
-	__u16 sport;
-	__u16 dport;
-	__u32 unused;
+	__u32 src_be;
+	__u32 dst_be;
+	__u16 sport_be;
+	__u16 dport_be;
+	__u16 addr_sum;
+	__u16 sum;
 };
 
 /* One frame of a schedule, which is gone through again and again. */
@@ -221,6 +222,22 @@ static inline __attribute__((always_inline)) _Bool shunt_gen_is_due(
 	return 1;
 }
 
+/* shunt_gen_flow_make returns the flow of these, in host order. Thread: any. */
+static inline __attribute__((always_inline)) struct shunt_gen_flow shunt_gen_flow_make(__u32 src,
+										       __u32 dst,
+										       __u16 sport,
+										       __u16 dport)
+{
+	const __u32 addr_sum = shunt_gen_halves((__u64)src << 32 | dst);
+
+	return (struct shunt_gen_flow){.src_be = __builtin_bswap32(src),
+				       .dst_be = __builtin_bswap32(dst),
+				       .sport_be = __builtin_bswap16(sport),
+				       .dport_be = __builtin_bswap16(dport),
+				       .addr_sum = shunt_gen_fold(addr_sum),
+				       .sum = shunt_gen_fold(addr_sum + sport + dport)};
+}
+
 /* What a frame has of its own. */
 struct shunt_gen_vary {
 	__u64 seq;
@@ -241,11 +258,10 @@ static inline __attribute__((always_inline)) void shunt_gen_write(__u8 *p,
 {
 	__u8 *const l4 = p + SHUNT_GEN_L4_OFF(v6), *const tag = p + SHUNT_GEN_TAG_OFF(v6, tcp);
 	const __u32 l4_len = v->len - SHUNT_GEN_L4_OFF(v6), ip_len = v->len - SHUNT_GEN_ETH_LEN;
-	const __u32 addr_sum = shunt_gen_halves((__u64)fl->src << 32 | fl->dst);
 	const __u64 time = v->time_ns & SHUNT_GEN_TIME_MASK;
 	const __u64 word = v->seq << 24 | (__u64)v->flow << 4 | time >> 32;
-	__u32 sum = f->l4_sum + addr_sum + fl->sport + fl->dport + l4_len * (tcp ? 1 : 2) +
-		    shunt_gen_halves(word) + shunt_gen_halves(time & 0xffffffff);
+	__u32 sum = f->l4_sum + fl->sum + l4_len * (tcp ? 1 : 2) + shunt_gen_halves(word) +
+		    shunt_gen_halves(time & 0xffffffff);
 	__u16 csum;
 	int i;
 
@@ -257,16 +273,15 @@ static inline __attribute__((always_inline)) void shunt_gen_write(__u8 *p,
 		SHUNT_GEN_PUT(p + 18, __u16, __builtin_bswap16((__u16)l4_len));
 	} else {
 		SHUNT_GEN_PUT(p + 16, __u16, __builtin_bswap16((__u16)ip_len));
-		csum = (__u16)~shunt_gen_fold(f->ip_sum + addr_sum + ip_len);
+		csum = (__u16)~shunt_gen_fold(f->ip_sum + fl->addr_sum + ip_len);
 		SHUNT_GEN_PUT(p + 24, __u16, __builtin_bswap16(csum));
 	}
 	csum = (__u16)~shunt_gen_fold(sum);
 	if (!csum && !tcp)
 		csum = 0xffff; /* RFC 768: zero would say that there is none */
-	SHUNT_GEN_PUT(p + (v6 ? 34 : 26), __u32, __builtin_bswap32(fl->src));
-	SHUNT_GEN_PUT(p + (v6 ? 50 : 30), __u32, __builtin_bswap32(fl->dst));
-	SHUNT_GEN_PUT(l4, __u16, __builtin_bswap16(fl->sport));
-	SHUNT_GEN_PUT(l4 + 2, __u16, __builtin_bswap16(fl->dport));
+	SHUNT_GEN_PUT(p + (v6 ? 34 : 26), __u32, fl->src_be);
+	SHUNT_GEN_PUT(p + (v6 ? 50 : 30), __u32, fl->dst_be);
+	SHUNT_GEN_PUT(l4, __u32, *(const __u32 *)&fl->sport_be);
 	if (!tcp)
 		SHUNT_GEN_PUT(l4 + 4, __u16, __builtin_bswap16((__u16)l4_len));
 	SHUNT_GEN_PUT(l4 + (tcp ? 16 : 6), __u16, __builtin_bswap16(csum));

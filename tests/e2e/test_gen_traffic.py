@@ -4,6 +4,7 @@ import collections
 import ipaddress
 import json
 import os
+import re
 import struct
 import subprocess
 
@@ -211,11 +212,11 @@ def test_threads(net, way):
 
 
 def test_progress(net):
-    done = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 2.2,
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 3,
                     "--progress")
-    assert done.stderr.count("Mpps made") >= 1 and "eth1: 1 s of 2" in done.stderr
+    assert re.search(r"eth1: [1-3] s of 3, \d+ frames, [\d.]+ Mpps made", done.stderr)
     quiet = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 0.2)
-    assert quiet.stderr == ""
+    assert "made" not in quiet.stderr
 
 
 # --- captures -------------------------------------------------------------------------------------

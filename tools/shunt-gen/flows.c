@@ -51,13 +51,13 @@ int gen_flows_make(struct gen_plan *plan, struct shunt_err *err)
 	if (!plan->flows)
 		return shunt_err_set(err, ENOMEM, "no memory for %u flows", plan->flow_cnt);
 	for (uint32_t i = 0; i < plan->flow_cnt; i++) {
-		struct shunt_gen_flow *f = &plan->flows[i];
+		const uint32_t src = value(&o->src, i, o->seed + 1) + (varied ? 0 : i / PORT_CNT);
+		const uint32_t dst = value(&o->dst, i, o->seed + 2);
+		const uint32_t sport =
+			value(&o->sport, i, o->seed + 3) + (varied ? 0 : i % PORT_CNT);
+		const uint32_t dport = value(&o->dport, i, o->seed + 4);
 
-		f->src = value(&o->src, i, o->seed + 1) + (varied ? 0 : i / PORT_CNT);
-		f->dst = value(&o->dst, i, o->seed + 2);
-		f->sport =
-			(uint16_t)(value(&o->sport, i, o->seed + 3) + (varied ? 0 : i % PORT_CNT));
-		f->dport = (uint16_t)value(&o->dport, i, o->seed + 4);
+		plan->flows[i] = shunt_gen_flow_make(src, dst, (uint16_t)sport, (uint16_t)dport);
 	}
 	return 0;
 }

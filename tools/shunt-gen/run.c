@@ -126,8 +126,8 @@ static json_t *verdict(const struct gen_run_opts *o, json_t *tx, json_t *rx)
 	return json_pack("{s:O, s:O, s:O, s:I, s:I, s:f, s:f, s:O, s:b, s:O}", "tx", tx, "rx", rx,
 			 "sent", json_object_get(tx, "sent"), "received", (json_int_t)came, "lost",
 			 (json_int_t)lost, "loss", sent > 0 ? lost / sent : 0.0, "pps",
-			 number(tx, "seconds") > 0 ? came / number(tx, "seconds") : 0.0,
-			 "requested_pps", json_object_get(tx, "requested_pps"), "confirmed",
+			 sent > 0 ? number(tx, "offered_pps") * came / sent : 0.0, "requested_pps",
+			 json_object_get(tx, "requested_pps"), "confirmed",
 			 sent > 0 && came >= sent * CONFIRMED, "rate_held",
 			 json_object_get(tx, "rate_held"));
 }
