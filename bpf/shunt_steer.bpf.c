@@ -359,11 +359,33 @@ static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
 	return &shunt_cnt[slot];
 }
 
+/* Apart from the straight line. */
+static __noinline void sample_end(struct shunt_steer_sample *sample, __u32 lane)
+{
+	if (!sample || lane >= SHUNT_LANE_CNT)
+		return;
+	sample->cnt[lane]++;
+	sample->ns[lane] += bpf_ktime_get_ns() - sample->start_ns;
+	sample->start_ns = 0;
+}
+
+static __always_inline void sample_begin(struct shunt_steer_sample *sample)
+{
+	if (sample->due--)
+		return;
+	sample->due = SHUNT_STEER_SAMPLE_EVERY - 1;
+	sample->start_ns = bpf_ktime_get_ns();
+}
+
 static __always_inline int count(struct shunt_steer_counters *counters, int reason,
 				 enum shunt_lane lane, __u64 len, int verdict)
 {
+	struct shunt_steer_slot *slot = (struct shunt_steer_slot *)counters;
+
 	counters->packets[reason & (SHUNT_STEER_REASON_MAX - 1)]++;
 	counters->bytes[lane] += len;
+	if (slot->sample.start_ns)
+		sample_end(&slot->sample, lane);
 	return verdict;
 }
 
@@ -386,15 +408,20 @@ static __always_inline int lane_user(struct shunt_steer_slot *slot, __u32 queue,
 	return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
 }
 
+#include "shunt_steer_mac.bpf.h"
+
 #include "shunt_steer_lane.bpf.h"
+#include "shunt_steer_share.bpf.h"
 
 /* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
  * every port that takes frames from XDP takes those. */
 static __always_inline __u32 lane_of(const struct shunt_steer_half *half, bool is_ruled,
-				     __s64 beyond)
+				     const struct eth *eth, const void *end, __s64 beyond)
 {
 	__u32 lane = is_ruled ? SHUNT_LANE_XDP : half->lane;
 
+	if (lane == SHUNT_STEER_LANE_SHARED)
+		lane = share_lane(half, eth, end);
 	return beyond && lane == SHUNT_LANE_XDP ? SHUNT_LANE_USER : lane;
 }
 
@@ -410,6 +437,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
 	int reason = RULE_NONE;
 	bool is_ruled;
 
+	sample_begin(&slot->sample);
 	if (live - 1 > 1)
 		return lane_kernel(slot, live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF, len);
 	if (data + sizeof(struct eth) > end)
@@ -427,9 +455,9 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
 		return lane_kernel(slot, reason, len);
 	if (reason == SHUNT_STEER_RULE_USER)
 		return lane_user(slot, queue, reason, len);
-	lane = lane_of(half, is_ruled, beyond);
+	lane = lane_of(half, is_ruled, data, end, beyond);
 	if (lane == SHUNT_LANE_XDP)
-		return lane_xdp(half, slot, queue, reason, is_ruled, len, is_sg);
+		return lane_xdp(half, data, slot, queue, reason, is_ruled, len, is_sg);
 	if (lane == SHUNT_LANE_USER)
 		return lane_user(slot, queue, reason, len);
 	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);

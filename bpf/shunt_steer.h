@@ -117,9 +117,12 @@ struct shunt_steer_rule {
 	__u32 zero;
 };
 
-#define SHUNT_STEER_RULE_AUTO SHUNT_LANE_CNT /* of a rule: the port's own lane */
+#define SHUNT_STEER_RULE_AUTO	SHUNT_LANE_CNT /* of a rule: the port's own lane */
 
-#define SHUNT_STEER_PORTS_MAX 64 /* slots of the map of ports, by the port's number */
+/* Of a port: user, xdp and kernel have a share of the flows each. */
+#define SHUNT_STEER_LANE_SHARED (SHUNT_LANE_CNT + 1)
+
+#define SHUNT_STEER_PORTS_MAX	64 /* slots of the map of ports, by the port's number */
 
 /* What a port's owner chooses; all zeros is off. */
 struct shunt_steer_cfg {
@@ -127,8 +130,11 @@ struct shunt_steer_cfg {
 	__u8 mac[6];	/* the port's own address */
 	__u8 mac2[6];	/* bridge: the address of the kernel's bridge */
 	__u32 len_max;	/* longest frame to userspace, in bytes without FCS: shunt_steer_sg alone */
-	__u32 lane;	/* enum shunt_lane: of what forwarding can finish; user, kernel or xdp */
+	__u32 lane;	/* of what forwarding can finish: user, kernel, xdp, or LANE_SHARED */
 	__u32 out_port; /* xconnect in lane xdp: the slot of the other port */
+	__u16 in_port;	/* bridge in lane xdp: the port's own number */
+	__u16 bridge;	/* bridge in lane xdp: the bridge's number + 1; 0: none */
+	__u32 user_below, xdp_below; /* lane SHARED: of a flow's 16-bit hash */
 };
 
 /* A whole configuration, as the program reads it. */
@@ -140,7 +146,10 @@ struct shunt_steer_half {
 	__u64 len_max;
 	__u32 lane;	/* of what forwarding can finish */
 	__u32 out_port; /* xconnect: the other port's slot */
-	__u64 zero[3];
+	__u16 in_port, bridge;
+	__u32 user_below, xdp_below;
+	__u32 zero;
+	__u64 zeros;
 	/* One bit a hash value: an address whose bit is 0 is not this host's. */
 	__u64 filter[SHUNT_STEER_FILTER_WORDS];
 	struct shunt_steer_rule rules[SHUNT_STEER_RULES_MAX];
@@ -187,18 +196,32 @@ struct shunt_steer_gate {
 	__u64 zeros[6];
 };
 
-#define SHUNT_STEER_BEAT_ASLEEP 1ULL
+#define SHUNT_STEER_BEAT_ASLEEP	 1ULL
 
 /* A worker that is awake beats every millisecond. One that has not for DEAD is taken
  * for hung, found out a TICK later at the latest: together below 50 ms, and as long as
  * that allows, since a thread that is merely preempted looks the same. */
-#define SHUNT_STEER_DEAD_NS	(40 * 1000 * 1000ULL)
-#define SHUNT_STEER_TICK_NS	(5 * 1000 * 1000ULL)
+#define SHUNT_STEER_DEAD_NS	 (40 * 1000 * 1000ULL)
+#define SHUNT_STEER_TICK_NS	 (5 * 1000 * 1000ULL)
+
+/* How long the program ran, by lane: one frame in SHUNT_STEER_SAMPLE_EVERY is timed. A prime
+ * number, or flows that come in turn would be timed or not by their place. */
+#define SHUNT_STEER_SAMPLE_EVERY 251
+
+struct shunt_steer_sample {
+	__u32 due;
+	__u32 zero;
+	__u64 start_ns; /* of the frame that is timed; 0: this one is not */
+	__u64 cnt[SHUNT_LANE_CNT];
+	__u64 ns[SHUNT_LANE_CNT];
+	__u64 zeros[6];
+};
 
 /* What the program keeps of a queue. */
 struct shunt_steer_slot {
 	struct shunt_steer_counters counters;
 	struct shunt_steer_gate gate;
+	struct shunt_steer_sample sample;
 };
 
 /* shunt_steer_mac_word takes the eight bytes that start at a MAC address, loaded
@@ -226,11 +249,12 @@ static inline __attribute__((always_inline)) __u32 shunt_steer_hash6(__u64 hi, _
 
 _Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
-_Static_assert(sizeof(struct shunt_steer_cfg) == 28, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_cfg) == 40, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
 _Static_assert(sizeof(struct shunt_steer_counters) == 576, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_gate) == 64, "a cache line");
+_Static_assert(sizeof(struct shunt_steer_sample) == 128, "two cache lines");
 _Static_assert((int)SHUNT_STEER_REASON_CNT <= SHUNT_STEER_REASON_MAX, "a reason more than room");
 _Static_assert(SHUNT_STEER_RULE_USER + 1 == SHUNT_STEER_USER_REASON_CNT, "user reasons first");
 

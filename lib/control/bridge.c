@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "control/bridge_table.h"
 #include "control/brlink.h"
 
 /* Messages a service takes from each worker: some milliseconds' work. */
@@ -113,6 +114,7 @@ static void follow_port(void *arg, const struct shunt_fdb_port *port)
 	set_bit(&b->ways.forwarding, (unsigned)at, is_member && port->forwards);
 	set_bit(&b->ways.learning, (unsigned)at, is_member && port->learns);
 	set_bit(&b->ways.flooding, (unsigned)at, is_member && port->floods);
+	shunt_bridge_share(b);
 	if (!is_member || !port->learns)
 		shunt_mac_flush(b->macs, b->bridge_of[at], (unsigned)at);
 }
@@ -184,6 +186,7 @@ void shunt_bridge_tick(struct shunt_bridge *b)
 
 	for (; now >= b->age_due_ns; b->age_due_ns += age_ns / SHUNT_MAC_AGE_TICKS)
 		b->aged += shunt_mac_age(b->macs, NULL, NULL);
+	shunt_bridge_share(b);
 	if (!b->fdb || now < b->tell_due_ns)
 		return;
 	b->tell_due_ns = now + age_ns / TELLS_PER_AGE;
@@ -207,6 +210,8 @@ void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shun
 {
 	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
 
+	cfg->in_port = port;
+	cfg->bridge = b->bridge_of[port] + 1u;
 	if (shunt_config_mode(b->engine->config, port) == SHUNT_FORWARD_MIX) {
 		cfg->mode = SHUNT_STEER_MODE_MIX;
 	} else if (one->ifindex) {
@@ -389,7 +394,7 @@ static int open_all(struct shunt_bridge *b, struct shunt_err *err)
 	b->age_due_ns = now + b->age_s * SHUNT_NS_PER_SEC / SHUNT_MAC_AGE_TICKS;
 	b->tell_due_ns = now + b->age_s * SHUNT_NS_PER_SEC / TELLS_PER_AGE;
 	if (!ret)
-		ret = shunt_mac_create(&b->macs, SHUNT_MAC_MAX_DEFAULT, seed, err);
+		ret = shunt_bridge_open_table(b, seed, err);
 	if (!ret && has_beneath(b))
 		ret = open_kernel(b, err);
 	return ret ? ret : open_events(b, err);
@@ -428,5 +433,6 @@ void shunt_bridge_destroy(struct shunt_bridge *b)
 	shunt_fdb_destroy(b->fdb);
 	shunt_puntdev_close(b->puntdev);
 	shunt_mac_destroy(b->macs);
+	shunt_xdp_macs_close(b->shared);
 	free(b);
 }

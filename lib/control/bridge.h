@@ -20,6 +20,7 @@
 #include "control/engine.h"
 #include "control/fdb.h"
 #include "graph/nodes.h"
+#include "io/xdp_macs.h"
 
 #define SHUNT_BRIDGE_FOREIGN_MAX 64 /* ports of the kernel's alone that are kept track of */
 
@@ -42,6 +43,7 @@ struct shunt_bridge_one {
 struct shunt_bridge {
 	const struct shunt_engine *engine;
 	struct shunt_mac_table *macs;
+	struct shunt_xdp_macs *shared; /* its memory, which lane xdp reads; NULL: no devices */
 	struct shunt_bridge_ways ways;
 	struct shunt_learn *learns; /* one a worker */
 	unsigned learn_cnt;

@@ -172,6 +172,8 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 	ret = open_ports(engine, err);
 	if (!ret)
 		ret = open_tables(engine, err);
+	if (!ret)
+		shunt_redirects_open(engine);
 	while (!ret && engine->worker_cnt < config->worker_cnt)
 		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
 	if (!ret) {
@@ -283,6 +285,7 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 
 	if (engine->bridge)
 		shunt_bridge_tick(engine->bridge);
+	shunt_lane_stats_tick(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
 	return ret ? ret : shunt_engine_follow_lanes(engine, err);
 }
@@ -319,7 +322,9 @@ unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *
 {
 	unsigned cnt = engine->router ? shunt_router_warn(engine->router, out, max) : 0;
 
-	return engine->bridge ? cnt + shunt_bridge_warn(engine->bridge, out + cnt, max - cnt) : cnt;
+	if (engine->bridge)
+		cnt += shunt_bridge_warn(engine->bridge, out + cnt, max - cnt);
+	return cnt + shunt_redirects_warn(engine, out + cnt, max - cnt);
 }
 
 int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)

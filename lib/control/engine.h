@@ -16,6 +16,8 @@
 #include "base/err.h"
 #include "control/config.h"
 #include "control/lane.h"
+#include "control/lane_share.h"
+#include "control/lane_stats.h"
 #include "graph/worker.h"
 #include "io/netdev.h"
 #include "io/netdev_xdp.h"
@@ -24,13 +26,15 @@
 struct shunt_port {
 	const struct shunt_port_config *config;
 	unsigned index;
-	unsigned queue_cnt;	     /* served */
-	bool multi_buffer;	     /* its longest packet takes several frames */
-	unsigned packet_frames;	     /* as many */
+	unsigned queue_cnt;		/* served */
+	bool multi_buffer;		/* its longest packet takes several frames */
+	unsigned packet_frames;		/* as many */
 	struct shunt_netdev_xdp offers; /* xsk: what the driver says of its XDP */
-	char mtu_limit[256];	     /* xsk: the largest MTU that works, and why; "" unknown */
-	bool has_fallback;	     /* the kernel forwards what it gets in the user lane's place */
+	char mtu_limit[256];		/* xsk: the largest MTU that works, and why; "" unknown */
+	bool has_fallback; /* the kernel forwards what it gets in the user lane's place */
 	struct shunt_lane_choice lane;
+	struct shunt_lane_share share; /* overrides the choice while it is set */
+	struct shunt_lane_stats stats;
 	struct shunt_netdev netdev;  /* xsk: the device's facts at start */
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
@@ -61,6 +65,7 @@ struct shunt_engine {
 	struct shunt_router *router;	    /* NULL when no port routes */
 	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
+	struct shunt_err redirects_err;	    /* why not, then */
 	struct shunt_xdp_fail *redirects;   /* those that failed; NULL: not counted */
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */

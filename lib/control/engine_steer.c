@@ -53,7 +53,24 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (engine->bridge && is_bridged(engine->config, port->index))
 		shunt_bridge_steer(engine->bridge, port->index, &cfg);
+	shunt_lane_share_steer(&port->share, &cfg);
 	return shunt_xdp_set_config(port->xdp, &cfg, err);
+}
+
+int shunt_engine_steer(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
+{
+	int ret = set_ports(engine, port, err);
+
+	return ret ? ret : set_config(engine, port, err);
+}
+
+/* The table that a bridging port's program looks stations up in. */
+static int set_macs(const struct shunt_engine *engine, const struct shunt_port *port,
+		    struct shunt_err *err)
+{
+	if (!engine->bridge || !is_bridged(engine->config, port->index))
+		return 0;
+	return shunt_xdp_set_macs(port->xdp, engine->bridge->shared, err);
 }
 
 int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
@@ -62,8 +79,8 @@ int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
 	int ret = shunt_engine_put_rules(engine, port->xdp, err);
 
 	if (!ret)
-		ret = set_ports(engine, port, err);
-	return ret ? ret : set_config(engine, port, err);
+		ret = set_macs(engine, port, err);
+	return ret ? ret : shunt_engine_steer(engine, port, err);
 }
 
 int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err)
@@ -73,12 +90,8 @@ int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err
 
 	if (!shunt_lane_choose(engine))
 		return 0;
-	for (i = 0; i < engine->port_cnt && !ret; i++) {
-		if (!engine->ports[i].xdp)
-			continue;
-		ret = set_ports(engine, &engine->ports[i], err);
-		if (!ret)
-			ret = set_config(engine, &engine->ports[i], err);
-	}
+	for (i = 0; i < engine->port_cnt && !ret; i++)
+		if (engine->ports[i].xdp)
+			ret = shunt_engine_steer(engine, &engine->ports[i], err);
 	return ret;
 }

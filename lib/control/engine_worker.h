@@ -40,6 +40,10 @@ bool shunt_engine_forwards_foreign_macs(const struct shunt_config *config, unsig
 int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
 			   struct shunt_err *err);
 
+/* shunt_engine_steer tells a port's program its lane, or share, and the other ports anew. Returns 0
+ * or -errno with err set. Thread: control. */
+int shunt_engine_steer(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err);
+
 /* shunt_engine_follow_lanes chooses the lanes anew, and tells the programs where that changes
  * anything. Returns 0 or -errno with err set. Thread: control. */
 int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err);

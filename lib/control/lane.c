@@ -10,7 +10,8 @@
 
 bool shunt_lane_has_xdp(enum shunt_forward_mode mode)
 {
-	return mode == SHUNT_FORWARD_XCONNECT;
+	return mode == SHUNT_FORWARD_XCONNECT || mode == SHUNT_FORWARD_BRIDGE ||
+	       mode == SHUNT_FORWARD_MIX;
 }
 
 /* ---- what the devices can ------------------------------------------------------------------- */

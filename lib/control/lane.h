@@ -8,7 +8,7 @@
  *
  * What is confirmed may change while frames flow (a veth's peer gets or loses its NAPI, an XDP
  * program): so the choice is made anew every second.
- * Limits: modes xconnect and route have a lane xdp; of the others auto means user.
+ * Limits: modes xconnect, route, bridge and mix have a lane xdp; of the others auto means user.
  */
 #ifndef SHUNT_CONTROL_LANE_H
 #define SHUNT_CONTROL_LANE_H

@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "control/redirects.h"
 
-int shunt_redirects_open(struct shunt_engine *engine, struct shunt_err *err)
+static bool can_redirect(const struct shunt_engine *engine, unsigned port)
+{
+	return engine->ports[port].xdp &&
+	       shunt_lane_has_xdp((enum shunt_forward_mode)shunt_config_mode(engine->config, port));
+}
+
+void shunt_redirects_open(struct shunt_engine *engine)
 {
 	uint32_t ifindexes[SHUNT_PORT_MAX] = {0};
+	bool is_needed = false;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
+	for (i = 0; i < engine->port_cnt; i++) {
+		is_needed |= can_redirect(engine, i);
 		if (engine->ports[i].xdp)
 			ifindexes[i] = (uint32_t)engine->ports[i].netdev.ifindex;
-	return shunt_xdp_fail_open(&engine->redirects, ifindexes, engine->port_cnt, err);
+	}
+	if (is_needed)
+		shunt_xdp_fail_open(&engine->redirects, ifindexes, engine->port_cnt,
+				    &engine->redirects_err);
+}
+
+unsigned shunt_redirects_warn(const struct shunt_engine *engine, struct shunt_err *out,
+			      unsigned max)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt && max && !engine->redirects; i++) {
+		if (!engine->ports[i].xdp || engine->ports[i].lane.in_use != SHUNT_LANE_XDP)
+			continue;
+		*out = engine->redirects_err;
+		return 1;
+	}
+	return 0;
 }

@@ -7,8 +7,13 @@
 #include "io/xdp_fail.h"
 
 /* shunt_redirects_open counts failed redirects of the engine's devices from now on, in
- * engine->redirects. Without the rights or the tracepoints it leaves that NULL and returns
- * -errno with err set: forwarding does not need it. Thread: init. */
-int shunt_redirects_open(struct shunt_engine *engine, struct shunt_err *err);
+ * engine->redirects, where a port has a lane xdp. Without the rights or the tracepoints that stays
+ * NULL and the reason is kept: forwarding does not need it. Thread: init. */
+void shunt_redirects_open(struct shunt_engine *engine);
+
+/* shunt_redirects_warn writes a sentence where a port's lane is xdp and nobody counts. Returns how
+ * many, at most max. Thread: control. */
+unsigned shunt_redirects_warn(const struct shunt_engine *engine, struct shunt_err *out,
+			      unsigned max);
 
 #endif

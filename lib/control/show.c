@@ -46,8 +46,10 @@ json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *e
 
 	if (cmd && !strcmp(cmd, "route"))
 		return show_route(arg, request, err);
+	if (cmd && !strcmp(cmd, "lane"))
+		return shunt_lane_share_request(arg, request, err);
 	if (!cmd || strcmp(cmd, "show")) {
-		shunt_err_set(err, EINVAL, "cmd is '%.40s', expected show or route",
+		shunt_err_set(err, EINVAL, "cmd is '%.40s', expected show, route or lane",
 			      cmd ? cmd : "missing");
 		return NULL;
 	}

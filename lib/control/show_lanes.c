@@ -2,22 +2,21 @@
 #include "control/lane.h"
 #include "control/show.h"
 #include "control/show_json.h"
-#include "control/steer_counters.h"
 #include "steer/steer.h"
 
-/* Packets and bytes by lane. */
-static json_t *counts_json(const struct shunt_port *port)
+/* What every lane did and cost. */
+static json_t *counts_json(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	struct shunt_steer_counters sum;
-	json_t *lanes = json_object();
+	json_t *lanes = json_object(), *row;
 	unsigned lane;
 
-	shunt_steer_counters_of_port(port, &sum);
-	for (lane = 0; lane < SHUNT_LANE_CNT; lane++)
-		json_object_set_new(lanes, shunt_steer_lane_name(lane),
-				    json_pack("{s:I, s:I}", "packets",
-					      (json_int_t)shunt_steer_counters_lane(&sum, lane),
-					      "bytes", (json_int_t)sum.bytes[lane]));
+	for (lane = 0; lane < SHUNT_LANE_CNT; lane++) {
+		row = shunt_lane_stats_json(engine, port, (enum shunt_lane)lane);
+		json_object_set_new(row, "share_pct",
+				    port->share.is_set ? json_integer(port->share.percent[lane])
+						       : json_null());
+		json_object_set_new(lanes, shunt_steer_lane_name(lane), row);
+	}
 	return lanes;
 }
 
@@ -31,13 +30,14 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 		 shunt_forward_mode_name(
 			 (enum shunt_forward_mode)shunt_config_mode(engine->config, port->index)));
 	set_text(row, "requested", shunt_lane_request_name(lane->requested));
-	set_text(row, "in_use", shunt_steer_lane_name(lane->in_use));
-	set_text(row, "why", lane->why);
+	set_text(row, "in_use",
+		 port->share.is_set ? "shared" : shunt_steer_lane_name(lane->in_use));
+	set_text(row, "why", port->share.is_set ? "shuntctl lane set" : lane->why);
 	set_u64(row, "changes", lane->change_cnt);
 	json_object_set_new(row, "xdp_transmit",
 			    port->xdp ? json_boolean(lane->has_xdp_transmit) : json_null());
 	json_object_set_new(row, "xdp_transmit_confirmed", json_boolean(lane->is_confirmed));
-	json_object_set_new(row, "lanes", port->xdp ? counts_json(port) : json_null());
+	json_object_set_new(row, "lanes", port->xdp ? counts_json(engine, port) : json_null());
 	return row;
 }
 

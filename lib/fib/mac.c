@@ -53,8 +53,29 @@ static unsigned bucket_bits(uint32_t max)
 	return bits;
 }
 
-int shunt_mac_create(struct shunt_mac_table **out, uint32_t max, uint64_t seed,
-		     struct shunt_err *err)
+static int take_memory(struct shunt_mac_table *table, void *mem, uint32_t max,
+		       struct shunt_err *err)
+{
+	struct shunt_mac_control *c = table->control;
+	const uint64_t bytes = c->bucket_cnt * sizeof(*table->buckets);
+	int ret;
+
+	table->buckets = mem;
+	if (mem)
+		return 0;
+	ret = shunt_arena_init(&c->arena, bytes, &c->budget, "MAC table", err);
+	if (ret)
+		return ret;
+	ret = shunt_arena_commit(&c->arena, bytes);
+	if (ret)
+		return shunt_err_set(err, -ret, "MAC table: not enough memory for %u stations",
+				     max);
+	table->buckets = (void *)c->arena.base;
+	return 0;
+}
+
+static int create(struct shunt_mac_table **out, uint32_t max, uint64_t seed, void *mem,
+		  struct shunt_err *err)
 {
 	struct shunt_mac_table *table;
 	struct shunt_mac_control *c;
@@ -78,21 +99,29 @@ int shunt_mac_create(struct shunt_mac_table **out, uint32_t max, uint64_t seed,
 	c->factor_inverse = inverse(table->factor);
 	c->bucket_cnt = 1ULL << bits;
 	c->max = max;
-	ret = shunt_arena_init(&c->arena, c->bucket_cnt * sizeof(*table->buckets), &c->budget,
-			       "MAC table", err);
-	if (!ret) {
-		ret = shunt_arena_commit(&c->arena, c->bucket_cnt * sizeof(*table->buckets));
-		if (ret)
-			shunt_err_set(err, -ret, "MAC table: not enough memory for %u stations",
-				      max);
-	}
+	ret = take_memory(table, mem, max, err);
 	if (ret) {
 		shunt_mac_destroy(table);
 		return ret;
 	}
-	table->buckets = (void *)c->arena.base;
 	*out = table;
 	return 0;
+}
+
+int shunt_mac_create(struct shunt_mac_table **out, uint32_t max, uint64_t seed,
+		     struct shunt_err *err)
+{
+	return create(out, max, seed, NULL, err);
+}
+
+int shunt_mac_create_in(struct shunt_mac_table **out, void *mem, uint64_t bytes, uint32_t max,
+			uint64_t seed, struct shunt_err *err)
+{
+	if (bytes < sizeof(struct shunt_mac_bucket) << bucket_bits(max))
+		return shunt_err_set(err, EINVAL,
+				     "MAC table: %u stations do not fit into %llu bytes", max,
+				     (unsigned long long)bytes);
+	return create(out, max, seed, mem, err);
 }
 
 void shunt_mac_destroy(struct shunt_mac_table *table)

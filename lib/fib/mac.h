@@ -96,6 +96,11 @@ int shunt_mac_create(struct shunt_mac_table **out, uint32_t max, uint64_t seed,
 		     struct shunt_err *err);
 void shunt_mac_destroy(struct shunt_mac_table *table);
 
+/* shunt_mac_create_in does the same in the caller's memory, all zeros and aligned to a cache line,
+ * which outlives the table. Returns -EINVAL also where bytes are too few. Thread: control. */
+int shunt_mac_create_in(struct shunt_mac_table **out, void *mem, uint64_t bytes, uint32_t max,
+			uint64_t seed, struct shunt_err *err);
+
 /* shunt_mac_key makes the key of six bytes at mac, in bridge number bridge. Thread: any. */
 static inline uint64_t shunt_mac_key(const uint8_t *mac, unsigned bridge)
 {

@@ -134,6 +134,10 @@ struct shunt_steer_gate *shunt_xdp_gate(const struct shunt_xdp *x, unsigned queu
 int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
 			    struct shunt_steer_counters *out);
 
+/* shunt_xdp_sample returns a queue's timed runs of the program, which goes on writing them; queues
+ * as in read_counters. Thread: any. */
+const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue);
+
 /* shunt_xdp_info asks the kernel which mode the device runs the program in.
  * Returns 0; -ENOENT if the device no longer runs it (somebody took it off).
  * Thread: control. Cost: one netlink exchange. */

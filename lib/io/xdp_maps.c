@@ -19,7 +19,7 @@
 
 void shunt_xdp_maps_init(struct shunt_xdp *x)
 {
-	x->xsks_fd = x->ports_fd = x->local4_fd = x->local6_fd = x->slots_fd = -1;
+	x->xsks_fd = x->ports_fd = x->macs_fd = x->local4_fd = x->local6_fd = x->slots_fd = -1;
 	x->ctl = NULL;
 	x->slots = NULL;
 }
@@ -41,6 +41,7 @@ void shunt_xdp_maps_close(struct shunt_xdp *x)
 	x->slots = NULL;
 	fd_close(&x->xsks_fd);
 	fd_close(&x->ports_fd);
+	fd_close(&x->macs_fd);
 	fd_close(&x->local4_fd);
 	fd_close(&x->local6_fd);
 	fd_close(&x->slots_fd);
@@ -68,8 +69,8 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 		int *fd;
 	} plain[] = {
 		{"shunt_xsks", 4, &x->xsks_fd},	     {"shunt_ports", 4, &x->ports_fd},
-		{"shunt_ports_sg", 4, &x->ports_fd}, {"shunt_local4", 4, &x->local4_fd},
-		{"shunt_local6", 16, &x->local6_fd},
+		{"shunt_ports_sg", 4, &x->ports_fd}, {"shunt_macs", 4, &x->macs_fd},
+		{"shunt_local4", 4, &x->local4_fd},  {"shunt_local6", 16, &x->local6_fd},
 	};
 	int rc = 0;
 
@@ -118,8 +119,8 @@ static int maps_find(struct shunt_xdp *x, int prog_fd)
 		if (rc)
 			return rc;
 	}
-	if (!x->ctl || !x->slots || x->xsks_fd < 0 || x->ports_fd < 0 || x->local4_fd < 0 ||
-	    x->local6_fd < 0)
+	if (!x->ctl || !x->slots || x->xsks_fd < 0 || x->ports_fd < 0 || x->macs_fd < 0 ||
+	    x->local4_fd < 0 || x->local6_fd < 0)
 		return -EPROTO;
 	return 0;
 }
@@ -244,6 +245,10 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.len_max = cfg->len_max;
 	x->shadow.lane = cfg->lane;
 	x->shadow.out_port = cfg->out_port;
+	x->shadow.in_port = cfg->in_port;
+	x->shadow.bridge = cfg->bridge;
+	x->shadow.user_below = cfg->user_below;
+	x->shadow.xdp_below = cfg->xdp_below;
 	x->is_configured = true;
 	x->is_open = true;
 	publish(x);
@@ -383,4 +388,9 @@ int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
 	for (size_t i = 0; i < sizeof(*c) / sizeof(*from); i++)
 		to[i] = shunt_counter_read(&from[i]);
 	return 0;
+}
+
+const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue)
+{
+	return &x->slots[SHUNT_MIN(queue, SHUNT_STEER_QUEUES_MAX - 1u)].sample;
 }

@@ -16,7 +16,7 @@ struct shunt_xdp {
 	unsigned ifindex;
 	enum shunt_xdp_mode requested;
 	bool is_external, is_attached;
-	bool is_sg; /* the program for packets of several buffers */
+	bool is_sg;	 /* the program for packets of several buffers */
 	bool is_adopted; /* found on the device, a predecessor's, and ours from then on */
 	bool is_persistent;
 	int adopted_fd;
@@ -26,7 +26,7 @@ struct shunt_xdp {
 
 	struct bpf_object *watch; /* NULL where the kernel cannot */
 
-	int xsks_fd, ports_fd, local4_fd, local6_fd, slots_fd;
+	int xsks_fd, ports_fd, macs_fd, local4_fd, local6_fd, slots_fd;
 	struct shunt_steer_ctl *ctl;	/* mapped, shared with the program */
 	struct shunt_steer_slot *slots; /* mapped, SHUNT_STEER_QUEUES_MAX of them */
 

@@ -125,6 +125,13 @@ def make_lab():
     assert not leftovers
 
 
+@pytest.fixture(params=["user", "xdp"])
+def each_lane(request, monkeypatch):
+    """The test runs once in each lane: daemons are started in it unless told otherwise."""
+    monkeypatch.setenv("SHUNT_TEST_LANE", request.param)
+    return request.param
+
+
 @pytest.fixture
 def lab(make_lab):
     """gen - dut - sink, one queue, neighbours known from the start."""

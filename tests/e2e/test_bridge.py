@@ -8,6 +8,8 @@ from daemon import Shuntd
 from frames import ethernet
 from lab import wait_until
 
+pytestmark = pytest.mark.usefixtures("each_lane")
+
 HOSTS = ["gen", "sink", "third"]
 PORTS = ["eth1", "eth2", "eth3"]
 MACS = {"gen": "02:00:00:00:01:02", "sink": "02:00:00:00:02:02", "third": "02:00:00:00:03:02"}
@@ -76,6 +78,11 @@ def learn(daemon, wire, mac, port):
     wait_until(lambda: port_of(daemon, mac) == port, what=f"{mac} on {port}")
 
 
+def crossed(daemon):
+    """Frames that lane xdp has switched."""
+    return sum(port["lanes"]["xdp"]["packets"] for port in daemon.ctl("show", "lanes")["lanes"])
+
+
 def kernel_port_of(lab, mac):
     rows = [row["ifname"] for row in lab.json("dut", "bridge", "-j", "fdb", "show", "br", "br0")
             if row["mac"] == mac]
@@ -118,6 +125,21 @@ def test_unknown_is_flooded_known_is_not(three, beneath):
         third.expect(sent)
         learn(daemon, sink, FAR, "eth2")
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+
+
+@pytest.mark.parametrize("beneath", [False, True])
+def test_between_known_stations_the_lane_does_it(three, each_lane, beneath):
+    """And only there: to or from a station not known, and to groups, frames are another's."""
+    if beneath:
+        add_bridge(three)
+    with bridge(three, *(["br0"] if beneath else PORTS)) as daemon:
+        gen, sink = three.wire("gen"), three.wire("sink")
+        learn(daemon, sink, FAR, "eth2")
+        learn(daemon, gen, MACS["third"], "eth1")
+        before = crossed(daemon)
+        gen.send(frame(BROADCAST, MACS["third"], 1), frame(OTHER, MACS["third"], 2))
+        expect_known(three, "sink", [], FAR, gen, MACS["third"])
+        assert crossed(daemon) - before == (1 if each_lane == "xdp" else 0)
 
 
 def test_never_back_to_its_port(three):

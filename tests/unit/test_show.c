@@ -81,9 +81,9 @@ Test(show, requests_that_ask_nothing)
 	static const struct {
 		const char *request, *sentence;
 	} bad[] = {
-		{"{}", "cmd is 'missing', expected show or route"},
-		{"{\"cmd\": 3}", "cmd is 'missing', expected show or route"},
-		{"{\"cmd\": \"stop\"}", "cmd is 'stop', expected show or route"},
+		{"{}", "cmd is 'missing', expected show, route or lane"},
+		{"{\"cmd\": 3}", "cmd is 'missing', expected show, route or lane"},
+		{"{\"cmd\": \"stop\"}", "cmd is 'stop', expected show, route or lane"},
 		{"{\"cmd\": \"show\"}",
 		 "object is 'missing', expected one of ports lanes workers runtime "
 		 "drops ledger rules nodes routes neighbours mirror macs config"},

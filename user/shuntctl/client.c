@@ -184,3 +184,13 @@ json_t *shuntctl_client_reload(int fd, const char *word, struct shunt_err *err)
 	(void)word;
 	return ask(fd, json_pack("{s:s}", "cmd", "reload"), err);
 }
+
+json_t *shuntctl_client_lane(int fd, const char *port, char **words, int cnt, struct shunt_err *err)
+{
+	json_t *share = json_array();
+
+	while (cnt--)
+		json_array_append_new(share, json_string(*words++));
+	return ask(fd, json_pack("{s:s, s:s, s:o}", "cmd", "lane", "port", port, "share", share),
+		   err);
+}

@@ -21,4 +21,8 @@ json_t *shuntctl_client_route(int fd, const char *address, struct shunt_err *err
 /* shuntctl_client_reload has the daemon read its configuration again; word is not used. */
 json_t *shuntctl_client_reload(int fd, const char *word, struct shunt_err *err);
 
+/* shuntctl_client_lane asks for a share: cnt words for a port; otherwise as show. */
+json_t *shuntctl_client_lane(int fd, const char *port, char **words, int cnt,
+			     struct shunt_err *err);
+
 #endif

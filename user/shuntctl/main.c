@@ -29,6 +29,7 @@ struct options {
 enum {
 	COMMAND_SHOW,
 	COMMAND_ROUTE,
+	COMMAND_LANE,
 	COMMAND_TOP,
 	COMMAND_DOCTOR,
 	COMMAND_RELOAD,
@@ -40,6 +41,7 @@ enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE };
 static const struct shuntctl_word commands[] = {
 	[COMMAND_SHOW] = {"show", "print an object once"},
 	[COMMAND_ROUTE] = {"route", "route get ADDRESS: where a packet would go"},
+	[COMMAND_LANE] = {"lane", "lane set PORT LANE=N%...|auto: share a port's frames out"},
 	[COMMAND_TOP] = {"top", "print rates again and again"},
 	[COMMAND_DOCTOR] = {"doctor", "say what devices and host are fit for"},
 	[COMMAND_RELOAD] = {"reload", "have the daemon read its file again, for new rules"},
@@ -64,6 +66,7 @@ static void print_help(void)
 
 	fputs("Usage: shuntctl [OPTIONS] show OBJECT\n"
 	      "       shuntctl [OPTIONS] route get ADDRESS\n"
+	      "       shuntctl [OPTIONS] lane set PORT user=N% xdp=N% kernel=N% | LANE | auto\n"
 	      "       shuntctl [OPTIONS] top\n"
 	      "       shuntctl [OPTIONS] doctor [DEVICE ...]\n"
 	      "       shuntctl [OPTIONS] reload\n"
@@ -165,6 +168,31 @@ static int run_route(const struct options *o, char **words, int cnt)
 		print_json(o, result);
 	else
 		shuntctl_view_route(stdout, result);
+	json_decref(result);
+	return EXIT_SUCCESS;
+}
+
+/* Says what is in force now. */
+static int run_lane(const struct options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"lane wants `set PORT user=N% xdp=N% kernel=N%` or `set PORT "
+				"auto`, see shuntctl help"};
+	json_t *result = NULL;
+	int fd;
+
+	if (cnt < 3 || strcmp(words[0], "set") != 0)
+		return complain(o, &err, EXIT_USAGE);
+	fd = shuntctl_client_open(o->socket, &err);
+	if (fd >= 0)
+		result = shuntctl_client_lane(fd, words[1], words + 2, cnt - 2, &err);
+	if (fd >= 0)
+		close(fd);
+	if (!result)
+		return complain(o, &err, EXIT_FAILURE);
+	if (o->json)
+		print_json(o, result);
+	else
+		shuntctl_view_lanes(stdout, result, &o->view);
 	json_decref(result);
 	return EXIT_SUCCESS;
 }
@@ -366,6 +394,8 @@ static int run(const struct options *o, char **words, int cnt)
 		return run_show(o, words + 1, cnt - 1);
 	if (command == COMMAND_ROUTE)
 		return run_route(o, words + 1, cnt - 1);
+	if (command == COMMAND_LANE)
+		return run_lane(o, words + 1, cnt - 1);
 	if (command == COMMAND_TOP && cnt == 1)
 		return top(o);
 	if (command == COMMAND_RELOAD && cnt == 1)

@@ -174,30 +174,3 @@ void shuntctl_view_ports(FILE *out, const json_t *object, const struct shuntctl_
 	(void)opts;
 	json_array_foreach(json_object_get(object, "ports"), i, port) print_port(out, port);
 }
-
-void shuntctl_view_lanes(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
-{
-	static const char *const headers[] = {"port", "mode",	 "requested", "in use", ">user",
-					      ">xdp", ">kernel", ">drop",     "why"};
-	static const char *const keys[] = {"port", "mode", "requested", "in_use"};
-	static const char *const lanes[] = {"user", "xdp", "kernel", "drop"};
-	const json_t *rows = json_object_get(object, "lanes"), *row;
-	struct shuntctl_table t;
-	size_t i, k;
-
-	(void)opts;
-	shuntctl_table_init(&t, headers, SHUNT_ARRAY_LEN(headers));
-	json_array_foreach(rows, i, row)
-	{
-		const json_t *counts = json_object_get(row, "lanes");
-
-		for (k = 0; k < SHUNT_ARRAY_LEN(keys); k++)
-			shuntctl_table_value(&t, json_object_get(row, keys[k]));
-		for (k = 0; k < SHUNT_ARRAY_LEN(lanes); k++)
-			shuntctl_table_value(
-				&t, json_object_get(json_object_get(counts, lanes[k]), "packets"));
-		shuntctl_table_value(&t, json_object_get(row, "why"));
-	}
-	shuntctl_table_print(&t, out, 0);
-	shuntctl_table_fini(&t);
-}

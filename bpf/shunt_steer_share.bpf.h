@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A live share of the lanes: a flow's hash says which lane it takes. Part of shunt_steer.bpf.c. */
+#ifndef SHUNT_STEER_SHARE_BPF_H
+#define SHUNT_STEER_SHARE_BPF_H
+
+/* Layer 4 ports, 0 where there are none; a fragment's are not looked for, so that all fragments of
+ * a packet go one way. */
+static __always_inline __u32 share_ports(const __u8 *l4, const void *end, __u8 proto)
+{
+	if (proto != 6 && proto != 17 && proto != 33 && proto != 132 && proto != 136)
+		return 0;
+	return (const void *)(l4 + 4) > end ? 0 : *(const __u32 *)l4;
+}
+
+/* Sixteen bits, the same for all frames of a flow: addresses, protocol and ports of an IP packet,
+ * else the two MAC addresses. Other constants than next hops are chosen by, so that a
+ * share of the flows is no choice of next hops. */
+static __always_inline __u32 share_hash(const struct eth *eth, const void *end)
+{
+	const struct ipv4 *ip = (const void *)(eth + 1);
+	const struct ipv6 *ip6 = (const void *)(eth + 1);
+	__u64 a, b;
+
+	if (eth->type_be == bpf_htons(ETH_P_IP) && (const void *)(ip + 1) <= end) {
+		bool is_part = ip->frag_off_be & bpf_htons(0x3fff) || ip->version_ihl != 0x45;
+
+		a = (__u64)ip->src_be << 32 | ip->dst_be;
+		b = is_part ? 0 : share_ports((const void *)(ip + 1), end, ip->proto);
+		b |= (__u64)ip->proto << 32;
+	} else if (eth->type_be == bpf_htons(ETH_P_IPV6) && (const void *)(ip6 + 1) <= end) {
+		a = (ip6->src[0] * 3 ^ ip6->src[1]) * 5 ^ ip6->dst[0];
+		a = a * 0xd6e8feb86659fd93ULL ^ ip6->dst[1];
+		b = share_ports((const void *)(ip6 + 1), end, ip6->nexthdr);
+		b |= (__u64)ip6->nexthdr << 32;
+	} else {
+		a = shunt_steer_mac_word(*(const __u64 *)eth->dst);
+		b = shunt_steer_mac_word(*(const __u64 *)eth->src);
+	}
+	a = (a ^ a >> 32) * 0xd6e8feb86659fd93ULL ^ b;
+	a = (a ^ a >> 29) * 0xa5cb3ccb0ba8a4c5ULL;
+	a = (a ^ a >> 32) * 0xd6e8feb86659fd93ULL;
+	return a >> 48;
+}
+
+static __always_inline __u32 share_lane(const struct shunt_steer_half *half, const struct eth *eth,
+					const void *end)
+{
+	__u32 hash = share_hash(eth, end);
+
+	if (hash < half->user_below)
+		return SHUNT_LANE_USER;
+	return hash < half->xdp_below ? SHUNT_LANE_XDP : SHUNT_LANE_KERNEL;
+}
+
+#endif

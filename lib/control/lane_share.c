@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "control/lane_share.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "control/engine_worker.h"
+#include "control/lane.h"
+#include "control/show.h"
+#include "steer/steer.h"
+
+#define WORDS_MAX 8
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static const enum shunt_lane lanes[] = {SHUNT_LANE_USER, SHUNT_LANE_XDP, SHUNT_LANE_KERNEL};
+
+static int lane_named(const char *word, size_t len)
+{
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(lanes); i++) {
+		const char *name = shunt_steer_lane_name(lanes[i]);
+
+		if (strlen(name) == len && !strncmp(name, word, len))
+			return (int)lanes[i];
+	}
+	return -1;
+}
+
+/* A number of 0 to 100, with or without a %; -1 for anything else. */
+static int percent_of(const char *text)
+{
+	char *end;
+	long value;
+
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	value = strtol(text, &end, 10);
+	end += *end == '%';
+	return *end || value > 100 ? -1 : (int)value;
+}
+
+static int parse_word(struct shunt_lane_share *out, bool seen[static SHUNT_LANE_CNT],
+		      const char *word, struct shunt_err *err)
+{
+	const char *is = strchr(word, '=');
+	int lane = lane_named(word, is ? (size_t)(is - word) : strlen(word));
+	int percent = is ? percent_of(is + 1) : -1;
+
+	if (lane < 0)
+		return shunt_err_set(err, EINVAL,
+				     "lane: '%.40s' names no lane that can be shared out, expected "
+				     "user=N%%, xdp=N%% and kernel=N%%, or auto",
+				     word);
+	if (percent < 0)
+		return shunt_err_set(err, EINVAL,
+				     "lane: '%.40s' has no share, expected %s=N%% with N from 0 to "
+				     "100",
+				     word, shunt_steer_lane_name((enum shunt_lane)lane));
+	if (seen[lane])
+		return shunt_err_set(err, EINVAL,
+				     "lane: %s is given twice, expected each lane once",
+				     shunt_steer_lane_name((enum shunt_lane)lane));
+	seen[lane] = true;
+	out->percent[lane] = (uint8_t)percent;
+	return 0;
+}
+
+int shunt_lane_share_parse(struct shunt_lane_share *out, const char *const *words, unsigned cnt,
+			   struct shunt_err *err)
+{
+	bool seen[SHUNT_LANE_CNT] = {false};
+	unsigned i, sum = 0;
+	int ret = 0, lane;
+
+	memset(out, 0, sizeof(*out));
+	if (cnt == 1 && !strcmp(words[0], "auto"))
+		return 0;
+	out->is_set = true;
+	lane = cnt == 1 ? lane_named(words[0], strlen(words[0])) : -1;
+	if (lane >= 0) {
+		out->percent[lane] = 100;
+		return 0;
+	}
+	for (i = 0; i < cnt && !ret; i++)
+		ret = parse_word(out, seen, words[i], err);
+	for (i = 0; i < SHUNT_ARRAY_LEN(lanes); i++)
+		sum += out->percent[lanes[i]];
+	if (!ret && sum != 100)
+		ret = shunt_err_set(err, EINVAL,
+				    "lane: the shares add up to %u%%, expected 100%%; give all of "
+				    "user=N%% xdp=N%% kernel=N%% that are not 0, or auto",
+				    sum);
+	return ret;
+}
+
+/* --- what the programs are told --------------------------------------------------------------- */
+
+/* Sixteen bits of a flow's hash are compared with the bounds. */
+static uint32_t bound(unsigned percent)
+{
+	return (percent * 65536 + 50) / 100;
+}
+
+void shunt_lane_share_steer(const struct shunt_lane_share *share, struct shunt_steer_cfg *cfg)
+{
+	if (!share->is_set)
+		return;
+	cfg->lane = SHUNT_STEER_LANE_SHARED;
+	cfg->user_below = bound(share->percent[SHUNT_LANE_USER]);
+	cfg->xdp_below = bound(share->percent[SHUNT_LANE_USER] + share->percent[SHUNT_LANE_XDP]);
+}
+
+/* --- in force --------------------------------------------------------------------------------- */
+
+static struct shunt_port *find(struct shunt_engine *engine, const char *name, struct shunt_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		if (strcmp(engine->ports[i].config->name, name))
+			continue;
+		if (engine->ports[i].xdp)
+			return &engine->ports[i];
+		shunt_err_set(err, EOPNOTSUPP,
+			      "lane: %s is no network device, and has no lane but user", name);
+		return NULL;
+	}
+	shunt_err_set(err, ENODEV, "lane: no port is called '%.40s'; see shuntctl show ports",
+		      name);
+	return NULL;
+}
+
+static int check_xdp(const struct shunt_engine *engine, const struct shunt_port *port,
+		     struct shunt_err *err)
+{
+	enum shunt_forward_mode mode =
+		(enum shunt_forward_mode)shunt_config_mode(engine->config, port->index);
+	unsigned i;
+
+	if (!shunt_lane_has_xdp(mode))
+		return shunt_err_set(err, EOPNOTSUPP,
+				     "lane: %s: mode %s has no lane xdp; share out user and kernel",
+				     port->config->name, shunt_forward_mode_name(mode));
+	for (i = 0; i < engine->port_cnt; i++)
+		if (shunt_lane_takes_frames(port, &engine->ports[i]))
+			return 0;
+	return shunt_err_set(err, EOPNOTSUPP,
+			     "lane: %s: none of the other ports takes frames from XDP; shuntctl "
+			     "show lanes says why",
+			     port->config->name);
+}
+
+static int check(const struct shunt_engine *engine, const struct shunt_port *port,
+		 const struct shunt_lane_share *share, struct shunt_err *err)
+{
+	if (share->percent[SHUNT_LANE_KERNEL] && !port->has_fallback)
+		return shunt_err_set(err, EOPNOTSUPP,
+				     "lane: %s: the kernel forwards nothing between these ports, "
+				     "its share would be lost; leave out kernel",
+				     port->config->name);
+	return share->percent[SHUNT_LANE_XDP] ? check_xdp(engine, port, err) : 0;
+}
+
+int shunt_lane_share_set(struct shunt_engine *engine, const char *name, const char *const *words,
+			 unsigned cnt, struct shunt_err *err)
+{
+	struct shunt_port *port = find(engine, name, err);
+	struct shunt_lane_share share, before;
+	int ret;
+
+	if (!port)
+		return -ENODEV;
+	ret = shunt_lane_share_parse(&share, words, cnt, err);
+	if (!ret)
+		ret = check(engine, port, &share, err);
+	if (ret)
+		return ret;
+	before = port->share;
+	port->share = share;
+	ret = shunt_engine_steer(engine, port, err);
+	if (ret)
+		port->share = before;
+	return ret;
+}
+
+json_t *shunt_lane_share_request(struct shunt_engine *engine, const json_t *request,
+				 struct shunt_err *err)
+{
+	const char *port = json_string_value(json_object_get(request, "port"));
+	const json_t *share = json_object_get(request, "share");
+	const char *words[WORDS_MAX];
+	size_t cnt = json_array_size(share), i;
+
+	if (!port || !cnt || cnt > WORDS_MAX) {
+		shunt_err_set(err, EINVAL, "lane wants a port and one to %d words of share",
+			      WORDS_MAX);
+		return NULL;
+	}
+	for (i = 0; i < cnt; i++) {
+		words[i] = json_string_value(json_array_get(share, i));
+		if (!words[i]) {
+			shunt_err_set(err, EINVAL, "lane: word %zu of the share is no text", i + 1);
+			return NULL;
+		}
+	}
+	if (shunt_lane_share_set(engine, port, words, (unsigned)cnt, err))
+		return NULL;
+	return shunt_show_lanes(engine);
+}

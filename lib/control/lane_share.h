@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A live share: what comes in on a port is split among the lanes by flows, so many in a hundred,
+ * for a careful roll-out and to compare lanes on the same traffic. A flow keeps its lane while
+ * the share stands. `auto` ends it: from the next frame on the port's own lane has everything.
+ *
+ *	shunt_lane_share_set(engine, "eth1", words, cnt, &err);	user=25% xdp=50% kernel=25%
+ *	shunt_lane_share_set(engine, "eth1", (const char *[]){"auto"}, 1, &err);
+ */
+#ifndef SHUNT_CONTROL_LANE_SHARE_H
+#define SHUNT_CONTROL_LANE_SHARE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "shunt_steer.h"
+
+struct shunt_engine;
+
+/* Of what forwarding can finish, in per cent by enum shunt_lane; no share where is_set is false. */
+struct shunt_lane_share {
+	bool is_set;
+	uint8_t percent[SHUNT_LANE_CNT];
+};
+
+/* shunt_lane_share_parse reads words LANE=N% (the % may be missing), lanes user, xdp and kernel, or
+ * one word: auto, or a lane that is to have all. Returns 0, or -EINVAL with err set: an unknown
+ * lane, a lane twice, no number, a sum that is not 100. Thread: any. */
+int shunt_lane_share_parse(struct shunt_lane_share *out, const char *const *words, unsigned cnt,
+			   struct shunt_err *err);
+
+/* shunt_lane_share_steer puts the share into what a steering program is told. Thread: any. */
+void shunt_lane_share_steer(const struct shunt_lane_share *share, struct shunt_steer_cfg *cfg);
+
+/* shunt_lane_share_set parses and puts in force. Returns 0, or -errno with err set and nothing
+ * changed: no such port, a lane that the port cannot have. Thread: control. Cost: one grace period.
+ */
+int shunt_lane_share_set(struct shunt_engine *engine, const char *port, const char *const *words,
+			 unsigned cnt, struct shunt_err *err);
+
+/* shunt_lane_share_request answers {"cmd": "lane", "port": PORT, "share": [WORD, ...]} as
+ * shunt_show_lanes does. Returns a new reference, or NULL with err set. Thread: control. */
+json_t *shunt_lane_share_request(struct shunt_engine *engine, const json_t *request,
+				 struct shunt_err *err);
+
+#endif

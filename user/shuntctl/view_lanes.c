@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/bytes.h"
+#include "table.h"
+#include "view.h"
+
+static const char *const lanes[] = {"user", "xdp", "kernel", "drop"};
+
+static void print_choices(FILE *out, const json_t *rows)
+{
+	static const struct shuntctl_column columns[] = {{"port", "port"},
+							 {"mode", "mode"},
+							 {"requested", "requested"},
+							 {"in use", "in_use"},
+							 {"why", "why"}};
+
+	shuntctl_table_rows(out, rows, columns, SHUNT_ARRAY_LEN(columns), 0);
+}
+
+static void add_lane(struct shuntctl_table *t, const json_t *port, const char *name)
+{
+	static const char *const keys[] = {"share_pct", "packets",    "pps",
+					   "bps",	"latency_ns", "cpu_ns_per_packet"};
+	const json_t *lane = json_object_get(json_object_get(port, "lanes"), name);
+	size_t k;
+
+	if (!lane)
+		return;
+	shuntctl_table_value(t, json_object_get(port, "port"));
+	shuntctl_table_cell(t, "%s", name);
+	for (k = 0; k < SHUNT_ARRAY_LEN(keys); k++)
+		shuntctl_table_value(t, json_object_get(lane, keys[k]));
+}
+
+void shuntctl_view_lanes(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
+{
+	static const char *const headers[] = {"port", "lane",	">share %",    ">packets",
+					      ">pps", ">bit/s", ">latency ns", ">CPU ns/packet"};
+	const json_t *rows = json_object_get(object, "lanes"), *row;
+	struct shuntctl_table t;
+	size_t i, k;
+
+	(void)opts;
+	print_choices(out, rows);
+	fputc('\n', out);
+	shuntctl_table_init(&t, headers, SHUNT_ARRAY_LEN(headers));
+	json_array_foreach(rows, i, row) for (k = 0; k < SHUNT_ARRAY_LEN(lanes); k++)
+		add_lane(&t, row, lanes[k]);
+	shuntctl_table_print(&t, out, 0);
+	shuntctl_table_fini(&t);
+	fputs("Of the latest second, inside shunt: user is the steering program and the worker's turn, his\n"
+	      "transmit call included; xdp the steering program, without the driver's transmit; what the\n"
+	      "kernel does with its frames is not measured.\n",
+	      out);
+}
