@@ -15,6 +15,9 @@
 /* One minus a sum of doubles does not tell smaller ones from none. */
 #define LOSS_SEEN 1e-12
 #define RING_TRY  256u
+/* Offered by saturation: beyond these there is nothing to solve, and doubles run out. */
+#define LOAD_MIN  1e-9
+#define LOAD_MAX  1e6
 
 static double task_mean(const struct shunt_mxgb1_opts *opts)
 {
@@ -169,6 +172,22 @@ static int solve(const struct shunt_mxgb1_opts *opts, struct shunt_mxgb1 *r, str
 	return ret;
 }
 
+static int check_offered(const struct shunt_mxgb1_opts *opts, struct shunt_err *err)
+{
+	const double load = opts->offered_pps / shunt_mxgb1_saturation(opts);
+
+	if (!(opts->offered_pps > 0))
+		return shunt_err_set(err, EINVAL,
+				     "the offered load is %g packets/s: it must be above 0",
+				     opts->offered_pps);
+	if (!(load >= LOAD_MIN && load <= LOAD_MAX))
+		return shunt_err_set(
+			err, EINVAL,
+			"the offered load is %g packets/s, %g of what can be served: it must be %g to %g of that",
+			opts->offered_pps, load, LOAD_MIN, LOAD_MAX);
+	return 0;
+}
+
 int shunt_mxgb1_solve(const struct shunt_mxgb1_opts *opts, struct shunt_mxgb1 *result,
 		      struct shunt_err *err)
 {
@@ -177,10 +196,9 @@ int shunt_mxgb1_solve(const struct shunt_mxgb1_opts *opts, struct shunt_mxgb1 *r
 
 	if (ret)
 		return ret;
-	if (!(opts->offered_pps > 0) || !isfinite(opts->offered_pps))
-		return shunt_err_set(err, EINVAL,
-				     "the offered load is %g packets/s: it must be above 0",
-				     opts->offered_pps);
+	ret = check_offered(opts, err);
+	if (ret)
+		return ret;
 	if (opts->ring)
 		return solve(opts, result, err);
 	if (opts->offered_pps >= shunt_mxgb1_saturation(opts))

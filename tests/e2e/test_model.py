@@ -112,6 +112,8 @@ def test_fit_takes_empty_polls_from_runtime(tmp_path):
     (["queue", "--load", "1.5", "--ring", "infinite"], 1, "no steady state"),
     (["queue", "--load", "0"], 2, "--load 0"),
     (["queue", "--load", "-0.5"], 2, "above 0"),
+    (["queue", "--rate", "1e300"], 1, "of what can be served"),
+    (["queue", "--load", "1e308"], 1, "of what can be served"),
     (["queue", "--load", "nan"], 2, "not a number"),
     (["queue", "--load", "inf"], 2, "not a number"),
     (["queue", "--load", "0.5x"], 2, "not a number"),

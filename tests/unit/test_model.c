@@ -236,7 +236,7 @@ static void check_sound(const struct shunt_mxgb1 *r, double load)
 
 Test(model, sound_at_every_corner)
 {
-	static const double loads[] = {1e-6, 0.99, 1, 1.01, 100};
+	static const double loads[] = {1e-9, 0.99, 1, 1.01, 100, 1e5};
 	static const struct {
 		unsigned batch, ring, psi;
 		double nu, c_call;
@@ -314,6 +314,8 @@ Test(model, impossible_values_are_refused)
 	BAD(offered_pps, 0, "offered load");
 	BAD(offered_pps, -1, "offered load");
 	BAD(offered_pps, NAN, "offered load");
+	BAD(offered_pps, 1e-6, "offered load");
+	BAD(offered_pps, 1e300, "offered load");
 	BAD(offered_pps, INFINITY, "offered load");
 	BAD(psi, 0, "psi");
 	BAD(psi, 5000, "psi");
