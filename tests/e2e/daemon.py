@@ -3,6 +3,8 @@
 import os
 import signal
 
+from lab import OPTIONS
+
 
 def with_lane(args):
     """The command line with the lane under test, unless it names one: by itself shuntd would
@@ -23,12 +25,14 @@ class Shuntd:
     def __init__(self, lab, *args, control="shuntd.sock", program="shuntd"):
         self.lab = lab
         self.control = f"/run/shunt-lab/{lab.name}/{control}"
-        self.process = lab.popen("dut", program, *with_lane(args), "--control", self.control)
+        self.process = lab.popen("dut", program, *with_lane(args), *OPTIONS, "--control",
+                                 self.control)
         self.log = []
         while not any("forwarding on" in line for line in self.log):
             line = self.process.stderr.readline()
             assert line, "shuntd ended: " + "".join(self.log)
             self.log.append(line)
+        lab.carriers()
 
     def ctl(self, *args):
         """`shuntctl ARGS -j`, as an object."""

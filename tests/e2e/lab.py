@@ -15,6 +15,12 @@ BIN = os.path.join(ROOT, os.environ.get("B", "build"), "bin")
 ENV = dict(os.environ, PATH=f"{BIN}:{ROOT}/tools:{os.environ['PATH']}")
 TOOL = os.path.join(ROOT, "tools", "lab")
 
+# Real devices instead of veth (tools/lab, in a guest of tools/vmlab).
+IS_REAL = bool(os.environ.get("SHUNT_LAB_NICS"))
+# Given to every shuntd of a test beside its own options.
+OPTIONS = os.environ.get("SHUNT_TEST_OPTIONS", "").split()
+CARRIER_S = 30  # igb takes seconds after each of program and socket
+
 # Puts a command before all that is not real-time.
 FIRST = ["chrt", "--fifo", "10"]
 
@@ -73,7 +79,32 @@ class Lab:
         args += [] if threaded is None else ["--threaded", threaded]
         up = tool("up", "--name", self.name, *args)
         assert up.returncode == 0, up.stderr
+        self._settle()
         self._before = self.snapshot("dut")
+
+    def _settle(self):
+        """Unlike veth, a real device drops what is for another's address and has no link at first.
+        """
+        if IS_REAL:
+            for host in set(self.hosts) - {"dut"}:
+                self.link(host, "eth1", "promisc", "on")
+            self.carriers()
+
+    def link(self, host, *what):
+        """`ip link set` on a device of a host; cheaper than a command in the lab."""
+        subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "link", "set", *what], check=True,
+                       timeout=30)
+
+    def carriers(self):
+        """Waits until every link of a lab of real devices is up."""
+        def up():
+            done = [subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "-o", "link"],
+                                   capture_output=True, text=True, check=True, timeout=30).stdout
+                    for host in self.hosts]
+            return sum("LOWER_UP" in line and ": eth" in line
+                       for line in "".join(done).splitlines()) == 4
+        if IS_REAL:
+            wait_until(up, CARRIER_S, "the links to come up")
 
     # --- commands ---------------------------------------------------------------------------------
 

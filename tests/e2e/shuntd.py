@@ -7,7 +7,7 @@ import os
 import signal
 
 from daemon import with_lane
-from lab import wait_until
+from lab import OPTIONS, wait_until
 
 _numbers = itertools.count()
 
@@ -18,12 +18,13 @@ class Shuntd:
     def __init__(self, lab, *args, host="dut", control=None):
         self.lab, self.host = lab, host
         self.control = control or f"/run/shunt-lab/{lab.name}/shuntd{next(_numbers)}.sock"
-        self.process = lab.popen(host, "shuntd", *with_lane(args), "--control", self.control)
+        self.process = lab.popen(host, "shuntd", *with_lane(args), *OPTIONS, "--control", self.control)
         line = self.process.stderr.readline()
         while "shuntd: forwarding on" not in line:
             assert line, f"shuntd {args} ended with {self.process.wait(60)}"
             self.said = line
             line = self.process.stderr.readline()
+        lab.carriers()
 
     @property
     def pid(self):

@@ -25,7 +25,7 @@ PORTS = ("eth1", "eth2")
 GEN, SINK, DUT = "02:00:00:00:01:02", "02:00:00:00:02:02", "02:00:00:00:01:01"
 STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 MARK = b"\x88\xb5"  # an Ethernet type for local experiments
-CARRIER_S = 30  # igb takes seconds after each of program and socket
+CARRIER_S = e2e.CARRIER_S
 
 
 class Around(e2e.Lab):
@@ -36,28 +36,11 @@ class Around(e2e.Lab):
         self.name = os.environ["SHUNT_LAB"]
         self.hosts = ["gen", "dut", "sink"]
         self._wires, self._processes = [], []
-        # What these drivers see of frames that are not for them is only what they must.
-        for host in ("gen", "sink"):
-            self.link(host, "eth1", "promisc", "on")
+        self._settle()
         self._before = self.snapshot("dut")
 
     def sh(self, host, line, check=True, timeout=60):
         return self.exec(host, "sh", "-c", line, check=check, timeout=timeout).stdout
-
-    def link(self, host, *what):
-        """`ip link set` on a device of a host; cheaper than a command in the lab."""
-        subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "link", "set", *what], check=True,
-                       timeout=30)
-
-    def carriers(self):
-        """Waits until every link of the lab is up."""
-        def up():
-            done = [subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "-o", "link"],
-                                   capture_output=True, text=True, check=True, timeout=30).stdout
-                    for host in self.hosts]
-            return sum("LOWER_UP" in line and ": eth" in line
-                       for line in "".join(done).splitlines()) == 4
-        e2e.wait_until(up, CARRIER_S, "the links to come up")
 
     def driver_counts(self, dev):
         """`ethtool -S`."""
@@ -73,7 +56,6 @@ class Shuntd(daemon.Shuntd):
     def __init__(self, made, *args, check=False, **options):
         self._check = check
         super().__init__(made, *args, **options)
-        made.carriers()
 
     def ctl(self, *args):
         done = subprocess.run([f"{e2e.BIN}/shuntctl", "-s", self.control, "-j", *args], timeout=30,
