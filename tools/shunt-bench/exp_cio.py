@@ -11,6 +11,8 @@ HELP = "an emulated task, more and more cycles, until the throughput falls: c_io
 PAPER = "Gallenmüller et al. 2015"
 # A point is on the falling part when its throughput is this share of the offered rate or less.
 FALLING = 0.97
+# ... and less than this share of the cycles went into empty polls.
+WAITING = 0.05
 AGREE_PCT = 10
 # Where no link sets a rate: half of what is forwarded without a task is offered.
 SHARE = 0.5
@@ -31,12 +33,24 @@ def cost(run_, hz):
     return hz * min(run_.get("cpu_share", 1.0), 1.0) / max(run_["pps"], 1)
 
 
+def is_falling(run_, rate):
+    """Less came out than came in, and not because the worker had waited for it: where both happen the
+    traffic came in bursts, and the run says nothing of the fall."""
+    offered = min(rate, run_.get("offered_pps") or rate)
+    return run_["pps"] <= FALLING * offered and run_["c_busy"] <= WAITING * cost_counted(run_)
+
+
+def cost_counted(run_):
+    return sum(run_[key] or 0 for key in ("c_io", "c_task", "c_busy"))
+
+
 def analyse(points, rate, hz):
     """points: {cycles: [run]}; a run has pps, c_io, c_task, c_busy. What follows from the throughput
     alone, and what the worker said."""
     top = max(stats.median([r["pps"] for r in runs]) for runs in points.values())
-    falling = {c: runs for c, runs in points.items()
-               if stats.median([r["pps"] for r in runs]) <= FALLING * min(rate, top)}
+    falling = {c: kept for c, kept in
+               ((c, [r for r in runs if is_falling(r, min(rate, top))])
+                for c, runs in points.items()) if 2 * len(kept) > len(points[c])}
     by_runs = [cost(r, hz) - c for c, runs in falling.items() for r in runs]
     counted = [r["c_io"] + r["c_task"] - c for c, runs in falling.items() for r in runs
                if r["c_io"] is not None]
