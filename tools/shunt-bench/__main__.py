@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import document
 import forwarders
+import guest
 import lab
 import lab_points
 import machine
@@ -24,6 +25,7 @@ import terminal
 # In the order of the report. Each is a module exp_NAME with TITLE, HELP and run(ctx, doc).
 EXPERIMENTS = ["compare", "cio", "cache", "batch", "model", "size", "rfc2544", "scale", "idle"]
 IN_MEMORY = {"compare", "cio", "cache", "batch", "model", "scale"}
+IN_GUEST = {"compare"}
 ONLY_IN_MEMORY = {"model"}  # with --ports or without
 # What `all` runs on, where it is not the lab alone.
 ALL_PORTS = {"compare": ("lab", "mem"), "cio": ("mem", "lab"), "cache": ("mem",), "batch": ("mem", "lab"),
@@ -77,8 +79,8 @@ def parser():
     made.add_argument("-o", "--out", default="shunt-report", metavar="DIR",
                       help="folder for report.html, JSON and figures (shunt-report)")
     made.add_argument("-p", "--ports", metavar="WHERE",
-                      help="lab (network namespaces), mem (in-memory ports), or two devices of this "
-                           "machine, as eth1,eth2 (lab)")
+                      help="lab (network namespaces), mem (in-memory ports), vm (compare: zero-copy in "
+                           "a guest), or two devices of this machine, as eth1,eth2 (lab)")
     made.add_argument("--gen-ports", metavar="DEV,DEV",
                       help="with devices: where the generator sends and the sink counts, at the other "
                            "ends; NAMESPACE/DEV too")
@@ -132,12 +134,12 @@ class Context:
         self.precision = args.precision / 100 if args.precision else (0.15 if args.short else 0.03)
         self.only = args.only.split(",") if args.only else []
         self.place, self.close = None, lambda: None
-        if in_memory:
+        if self.ports in ("mem", "vm"):
             self.memory = mem.Memory(self.cpus, self.seconds)
 
     def open_place(self, args):
         """The lab, or the devices, that it is measured on."""
-        if self.ports == "mem":
+        if self.ports in ("mem", "vm"):
             return
         gen_cpus = args.gen_cpu or [c for c in sorted(os.sched_getaffinity(0))
                                     if c != self.cpus[0]][:1] or self.cpus[:1]
@@ -178,6 +180,8 @@ class Context:
                 "batch": self.batch, "cpus": self.cpus[:1]}
 
     def ports_facts(self):
+        if self.ports == "vm":
+            return {"kind": "vm", "copy_mode": "zerocopy"}
         return self.place.facts() if self.place else dict(mem.PORTS)
 
 
@@ -190,8 +194,13 @@ def check_ports(name, args):
         return
     if ports == "mem":
         raise Refused(f"{name} does not run on in-memory ports, only: {', '.join(sorted(IN_MEMORY))}")
+    if ports == "vm":
+        why = guest.why_not() if name in IN_GUEST else f"{name} does not run there, only: compare"
+        if why:
+            raise Refused(f"--ports vm: {why}")
+        return
     if len(ports.split(",")) != 2:
-        raise Refused(f"--ports '{ports}' is none of mem, lab, and no pair of devices as eth1,eth2")
+        raise Refused(f"--ports '{ports}' is none of mem, lab, vm, and no pair of devices as eth1,eth2")
     if not args.gen_ports or len(args.gen_ports.split(",")) != 2:
         raise Refused("--ports with devices wants --gen-ports too: generator's and sink's device, at "
                       "the other ends of the links")

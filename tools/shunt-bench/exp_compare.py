@@ -5,6 +5,7 @@ import time
 
 import baselines
 import forwarders
+import guest
 import lab
 import stats
 from document import series
@@ -186,6 +187,9 @@ def run_in_memory(ctx, doc):
 def run(ctx, doc):
     if ctx.ports == "mem":
         run_in_memory(ctx, doc)
+        return
+    if ctx.ports == "vm":
+        guest.compare(ctx, doc)
         return
     chosen = candidates(ctx, doc)
     floods = flood_all(ctx, doc, chosen)
