@@ -129,6 +129,8 @@ def describe(doc, variants, rate, hz):
             counted = model["counted"][0] if model["counted"] else None
             rows.append([name, c_io, low, high, model["knee"], counted,
                          counted - c_io if counted is not None else None])
+        else:
+            rows.append([name, *[None] * 6])
     doc.table("c_io", f"c_io where the throughput falls, f = {hz / 1e9:.3f} GHz (clock), offered "
               f"{rate / 1e6:.3f} Mpps",
               ["ports", ("c_io", "cycles"), ("least", "cycles"), ("most", "cycles"),
@@ -188,7 +190,7 @@ def measure(ctx, kinds):
     probe = [ctx.memory.point(rate=0, batch=ctx.batch, mode="macrewrite", **kinds[0][1])
              for _ in range(ctx.runs)]
     hz = probe[0]["cycles_hz"]
-    most = stats.median([r["pps"] for r in probe])
+    most = hz / min(cost(r, hz) for r in probe)
     rate = ctx.rate if ctx.ports == "mem" else ctx.asked_rate or SHARE * most
     cycles = sweep(rate, hz, hz / most, ctx.points)
     made = [(name, {c: [] for c in cycles}) for name, _ in kinds]

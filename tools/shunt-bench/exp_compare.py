@@ -9,6 +9,7 @@ import guest
 import lab
 import stats
 from document import series
+from exp_size import note_generator
 from search import Search
 
 TITLE = "The kernel, XDP and shunt side by side"
@@ -206,6 +207,7 @@ def run(ctx, doc):
         doc.note("A short run: the rate without loss, and latency, of the main forwarders only.")
     doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,
                                    "precision": ctx.precision, "frame_bytes_with_fcs": 64})
+    note_generator(doc, {name: found["pdr"] for name, found in closer.items()})
     describe(doc, floods, closer)
     draw(doc, floods, closer)
     judge(doc, floods)

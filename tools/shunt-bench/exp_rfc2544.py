@@ -4,6 +4,7 @@ has them. The length of a trial is the user's to choose; the RFC's are 60 s (lat
 import forwarders
 import stats
 from document import series
+from exp_size import note_generator
 from search import Search
 
 TITLE = "RFC 2544 and RFC 9004"
@@ -121,6 +122,7 @@ def run(ctx, doc):
             results[size] = one_size(ctx, forwarder["dst_mac"], size)
     doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,
                                    "precision": ctx.precision})
+    note_generator(doc, {f"{size} bytes": r["ndr"] for size, r in results.items()})
     describe(doc, results)
     doc.figure("loss", "Frame loss rate", "offered [Mpps]", "frames lost [%]",
                [series(f"{size} bytes", sorted(r["loss"])) for size, r in results.items()],

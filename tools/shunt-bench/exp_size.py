@@ -86,12 +86,21 @@ def run(ctx, doc):
                     series("NDR, no loss", bracket(results, numbered, 1, value))],
                    y_range=[0, None], paper=f"{PAPER}; RFC 2544, section 26.1",
                    caption="Bars of NDR and PDR reach to the lowest rate that failed.")
+    note_generator(doc, {str(s): r[2] for s, r in results.items() if r[2]})
     small, large = results[numbered[0]][0], results[numbered[-1]][0]
     ratio = stats.median([t["pps"] for t in large]) / stats.median([t["pps"] for t in small])
     doc.finding("Gallenmüller et al. 2015, section 4.3, after Rizzo",
                 f"a frame of {numbered[-1]} bytes costs only a little more than one of {numbered[0]}",
                 ratio > 0.75, f"{100 * ratio:.0f} % as many packets a second"
                 + ("; ports that copy pay for bytes" if ctx.is_copying(doc) else ""))
+
+
+def note_generator(doc, found):
+    """Says whose limit it was that was found."""
+    names = [name for name, one in found.items() if one["by_generator"]]
+    if names:
+        doc.note("The next higher rate could not be sent, so these may take more than was found: "
+                 + ", ".join(names) + ".")
 
 
 def bracket(results, chosen, which, value):

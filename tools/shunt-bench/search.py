@@ -17,33 +17,39 @@ def confidence(good, cnt):
 
 
 class Search:
-    """trial(pps) makes one trial and returns {loss, offered_pps, held}. trials: an odd number, the most
-    at one rate."""
+    """trial(pps) makes one trial and returns {loss, offered_pps, held: whether it was sent at that
+    rate}. trials: an odd number, the most at one rate."""
 
     def __init__(self, trial, trials=5, precision=0.03):
         self.trial, self.trials, self.precision = trial, trials, precision
         self.made = {}  # rate: [trial]
 
     def _passes(self, rate, limit):
-        """(passes, good, trials made) at a rate, with as few new trials as decide it."""
+        """The rate's verdict, with as few new trials as decide it: {rate, passes, good, trials, sent}.
+        A trial in which the generator missed the rate says nothing of the forwarder: it is made again,
+        and a rate that cannot be sent has not passed (sent is False)."""
         made = self.made.setdefault(rate, [])
         while True:
-            good = sum(t["loss"] <= limit for t in made)
-            bad = len(made) - good
-            if 2 * good > self.trials or 2 * bad > self.trials or len(made) >= self.trials:
-                return good > bad, good, len(made)
+            held = [t for t in made if t["held"]]
+            good = sum(t["loss"] <= limit for t in held)
+            bad = len(held) - good
+            missed = len(made) - len(held)
+            if 2 * good > self.trials or 2 * bad > self.trials or len(held) >= self.trials or \
+                    2 * missed > self.trials:
+                sent = 2 * missed <= self.trials
+                return {"rate": rate, "passes": sent and good > bad, "good": good,
+                        "trials": len(held), "sent": sent}
             made.append(self.trial(rate))
 
     def find(self, limit, start, high):
         """The highest rate up to high whose loss is limit at most: a dict with rate (0.0: none was
         found down to a 64th of start), failing (the lowest rate above it that failed; None when high
-        passed), trials, good, confidence. In steps from start until one rate passes and another does
+        passed), by_generator (that one could not be sent), trials, good, confidence. In steps from start until one rate passes and another does
         not, then by halving what is between them down to the precision."""
         best, failing, rate = None, None, min(start, high)
         while rate:
-            passes, good, cnt = self._passes(rate, limit)
-            one = {"rate": rate, "good": good, "trials": cnt}
-            if passes:
+            one = self._passes(rate, limit)
+            if one["passes"]:
                 best = one
             else:
                 failing = one
@@ -66,20 +72,21 @@ class Search:
         tried = [r for r in self.made if low < r < high and abs(r / rate - 1) < self.precision]
         return min(tried, key=lambda r: abs(r / rate - 1)) if tried else rate
 
-    @staticmethod
-    def _result(best, failing):
-        sure = [confidence(x["good"], x["trials"]) for x in (best, failing) if x]
-        return {"rate": best["rate"] if best else 0.0,
+    def _result(self, best, failing):
+        """rate is what the generator's device confirmed at the rate found."""
+        sure = [confidence(x["good"], x["trials"]) for x in (best, failing) if x and x["sent"]]
+        return {"rate": self.confirmed(best["rate"]) if best else 0.0,
                 "failing": failing["rate"] if failing else None,
+                "by_generator": bool(failing and not failing["sent"]),
                 "good": best["good"] if best else 0,
                 "trials": best["trials"] if best else failing["trials"],
                 "failing_trials": failing["trials"] if failing else 0,
-                "confidence": min(sure)}
+                "confidence": min(sure, default=0.0)}
 
     def confirmed(self, rate):
-        """What the generator confirmed of the trials at a rate, median; None without any."""
-        made = sorted(t["offered_pps"] for t in self.made.get(rate, []))
-        return made[len(made) // 2] if made else None
+        """What the generator's device confirmed of the trials that held a rate, median."""
+        made = sorted(t["offered_pps"] for t in self.made[rate] if t["held"])
+        return made[len(made) // 2]
 
     def count(self):
         return sum(map(len, self.made.values()))
