@@ -397,7 +397,7 @@ static __always_inline int lane_kernel(struct shunt_steer_slot *slot, int reason
 static __always_inline int lane_user(struct shunt_steer_slot *slot, __u32 queue, int reason,
 				     __u64 len)
 {
-	__u32 shut = *(volatile __u32 *)&slot->gate.shut;
+	__u32 shut = *(volatile __u32 *)&slot->gate.shut & SHUNT_STEER_SHUT_USER;
 
 	if (shut)
 		return lane_kernel(slot, shut & 0xff ? SHUNT_STEER_HUNG : SHUNT_STEER_DRY, len);
@@ -457,7 +457,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
 		return lane_user(slot, queue, reason, len);
 	lane = lane_of(half, is_ruled, data, end, beyond);
 	if (lane == SHUNT_LANE_XDP)
-		return lane_xdp(half, data, slot, queue, reason, is_ruled, len, is_sg);
+		return lane_xdp(ctx, half, data, slot, reason, is_ruled, len, is_sg);
 	if (lane == SHUNT_LANE_USER)
 		return lane_user(slot, queue, reason, len);
 	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);

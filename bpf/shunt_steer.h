@@ -10,6 +10,8 @@
 
 #include <linux/types.h>
 
+#include "shunt_tables.h"
+
 /* The program's name, as `ip link` and `bpftool prog` show it and by which a
  * program that a killed daemon left behind is recognised. */
 #define SHUNT_STEER_PROG	"shunt_steer"
@@ -64,6 +66,20 @@
 	X(MARTIAN, "martian", KERNEL, "from or to an IP address that is reserved or never routed") \
 	X(LOCAL_ADDRESS, "local_address", KERNEL, "sent to an IP address of this host")            \
 	X(LANE_KERNEL, "lane_kernel", KERNEL, "could be forwarded, but the port's lane is kernel") \
+	X(STALE, "stale", KERNEL,                                                                  \
+	  "lane xdp: the daemon gives no sign of life, its routes may be old")                     \
+	X(NOT_ROUTER, "not_router", KERNEL, "lane xdp: forwarding is off, the kernel decides")     \
+	X(BAD_CHECKSUM, "bad_checksum", KERNEL,                                                    \
+	  "lane xdp: wrong IPv4 header checksum, the kernel drops it")                             \
+	X(OWN_SOURCE, "own_source", KERNEL, "lane xdp: from an address of this host")              \
+	X(OTHER_SOURCE, "other_source", KERNEL,                                                    \
+	  "lane xdp: the way back to its source is not plainly this port")                         \
+	X(NO_WAY, "no_way", KERNEL,                                                                \
+	  "lane xdp: no route, no neighbour, or a route that only the kernel can follow")          \
+	X(TOO_BIG, "too_big", KERNEL,                                                              \
+	  "lane xdp: longer than the MTU of the port that it leaves by")                           \
+	X(SAME_PORT, "same_port", KERNEL,                                                          \
+	  "lane xdp: back where it came from, the kernel may redirect")                            \
 	X(NO_XDP_PORT, "no_xdp_port", KERNEL, "lane xdp: the other port takes no frames from XDP") \
 	X(RULE_DROP, "rule", DROP, "a rule drops it")                                              \
 	X(XDP_FORWARD4, "forward4", XDP, "IPv4, routed inside the kernel")                         \
@@ -131,7 +147,7 @@ struct shunt_steer_cfg {
 	__u8 mac2[6];	/* bridge: the address of the kernel's bridge */
 	__u32 len_max;	/* longest frame to userspace, in bytes without FCS: shunt_steer_sg alone */
 	__u32 lane;	/* of what forwarding can finish: user, kernel, xdp, or LANE_SHARED */
-	__u32 out_port; /* xconnect in lane xdp: the slot of the other port */
+	__u32 out_port; /* slot of the other port for xconnect, of this port for layer 3 */
 	__u16 in_port;	/* bridge in lane xdp: the port's own number */
 	__u16 bridge;	/* bridge in lane xdp: the bridge's number + 1; 0: none */
 	__u32 user_below, xdp_below; /* lane SHARED: of a flow's 16-bit hash */
@@ -145,7 +161,7 @@ struct shunt_steer_half {
 	__u64 mac2_word;
 	__u64 len_max;
 	__u32 lane;	/* of what forwarding can finish */
-	__u32 out_port; /* xconnect: the other port's slot */
+	__u32 out_port; /* slot of the other port for xconnect, of this port for layer 3 */
 	__u16 in_port, bridge;
 	__u32 user_below, xdp_below;
 	__u32 zero;
@@ -165,6 +181,8 @@ struct shunt_steer_ctl {
 	__u32 owner_pid;   /* the process that configures it, for the next one to see; 0 none */
 	__u64 owner_start; /* when that process started, from /proc/PID/stat */
 	__u64 zero[6];
+	struct shunt_tables_cfg tables;
+	__u64 zeros[2];
 	struct shunt_steer_half half[2];
 };
 
@@ -184,17 +202,27 @@ struct shunt_steer_gate {
 	union {
 		__u32 shut; /* 0: the lane user is open */
 		struct {
-			__u8 is_hung; /* written by the watch, shunt_watch.bpf.c */
-			__u8 is_dry;  /* written by the worker */
-			__u8 zero[2];
+			__u8 is_hung;  /* written by the watch, shunt_watch.bpf.c */
+			__u8 is_dry;   /* written by the worker */
+			__u8 is_stale; /* written by the watch: nobody keeps the tables */
+			__u8 zero;
 		};
 	};
 	__u32 zero_too;
 	/* Written by the worker: CLOCK_MONOTONIC of his latest sign of life, with bit 0
 	 * set while he sleeps until a frame comes; 0 while nobody serves the queue. */
 	__u64 beat_ns;
-	__u64 zeros[6];
+	/* Of the first slot, for all of them: the same of who keeps the forwarding tables; 0
+	 * while there are none. */
+	__u64 keeper_ns;
+	__u64 zeros[5];
 };
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SHUNT_STEER_SHUT_USER 0x0000ffffu /* of `shut`: what closes the lane user */
+#else
+#define SHUNT_STEER_SHUT_USER 0xffff0000u
+#endif
 
 #define SHUNT_STEER_BEAT_ASLEEP	 1ULL
 
@@ -202,6 +230,8 @@ struct shunt_steer_gate {
  * for hung, found out a TICK later at the latest: together below 50 ms, and as long as
  * that allows, since a thread that is merely preempted looks the same. */
 #define SHUNT_STEER_DEAD_NS	 (40 * 1000 * 1000ULL)
+/* The keeper beats every second. Less than three could be a busy host. */
+#define SHUNT_STEER_STALE_NS	 (3 * 1000 * 1000 * 1000ULL)
 #define SHUNT_STEER_TICK_NS	 (5 * 1000 * 1000ULL)
 
 /* How long the program ran, by lane: one frame in SHUNT_STEER_SAMPLE_EVERY is timed. A prime

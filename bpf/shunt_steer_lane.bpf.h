@@ -3,18 +3,161 @@
  * Part of shunt_steer.bpf.c, and of nothing else; it uses that file's headers, maps and
  * counting.
  *
- * Two things make it fail open. A frame goes this way only while a socket serves its queue: the
+ * Three things make it fail open. A frame goes this way only while a socket serves its queue: the
  * kernel takes the sockets out of their map when the daemon ends, however that ends, and from the
- * next frame on everything is the kernel's. And the redirect is asked for before a byte
- * is written: where the other port's slot is empty, the frame goes to the kernel as it came. */
+ * next frame on everything is the kernel's. What is routed goes this way only while whoever keeps
+ * the tables gives signs of life. And the redirect is asked for before a byte is written: where
+ * the other port's slot is empty, the frame goes to the kernel as it came. */
 #ifndef SHUNT_STEER_LANE_BPF_H
 #define SHUNT_STEER_LANE_BPF_H
 
-static __always_inline long redirect(__u32 port, const bool is_sg)
+#include "shunt_steer_fib.bpf.h"
+
+static __always_inline bool redirects(__u32 port, const bool is_sg)
 {
 	if (is_sg)
-		return bpf_redirect_map(&shunt_ports_sg, port, XDP_PASS);
-	return bpf_redirect_map(&shunt_ports, port, XDP_PASS);
+		return bpf_redirect_map(&shunt_ports_sg, port, XDP_PASS) == XDP_REDIRECT;
+	return bpf_redirect_map(&shunt_ports, port, XDP_PASS) == XDP_REDIRECT;
+}
+
+/* ---- routing -------------------------------------------------------------------------------- */
+
+/* The sum of the header's words is 0xffff, in whatever width it is taken (RFC 1071). */
+static __always_inline bool sum_is_right(const struct ipv4 *ip)
+{
+	const __u32 *words = (const void *)ip;
+	__u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum == 0xffff;
+}
+
+static __always_inline void write_eth(void *data, const struct way *way)
+{
+	*(__u64 *)data = way->eth;
+	*(__u32 *)(data + 8) = (__u32)way->rest;
+}
+
+/* Cuts what follows the packet, as the kernel does. */
+static __always_inline bool trim(struct xdp_md *ctx, __u32 trailer)
+{
+	return !trailer || !bpf_xdp_adjust_tail(ctx, -(int)trailer);
+}
+
+static __always_inline int check4(const struct shunt_steer_half *half, const struct ipv4 *ip,
+				  __u32 flags)
+{
+	if (!(flags & SHUNT_TABLES_IP4))
+		return SHUNT_STEER_NOT_ROUTER;
+	if (!sum_is_right(ip))
+		return SHUNT_STEER_BAD_CHECKSUM;
+	if (is_local4(half, ip->src_be))
+		return SHUNT_STEER_OWN_SOURCE;
+	if (flags & (SHUNT_TABLES_RPF4 | SHUNT_TABLES_NO_LOCAL) &&
+	    !source_is_plain(bpf_ntohl(ip->src_be), flags, half->out_port))
+		return SHUNT_STEER_OTHER_SOURCE;
+	return -1;
+}
+
+/* What keeps a packet of l3_len bytes from its way; -1 if nothing. */
+static __always_inline int check_way(const struct shunt_steer_half *half, const struct way *way,
+				     __u32 l3_len, const bool is_sg)
+{
+	if (l3_len > way_mtu(way))
+		return SHUNT_STEER_TOO_BIG;
+	if (way_port(way) == half->out_port)
+		return SHUNT_STEER_SAME_PORT;
+	return redirects(way_port(way), is_sg) ? -1 : SHUNT_STEER_NO_XDP_PORT;
+}
+
+/* Both return the reason for which the packet left or did not. */
+static __always_inline int route4(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				  const bool is_sg)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 flags = *(volatile __u32 *)&shunt_ctl.tables.flags, len;
+	struct ipv4 *ip = data + sizeof(struct eth);
+	struct way way;
+	__u32 sum;
+	int reason;
+
+	if ((void *)(ip + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	reason = check4(half, ip, flags);
+	if (reason >= 0)
+		return reason;
+	if (!way_find4(&way, ip, end))
+		return SHUNT_STEER_NO_WAY;
+	len = bpf_ntohs(ip->tot_len_be);
+	reason = check_way(half, &way, len, is_sg);
+	if (reason >= 0)
+		return reason;
+	if (end - (void *)ip != len) {
+		if (!trim(ctx, end - (void *)ip - len))
+			return SHUNT_STEER_TRUNCATED;
+		data = (void *)(long)ctx->data;
+		end = (void *)(long)ctx->data_end;
+		ip = data + sizeof(struct eth);
+		if ((void *)(ip + 1) > end)
+			return SHUNT_STEER_TRUNCATED;
+	}
+	write_eth(data, &way);
+	/* ip_decrease_ttl of the kernel (RFC 1624, equation 3, for this one change). */
+	sum = ip->csum_be + (__u32)bpf_htons(0x0100);
+	ip->csum_be = sum + (sum >= 0xffff);
+	ip->ttl--;
+	return SHUNT_STEER_XDP_FORWARD4;
+}
+
+static __always_inline int route6(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				  const bool is_sg)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 flags = *(volatile __u32 *)&shunt_ctl.tables.flags, len;
+	struct ipv6 *ip = data + sizeof(struct eth);
+	struct way way;
+	int reason;
+
+	if ((void *)(ip + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	if (!(flags & SHUNT_TABLES_IP6))
+		return SHUNT_STEER_NOT_ROUTER;
+	if (!way_find6(&way, ip, end))
+		return SHUNT_STEER_NO_WAY;
+	len = sizeof(*ip) + bpf_ntohs(ip->payload_len_be);
+	reason = check_way(half, &way, len, is_sg);
+	if (reason >= 0)
+		return reason;
+	if (end - (void *)ip != len) {
+		if (!trim(ctx, end - (void *)ip - len))
+			return SHUNT_STEER_TRUNCATED;
+		data = (void *)(long)ctx->data;
+		end = (void *)(long)ctx->data_end;
+		ip = data + sizeof(struct eth);
+		if ((void *)(ip + 1) > end)
+			return SHUNT_STEER_TRUNCATED;
+	}
+	write_eth(data, &way);
+	ip->hop_limit--;
+	return SHUNT_STEER_XDP_FORWARD6;
+}
+
+/* ---- the lane ------------------------------------------------------------------------------- */
+
+static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				 struct shunt_steer_slot *slot, int reason, const bool is_sg)
+{
+	if (reason == SHUNT_STEER_BRIDGED)
+		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
+							: SHUNT_STEER_NO_XDP_PORT;
+	if (*(volatile __u8 *)&slot->gate.is_stale)
+		return SHUNT_STEER_STALE;
+	if (reason == SHUNT_STEER_FORWARD4)
+		return route4(ctx, half, is_sg);
+	return route6(ctx, half, is_sg);
 }
 
 /* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */
@@ -24,16 +167,19 @@ static __always_inline int switch_frame(const struct shunt_steer_half *half, con
 {
 	__u32 to = switch_port(half, eth);
 
-	if (to == SWITCH_NONE || redirect(to, is_sg) != XDP_REDIRECT)
+	if (to == SWITCH_NONE || !redirects(to, is_sg))
 		return lane_user(slot, queue, SHUNT_STEER_BRIDGED, len);
 	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
 		     SHUNT_LANE_XDP, len, XDP_REDIRECT);
 }
 
-static __always_inline int lane_xdp(const struct shunt_steer_half *half, const struct eth *eth,
-				    struct shunt_steer_slot *slot, __u32 queue, int reason,
-				    bool is_ruled, __u64 len, const bool is_sg)
+static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				    const struct eth *eth, struct shunt_steer_slot *slot,
+				    int reason, bool is_ruled, __u64 len, const bool is_sg)
 {
+	__u32 queue = ctx->rx_queue_index;
+	int done;
+
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue)) {
 		slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
 		return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
@@ -42,10 +188,11 @@ static __always_inline int lane_xdp(const struct shunt_steer_half *half, const s
 		return switch_frame(half, eth, slot, queue, is_ruled, len, is_sg);
 	if (half->bridge)
 		return lane_user(slot, queue, reason, len);
-	if (redirect(half->out_port, is_sg) != XDP_REDIRECT)
-		return lane_kernel(slot, SHUNT_STEER_NO_XDP_PORT, len);
-	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
-		     SHUNT_LANE_XDP, len, XDP_REDIRECT);
+	done = leave(ctx, half, slot, reason, is_sg);
+	if (done < SHUNT_STEER_XDP_FORWARD4)
+		return lane_kernel(slot, done, len);
+	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len,
+		     XDP_REDIRECT);
 }
 
 #endif

@@ -82,9 +82,17 @@ static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct 
 	return (__s64)(now_ns - beat_ns) > (__s64)SHUNT_STEER_DEAD_NS;
 }
 
+static __always_inline bool is_stale(__u64 now_ns)
+{
+	__u64 keeper_ns = *(volatile __u64 *)&shunt_cnt[0].gate.keeper_ns;
+
+	return keeper_ns && (__s64)(now_ns - keeper_ns) > (__s64)SHUNT_STEER_STALE_NS;
+}
+
 struct look {
 	struct watch *watch;
 	__u64 now_ns;
+	__u64 is_stale;
 };
 
 /* Called by bpf_loop, so that the verifier walks it once and not for every queue: unrolled it
@@ -101,13 +109,16 @@ static long look_at(__u32 i, struct look *l)
 	/* The line is every frame's to read: written only when it changes. */
 	if (slot->gate.is_hung != hung)
 		*(volatile __u8 *)&slot->gate.is_hung = hung;
+	if (slot->gate.is_stale != l->is_stale)
+		*(volatile __u8 *)&slot->gate.is_stale = l->is_stale;
 	return 0;
 }
 
 static int look(void *map, __u32 *key, struct watch *watch)
 {
-	struct look l = {watch, bpf_ktime_get_ns()};
+	struct look l = {watch, bpf_ktime_get_ns(), 0};
 
+	l.is_stale = is_stale(l.now_ns);
 	bpf_loop(SHUNT_STEER_QUEUES_MAX, look_at, &l, 0);
 	bpf_timer_start(&watch->timer, SHUNT_STEER_TICK_NS, 0);
 	return 0;

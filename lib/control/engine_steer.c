@@ -5,6 +5,7 @@
 
 #include "control/bridge.h"
 #include "control/engine_worker.h"
+#include "control/router.h"
 
 bool shunt_engine_forwards_foreign_macs(const struct shunt_config *config, unsigned port)
 {
@@ -48,7 +49,7 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 	cfg.mode = shunt_engine_forwards_foreign_macs(engine->config, port->index)
 			   ? SHUNT_STEER_MODE_XCONNECT
 			   : SHUNT_STEER_MODE_LAYER3;
-	cfg.out_port = peer < 0 ? SHUNT_STEER_PORTS_MAX : (uint32_t)peer;
+	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;
 	cfg.len_max = shunt_port_len_max(port);
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (engine->bridge && is_bridged(engine->config, port->index))
@@ -94,4 +95,9 @@ int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err
 		if (engine->ports[i].xdp)
 			ret = shunt_engine_steer(engine, &engine->ports[i], err);
 	return ret;
+}
+
+bool shunt_engine_shares_tables(const struct shunt_engine *engine)
+{
+	return engine->router && engine->router->tables;
 }

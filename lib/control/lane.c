@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "control/engine.h"
+#include "control/router.h"
 #include "io/netdev_xdp.h"
 
 bool shunt_lane_has_xdp(enum shunt_forward_mode mode)
 {
-	return mode == SHUNT_FORWARD_XCONNECT || mode == SHUNT_FORWARD_BRIDGE ||
-	       mode == SHUNT_FORWARD_MIX;
+	return mode == SHUNT_FORWARD_XCONNECT || mode == SHUNT_FORWARD_ROUTE ||
+	       mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
 }
 
 /* ---- what the devices can ------------------------------------------------------------------- */
@@ -134,6 +135,9 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 		say(choice, SHUNT_LANE_USER, "nodes are configured, which no other lane has");
 	else if (far.are_zerocopy)
 		say(choice, SHUNT_LANE_USER, "the kernel granted zero-copy on all of the ports");
+	else if (mode == SHUNT_FORWARD_ROUTE && !engine->router->tables)
+		say(choice, SHUNT_LANE_USER,
+		    "all of the drivers claim zero-copy, for which the tables were made");
 	else if (far.taking_cnt)
 		say(choice, SHUNT_LANE_XDP, "no zero-copy on %s, and %s%s frames from XDP",
 		    far.no_zerocopy->config->name,

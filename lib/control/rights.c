@@ -36,7 +36,7 @@ static void choose_caps(const struct shunt_rights_opts *opts)
 		bool is_wanted;
 	} caps[] = {
 		{CAP_NET_ADMIN, true},
-		{CAP_BPF, opts->has_dispatcher || is_kernel_before(5, 19)},
+		{CAP_BPF, opts->has_dispatcher || opts->has_tables || is_kernel_before(5, 19)},
 		{CAP_SYS_ADMIN, opts->has_dispatcher},
 		{CAP_PERFMON, opts->has_dispatcher},
 		{CAP_DAC_OVERRIDE, opts->has_dispatcher},

@@ -36,6 +36,7 @@ struct shunt_rights_opts {
 	const char *user; /* "" or NULL: stay who we are */
 	bool no_seccomp;
 	bool has_dispatcher; /* a port's program runs under libxdp's dispatcher */
+	bool has_tables;     /* the tables of lane xdp: BPF arrays that are made as they grow */
 	bool has_punt;	     /* workers send marked frames */
 };
 

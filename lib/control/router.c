@@ -10,6 +10,8 @@
 #include <urcu-qsbr.h>
 
 #include "base/clock.h"
+#include "control/router_xdp.h"
+#include "io/xdp_tables.h"
 
 #define LOAD_MAX_NS    (30 * SHUNT_NS_PER_SEC)
 #define SERVICE_BUDGET 4096 /* messages: some milliseconds between looks at anything else */
@@ -42,6 +44,24 @@ static int open_mirror(struct shunt_router *router, struct shunt_err *err)
 	return shunt_mirror_create(&router->mirror, &opts, err);
 }
 
+static int create_tables(struct shunt_router *router, struct shunt_err *err)
+{
+	const struct shunt_arena_source *source;
+	int ret = 0;
+
+	if (shunt_router_xdp_wants(router->engine))
+		ret = shunt_xdp_tables_create(&router->tables, err);
+	if (ret)
+		return ret;
+	source = shunt_xdp_tables_source(router->tables);
+	ret = shunt_fib4_create_on(&router->fib4, source, 0, err);
+	if (!ret)
+		ret = shunt_fib6_create_on(&router->fib6, source, 0, err);
+	if (!ret)
+		ret = shunt_nexthop_create_on(&router->nexthops, source, 0, err);
+	return ret ? ret : shunt_router_xdp_join(router, err);
+}
+
 int shunt_router_create(struct shunt_router **out, const struct shunt_engine *engine,
 			struct shunt_err *err)
 {
@@ -56,11 +76,7 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_engine *en
 	if (getrandom(&router->flow_seed, sizeof(router->flow_seed), GRND_NONBLOCK) < 0)
 		router->flow_seed = shunt_clock_ns();
 	shunt_puntdev_name(name);
-	ret = shunt_fib4_create(&router->fib4, 0, err);
-	if (!ret)
-		ret = shunt_fib6_create(&router->fib6, 0, err);
-	if (!ret)
-		ret = shunt_nexthop_create(&router->nexthops, 0, err);
+	ret = create_tables(router, err);
 	if (!ret)
 		ret = shunt_puntdev_open(&router->puntdev, name, err);
 	if (!ret)
@@ -83,6 +99,7 @@ void shunt_router_destroy(struct shunt_router *router)
 	shunt_nexthop_destroy(router->nexthops);
 	shunt_fib6_destroy(router->fib6);
 	shunt_fib4_destroy(router->fib4);
+	shunt_xdp_tables_destroy(router->tables);
 	free(router->local4);
 	free(router);
 }
@@ -174,9 +191,11 @@ int shunt_router_service(struct shunt_router *router, struct shunt_err *err)
 	if (ret < 0) {
 		shunt_mirror_destroy(router->mirror);
 		router->mirror = NULL;
+		shunt_router_xdp_follow(router);
 		return ret;
 	}
 	follow_addrs(router);
+	shunt_router_xdp_follow(router);
 	return ret;
 }
 
@@ -202,11 +221,13 @@ int shunt_router_load(struct shunt_router *router, struct shunt_err *err)
 		ret = shunt_router_service(router, err);
 	}
 	shunt_router_look(router);
+	shunt_router_xdp_follow(router);
 	return SHUNT_MIN(ret, 0);
 }
 
 int shunt_router_tick(struct shunt_router *router, struct shunt_err *err)
 {
 	shunt_router_look(router);
+	shunt_router_xdp_follow(router);
 	return router->mirror ? 0 : open_mirror(router, err);
 }

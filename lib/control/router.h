@@ -14,6 +14,7 @@
 
 #include "control/engine.h"
 #include "control/mirror.h"
+#include "shunt_tables.h"
 #include "graph/nodes.h"
 
 struct shunt_router {
@@ -23,8 +24,10 @@ struct shunt_router {
 	struct shunt_nexthops *nexthops;
 	struct shunt_mirror *mirror; /* NULL while its socket cannot be had */
 	struct shunt_puntdev *puntdev;
-	struct shunt_local4 *local4; /* published to the workers */
-	struct shunt_eth_live live;  /* the same */
+	struct shunt_local4 *local4;	    /* published to the workers */
+	struct shunt_eth_live live;	    /* the same */
+	struct shunt_xdp_tables *tables;    /* what lane xdp reads; NULL: it does not route */
+	struct shunt_tables_cfg tables_cfg; /* as the programs were told */
 	uint64_t flow_seed;
 	uint64_t addrs_digest; /* of the mirrored addresses, when last looked at */
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */

@@ -51,7 +51,7 @@ static void add_steer(json_t *rows, const struct shunt_port *port)
 		enum shunt_lane lane = shunt_steer_reason_lane(reason);
 		json_t *row;
 
-		if (lane == SHUNT_LANE_USER)
+		if (lane == SHUNT_LANE_USER || lane == SHUNT_LANE_XDP)
 			continue;
 		row = row_json("steer", port->config->name, shunt_steer_reason_name(reason),
 			       sum.packets[reason], lane == SHUNT_LANE_DROP,

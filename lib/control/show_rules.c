@@ -32,9 +32,9 @@ json_t *shunt_show_rules(const struct shunt_engine *engine)
 
 	for (i = 0; i < config->rule_cnt; i++) {
 		shunt_rule_print(&config->rules[i], text, sizeof(text));
-		json_array_append_new(
-			rows, json_pack("{s:i, s:s, s:s}", "order", (int)i + 1, "rule", text,
-					"lane", shunt_rule_lane_name(&config->rules[i])));
+		json_array_append_new(rows, json_pack("{s:i, s:s, s:s}", "order", (int)i + 1,
+						      "rule", text, "lane",
+						      shunt_rule_lane_name(&config->rules[i])));
 	}
 	result = timed("rules", rows);
 	json_object_set_new(result, "matched", matched_json(engine));

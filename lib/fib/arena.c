@@ -17,6 +17,16 @@ int shunt_arena_init(struct shunt_arena *arena, size_t reserve_bytes,
 	uint8_t *p;
 
 	memset(arena, 0, sizeof(*arena));
+	arena->budget = budget;
+	arena->source = budget->source;
+	arena->reserved_bytes = bytes;
+	if (arena->source) {
+		arena->base = arena->source->reserve(arena->source->ctx, bytes);
+		return arena->base ? 0
+				   : shunt_err_set(err, ENOMEM,
+						   "%s: no room for %zu MiB of shared addresses",
+						   what, bytes >> 20);
+	}
 	p = mmap(NULL, bytes + SHUNT_ARENA_STEP_BYTES, PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
@@ -30,8 +40,6 @@ int shunt_arena_init(struct shunt_arena *arena, size_t reserve_bytes,
 	if (head < SHUNT_ARENA_STEP_BYTES)
 		munmap(p + head + bytes, SHUNT_ARENA_STEP_BYTES - head);
 	arena->base = p + head;
-	arena->reserved_bytes = bytes;
-	arena->budget = budget;
 	return 0;
 }
 
@@ -47,6 +55,14 @@ int shunt_arena_commit(struct shunt_arena *arena, size_t bytes)
 		return -ENOMEM;
 	if (budget->bytes_max && budget->bytes + more > budget->bytes_max)
 		return -ENOMEM;
+	if (arena->source) {
+		if (arena->source->commit(arena->source->ctx, arena->base + arena->committed_bytes,
+					  more))
+			return -ENOMEM;
+		arena->committed_bytes = want;
+		budget->bytes += more;
+		return 0;
+	}
 	if (mprotect(arena->base + arena->committed_bytes, more, PROT_READ | PROT_WRITE))
 		return -ENOMEM;
 	/* Advice only: without huge pages all works, slower. */
@@ -60,7 +76,8 @@ void shunt_arena_fini(struct shunt_arena *arena)
 {
 	if (!arena->base)
 		return;
-	munmap(arena->base, arena->reserved_bytes);
+	if (!arena->source)
+		munmap(arena->base, arena->reserved_bytes);
 	arena->budget->bytes -= arena->committed_bytes;
 	memset(arena, 0, sizeof(*arena));
 }

@@ -16,9 +16,22 @@
 
 #define SHUNT_ARENA_STEP_BYTES (2UL << 20)
 
+/* Where arenas get their memory from, when not from the system: for tables that others than this
+ * process read. reserve returns address space for bytes, a multiple of the step, aligned to it,
+ * NULL without; commit makes [at, at + bytes) of it usable, reading as zero, and returns 0 or
+ * -ENOMEM; grace returns when no other reader still holds what was unpublished before. What was
+ * reserved stays until the source goes, after its arenas. Thread: control. */
+struct shunt_arena_source {
+	void *ctx;
+	uint8_t *(*reserve)(void *ctx, size_t bytes);
+	int (*commit)(void *ctx, uint8_t *at, size_t bytes);
+	void (*grace)(void *ctx);
+};
+
 struct shunt_arena_budget {
-	size_t bytes;	  /* committed by all arenas of this budget */
-	size_t bytes_max; /* 0: no bound but the machine's */
+	const struct shunt_arena_source *source; /* of arenas made from now on; NULL: the system */
+	size_t bytes;				 /* committed by all arenas of this budget */
+	size_t bytes_max;			 /* 0: no bound but the machine's */
 };
 
 struct shunt_arena {
@@ -26,6 +39,7 @@ struct shunt_arena {
 	size_t reserved_bytes;
 	size_t committed_bytes;
 	struct shunt_arena_budget *budget;
+	const struct shunt_arena_source *source;
 };
 
 /* shunt_arena_init reserves address space for reserve_bytes, committing none. what names

@@ -378,6 +378,13 @@ uint32_t shunt_fib4_route_cnt(const struct shunt_fib4 *fib)
 	return fib->routes.cnt;
 }
 
+void shunt_fib4_tables(const struct shunt_fib4 *fib, const void *tables[3])
+{
+	tables[0] = fib->root;
+	tables[1] = fib->leaves;
+	tables[2] = fib->tails;
+}
+
 void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib4_bytes *out)
 {
 	const struct shunt_runs *leaf = &fib->leaf_runs, *tail = &fib->tail_runs;
@@ -417,12 +424,14 @@ static int init(struct shunt_fib4 *fib, struct shunt_err *err)
 	if (!ret)
 		ret = shunt_runs_init(&fib->tail_runs, TAIL_WORDS * sizeof(uint64_t), 1u << 22,
 				      budget, "IPv4 FIB tails", err);
+	budget->source = NULL; /* what follows is of the control side alone */
 	if (!ret)
 		ret = shunt_routes4_init(&fib->routes, budget, err);
 	return ret;
 }
 
-int shunt_fib4_create(struct shunt_fib4 **out, size_t bytes_max, struct shunt_err *err)
+int shunt_fib4_create_on(struct shunt_fib4 **out, const struct shunt_arena_source *source,
+			 size_t bytes_max, struct shunt_err *err)
 {
 	struct shunt_fib4 *fib = calloc(1, sizeof(*fib));
 	int ret;
@@ -431,6 +440,7 @@ int shunt_fib4_create(struct shunt_fib4 **out, size_t bytes_max, struct shunt_er
 	if (!fib)
 		return shunt_err_set(err, ENOMEM, "IPv4 FIB: no memory");
 	fib->budget.bytes_max = bytes_max;
+	fib->budget.source = source;
 	ret = init(fib, err);
 	if (ret) {
 		shunt_fib4_destroy(fib);

@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "fib/arena.h"
 
 #define SHUNT_FIB_NH_MAX ((1u << 24) - 1)
 
@@ -41,9 +42,18 @@ struct shunt_fib4_bytes {
 	size_t committed; /* all memory taken from the system */
 };
 
+/* shunt_fib4_create_on does what shunt_fib4_create does with memory of the source, which must
+ * outlive it; NULL: the system's. Thread: control. */
+int shunt_fib4_create_on(struct shunt_fib4 **out, const struct shunt_arena_source *source,
+			 size_t bytes_max, struct shunt_err *err);
+
 /* shunt_fib4_create makes an empty table in *out. bytes_max bounds the memory it may take,
  * 0 for no bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: control. */
-int shunt_fib4_create(struct shunt_fib4 **out, size_t bytes_max, struct shunt_err *err);
+static inline int shunt_fib4_create(struct shunt_fib4 **out, size_t bytes_max,
+				    struct shunt_err *err)
+{
+	return shunt_fib4_create_on(out, NULL, bytes_max, err);
+}
 
 /* shunt_fib4_destroy frees the table; NULL is legal. No worker may look up any more: unpublish
  * the pointer and wait for a grace period first. Thread: control. */
@@ -77,6 +87,10 @@ int shunt_fib4_walk(const struct shunt_fib4 *fib,
 
 /* shunt_fib4_route_cnt returns the number of routes. Thread: control. */
 uint32_t shunt_fib4_route_cnt(const struct shunt_fib4 *fib);
+
+/* shunt_fib4_tables says where root, leaves and tails lie, for readers that walk them by the
+ * layout in bpf/shunt_tables.h. Thread: any. */
+void shunt_fib4_tables(const struct shunt_fib4 *fib, const void *tables[3]);
 
 /* shunt_fib4_bytes says what memory is used for. Thread: control. */
 void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib4_bytes *out);

@@ -331,6 +331,12 @@ uint32_t shunt_fib6_route_cnt(const struct shunt_fib6 *fib)
 	return fib->routes.cnt;
 }
 
+void shunt_fib6_tables(const struct shunt_fib6 *fib, const void *tables[2])
+{
+	tables[0] = fib->root;
+	tables[1] = fib->elems;
+}
+
 void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib6_bytes *out)
 {
 	const struct shunt_runs *runs = &fib->runs;
@@ -364,10 +370,12 @@ static int init(struct shunt_fib6 *fib, struct shunt_err *err)
 				     root_bytes >> 10);
 	ret = shunt_runs_init(&fib->runs, sizeof(uint64_t), 1u << 28, budget, "IPv6 FIB nodes",
 			      err);
+	budget->source = NULL; /* what follows is of the control side alone */
 	return ret ? ret : shunt_routes6_init(&fib->routes, budget, err);
 }
 
-int shunt_fib6_create(struct shunt_fib6 **out, size_t bytes_max, struct shunt_err *err)
+int shunt_fib6_create_on(struct shunt_fib6 **out, const struct shunt_arena_source *source,
+			 size_t bytes_max, struct shunt_err *err)
 {
 	struct shunt_fib6 *fib = calloc(1, sizeof(*fib));
 	int ret;
@@ -376,6 +384,7 @@ int shunt_fib6_create(struct shunt_fib6 **out, size_t bytes_max, struct shunt_er
 	if (!fib)
 		return shunt_err_set(err, ENOMEM, "IPv6 FIB: no memory");
 	fib->budget.bytes_max = bytes_max;
+	fib->budget.source = source;
 	ret = init(fib, err);
 	if (ret) {
 		shunt_fib6_destroy(fib);

@@ -39,9 +39,18 @@ struct shunt_fib6_bytes {
 	size_t committed; /* all memory taken from the system */
 };
 
+/* shunt_fib6_create_on does what shunt_fib6_create does with memory of the source, which must
+ * outlive it; NULL: the system's. Thread: control. */
+int shunt_fib6_create_on(struct shunt_fib6 **out, const struct shunt_arena_source *source,
+			 size_t bytes_max, struct shunt_err *err);
+
 /* shunt_fib6_create makes an empty table in *out. bytes_max bounds the memory it may take,
  * 0 for no bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: control. */
-int shunt_fib6_create(struct shunt_fib6 **out, size_t bytes_max, struct shunt_err *err);
+static inline int shunt_fib6_create(struct shunt_fib6 **out, size_t bytes_max,
+				    struct shunt_err *err)
+{
+	return shunt_fib6_create_on(out, NULL, bytes_max, err);
+}
 
 /* shunt_fib6_destroy frees the table; NULL is legal. No worker may look up any more: unpublish
  * the pointer and wait for a grace period first. Thread: control. */
@@ -77,6 +86,9 @@ int shunt_fib6_walk(const struct shunt_fib6 *fib,
 
 /* shunt_fib6_route_cnt returns the number of routes. Thread: control. */
 uint32_t shunt_fib6_route_cnt(const struct shunt_fib6 *fib);
+
+/* shunt_fib6_tables says where root and nodes lie, as shunt_fib4_tables does. Thread: any. */
+void shunt_fib6_tables(const struct shunt_fib6 *fib, const void *tables[2]);
 
 /* shunt_fib6_bytes says what memory is used for. Thread: control. */
 void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib6_bytes *out);

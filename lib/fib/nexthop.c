@@ -368,7 +368,8 @@ static int init(struct shunt_nexthops *table, struct shunt_err *err)
 	return ret;
 }
 
-int shunt_nexthop_create(struct shunt_nexthops **out, size_t bytes_max, struct shunt_err *err)
+int shunt_nexthop_create_on(struct shunt_nexthops **out, const struct shunt_arena_source *source,
+			    size_t bytes_max, struct shunt_err *err)
 {
 	struct shunt_nexthops *table = calloc(1, sizeof(*table));
 	int ret;
@@ -377,6 +378,7 @@ int shunt_nexthop_create(struct shunt_nexthops **out, size_t bytes_max, struct s
 	if (!table)
 		return shunt_err_set(err, ENOMEM, "next hops: no memory");
 	table->budget.bytes_max = bytes_max;
+	table->budget.source = source;
 	ret = init(table, err);
 	if (ret) {
 		shunt_nexthop_destroy(table);

@@ -51,9 +51,18 @@ struct shunt_nexthops {
 	struct shunt_arena_budget budget;
 };
 
+/* shunt_nexthop_create_on does what shunt_nexthop_create does with memory of the source, which must
+ * outlive it; NULL: the system's. Thread: control. */
+int shunt_nexthop_create_on(struct shunt_nexthops **out, const struct shunt_arena_source *source,
+			    size_t bytes_max, struct shunt_err *err);
+
 /* shunt_nexthop_create makes an empty table in *out; bytes_max bounds its memory, 0 for no
  * bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: control. */
-int shunt_nexthop_create(struct shunt_nexthops **out, size_t bytes_max, struct shunt_err *err);
+static inline int shunt_nexthop_create(struct shunt_nexthops **out, size_t bytes_max,
+				       struct shunt_err *err)
+{
+	return shunt_nexthop_create_on(out, NULL, bytes_max, err);
+}
 
 /* shunt_nexthop_destroy frees the table; NULL is legal; no worker may use it any more. */
 void shunt_nexthop_destroy(struct shunt_nexthops *table);

@@ -101,6 +101,8 @@ static void reclaim(struct shunt_runs *runs)
 	if (!runs->limbo_cnt)
 		return;
 	urcu_qsbr_synchronize_rcu();
+	if (runs->arena.source)
+		runs->arena.source->grace(runs->arena.source->ctx);
 	shunt_runs_tsan_reclaim();
 	for (i = 0; i < runs->limbo_cnt; i++)
 		push(runs, (uint32_t)runs->limbo[i], (unsigned)(runs->limbo[i] >> 32));

@@ -19,7 +19,8 @@
 
 void shunt_xdp_maps_init(struct shunt_xdp *x)
 {
-	x->xsks_fd = x->ports_fd = x->macs_fd = x->local4_fd = x->local6_fd = x->slots_fd = -1;
+	x->xsks_fd = x->ports_fd = x->macs_fd = x->tables_fd = -1;
+	x->local4_fd = x->local6_fd = x->slots_fd = -1;
 	x->ctl = NULL;
 	x->slots = NULL;
 }
@@ -42,6 +43,7 @@ void shunt_xdp_maps_close(struct shunt_xdp *x)
 	fd_close(&x->xsks_fd);
 	fd_close(&x->ports_fd);
 	fd_close(&x->macs_fd);
+	fd_close(&x->tables_fd);
 	fd_close(&x->local4_fd);
 	fd_close(&x->local6_fd);
 	fd_close(&x->slots_fd);
@@ -71,6 +73,7 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 		{"shunt_xsks", 4, &x->xsks_fd},	     {"shunt_ports", 4, &x->ports_fd},
 		{"shunt_ports_sg", 4, &x->ports_fd}, {"shunt_macs", 4, &x->macs_fd},
 		{"shunt_local4", 4, &x->local4_fd},  {"shunt_local6", 16, &x->local6_fd},
+		{"shunt_tables", 4, &x->tables_fd},
 	};
 	int rc = 0;
 
@@ -120,7 +123,7 @@ static int maps_find(struct shunt_xdp *x, int prog_fd)
 			return rc;
 	}
 	if (!x->ctl || !x->slots || x->xsks_fd < 0 || x->ports_fd < 0 || x->macs_fd < 0 ||
-	    x->local4_fd < 0 || x->local6_fd < 0)
+	    x->tables_fd < 0 || x->local4_fd < 0 || x->local6_fd < 0)
 		return -EPROTO;
 	return 0;
 }

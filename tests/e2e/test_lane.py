@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The lanes: frames that XDP forwards by itself, what is left to the kernel, and who chooses."""
+import os
 import signal
 
 import pytest
 
-from frames import GEN, MAX, SINK, ethernet, ip4, routed, udp4
+from frames import GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
 from lab import wait_until
 from shuntd import Shuntd, refused
 
@@ -64,6 +65,90 @@ def test_rules_choose_lanes(lab):
         assert shown["matched"] == {"user": 1, "xdp": 1, "drop": 1, "kernel": 1}
         assert [r["lane"] for r in shown["rules"]] == ["user", "xdp", "drop", "auto", "kernel"]
         assert packets(shuntd, "xdp") == 1 and packets(shuntd, "user") >= 3
+
+
+# --- routing --------------------------------------------------------------------------------------
+
+def steered(shuntd, reason, port="eth1"):
+    """The kernel lane's frames of one reason."""
+    return next(d["count"] for d in shuntd.show("drops")["drops"] if d["where"] == "steer" and
+                (d["port"], d["lane"], d["name"]) == (port, "kernel", reason))
+
+
+def test_route(lab):
+    """Bytes as the kernel's, both families; what it cannot finish is the kernel's, by reason."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
+        for frame in (udp4(), udp4(MAX), udp6()):
+            gen.send(frame)
+            sink.expect(routed(frame))
+        assert packets(shuntd, "xdp") == 3
+        bad = udp4()[:24] + b"\0\0" + udp4()[26:]
+        gen.send(bad, udp4(dst="203.0.113.1"))
+        wait_until(lambda: steered(shuntd, "bad_checksum") and steered(shuntd, "no_way"))
+        lab.exec("dut", "ip", "link", "set", "eth2", "mtu", 1400)
+        wait_until(lambda: gen.send(udp4(MAX)) or steered(shuntd, "too_big"))
+        lab.exec("dut", "ip", "link", "set", "eth2", "mtu", 1500)
+        lab.exec("dut", "ip", "route", "add", "10.0.2.2/32", "via", "10.0.1.2")
+        wait_until(lambda: gen.send(udp4()) or steered(shuntd, "same_port"))
+        lab.exec("dut", "ip", "route", "del", "10.0.2.2/32")
+        before = packets(shuntd, "xdp")
+        wait_until(lambda: gen.send(udp4()) or packets(shuntd, "xdp") > before)
+    assert lab.changes() == []
+
+
+def test_route_of_a_hung_daemon_is_the_kernels(lab):
+    """Nobody follows the routes any more: so nobody uses them."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    frame = udp4()
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
+        gen.send(frame)
+        sink.expect(routed(frame))
+        os.kill(shuntd.pid, signal.SIGSTOP)
+        try:
+            lab.exec("dut", "ip", "route", "add", "blackhole", "10.0.2.2/32")
+            wait_until(lambda: not passes(gen, sink, frame), timeout=20,
+                       what="the kernel's blackhole")
+        finally:
+            os.kill(shuntd.pid, signal.SIGCONT)
+        lab.exec("dut", "ip", "route", "del", "blackhole", "10.0.2.2/32")
+        assert steered(shuntd, "stale") >= 1
+        before = packets(shuntd, "xdp")
+        wait_until(lambda: gen.send(frame) or packets(shuntd, "xdp") > before, timeout=20)
+
+
+def passes(gen, sink, frame):
+    """Whether a frame gets through, all older ones having been received."""
+    while sink.receive(timeout=0.05):
+        pass
+    gen.send(frame)
+    return sink.receive(lambda f: f == routed(frame), timeout=0.3) is not None
+
+
+def test_route_killed(lab):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    frame = udp4()
+    shuntd = Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp")
+    gen.send(frame)
+    sink.expect(routed(frame))
+    shuntd.kill()
+    gen.send(frame)
+    sink.expect(routed(frame))
+    lab.exec("dut", "ip", "route", "add", "blackhole", "10.0.2.2/32")
+    wait_until(lambda: not passes(gen, sink, frame), what="the kernel's blackhole")
+    lab.exec("dut", "ip", "route", "del", "blackhole", "10.0.2.2/32")
+    Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp").stop()
+
+
+def test_route_auto_falls_back_to_the_kernel(make_lab):
+    lab = make_lab(static_neigh=True, gro=False)
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "auto") as shuntd:
+        assert lane(shuntd)["in_use"] == "kernel"
+        assert "eth2 takes no frames from XDP" in lane(shuntd)["why"]
+        gen.send(udp4())
+        sink.expect(routed(udp4()))
+        assert steered(shuntd, "lane_kernel") >= 1
 
 
 # --- fails open -----------------------------------------------------------------------------------

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The forwarding tables as XDP programs walk them. lib/fib builds them in memory that is made of
+ * BPF arrays, the workers read it as memory, the programs through the map of those arrays: one
+ * table, one update, seen by both. What a word, a leaf and a next hop are is said in
+ * lib/fib/fib4_table.h, fib6_table.h and nexthop.h; here is what both sides count with.
+ *
+ * An address is a number of bytes from where the shared memory starts; it is cut into chunks,
+ * each an array of lines, and nothing that is read crosses a line. */
+#ifndef SHUNT_TABLES_H
+#define SHUNT_TABLES_H
+
+#include <linux/types.h>
+
+#define SHUNT_TABLES_CHUNK_SHIFT 21 /* 2 MiB: the step in which lib/fib takes memory */
+#define SHUNT_TABLES_LINE_SHIFT	 6
+#define SHUNT_TABLES_LINES	 (1 << (SHUNT_TABLES_CHUNK_SHIFT - SHUNT_TABLES_LINE_SHIFT))
+#define SHUNT_TABLES_CHUNKS_MAX	 3072 /* 6 GiB: what the tables reserve */
+
+struct shunt_tables_line {
+	__u64 words[8];
+};
+
+/* X(enumerator): where each table starts is told in chunks. */
+#define SHUNT_TABLES(X) \
+	X(ROOT4)        \
+	X(LEAVES4)      \
+	X(TAILS4)       \
+	X(ROOT6)        \
+	X(NODES6)       \
+	X(SLOTS)        \
+	X(ADJS)         \
+	X(BUCKETS)
+
+#define SHUNT_TABLES_X(e) SHUNT_TABLE_##e,
+enum shunt_table { SHUNT_TABLES(SHUNT_TABLES_X) SHUNT_TABLE_CNT };
+#undef SHUNT_TABLES_X
+
+/* fib4 */
+#define SHUNT_TABLES_ROOT4_SHIFT 13
+#define SHUNT_TABLES_TAIL	 (1u << 31)
+#define SHUNT_TABLES_NH		 0xffffffu
+/* fib6 */
+#define SHUNT_TABLES_ROOT6_BITS	 18
+#define SHUNT_TABLES_STRIDE	 5
+/* nexthop */
+#define SHUNT_TABLES_GROUP	 (1u << 31)
+#define SHUNT_TABLES_SIZE_SHIFT	 28
+#define SHUNT_TABLES_INDEX	 ((1u << SHUNT_TABLES_SIZE_SHIFT) - 1)
+#define SHUNT_TABLES_UNIT	 32
+
+/* struct shunt_adj, as a program reads it. */
+struct shunt_tables_adj {
+	__u64 eth[2]; /* destination, source */
+	__u32 mtu;
+	__u16 port;
+	__u8 kind; /* SHUNT_ADJ_REWRITE is 1 */
+	__u8 flags;
+	__u64 user;
+};
+
+#define SHUNT_TABLES_REWRITE 1
+#define SHUNT_TABLES_LOCAL   3
+
+/* What a program remembers of a destination. */
+struct shunt_tables_answer4 {
+	__u64 key; /* destination, generation */
+	__u64 eth;
+	__u64 rest; /* eth continued, port, MTU */
+	__u64 sum;
+};
+
+struct shunt_tables_answer6 {
+	__u64 dst[2];
+	__u64 generation;
+	__u64 eth;
+	__u64 rest;
+	__u64 sum;
+	__u64 zero[2];
+};
+
+/* What a port's program must know to route; all zeros: it does not. */
+struct shunt_tables_cfg {
+	__u32 generation; /* counts changes, from 1: what was remembered under another is forgotten
+			   */
+	__u32 flags;	  /* below; 0: every frame is the kernel's */
+	__u64 flow_seed;
+	__u32 base[SHUNT_TABLE_CNT]; /* chunks */
+};
+
+#define SHUNT_TABLES_IP4      1 /* forwarding is on */
+#define SHUNT_TABLES_IP6      2
+#define SHUNT_TABLES_RPF4     4 /* a source must be reached by the port it came in on */
+#define SHUNT_TABLES_NO_LOCAL 8 /* a source must not be routed to this host */
+
+_Static_assert(sizeof(struct shunt_tables_line) == 1 << SHUNT_TABLES_LINE_SHIFT, "a cache line");
+_Static_assert(sizeof(struct shunt_tables_adj) == 32, "two adjacencies a line");
+_Static_assert(sizeof(struct shunt_tables_cfg) == 48, "shared layout");
+
+#endif

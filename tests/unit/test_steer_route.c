@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Routing in lane xdp, frame by frame: the program reads tables that lib/fib built. Every outcome,
+ * the bytes that leave, and answers beside those of the worker's own lookups. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <criterion/criterion.h>
+
+#include "base/bytes.h"
+#include "fib/fib4.h"
+#include "fib/fib6.h"
+#include "fib/flow.h"
+#include "fib/nexthop.h"
+#include "io/xdp_private.h"
+#include "io/xdp_tables.h"
+#include "measure/rng.h"
+#include "steer/steer.h"
+#include "steer_rig.h"
+
+#define LOOPBACK 1u
+#define OWN	 0u /* the port that frames come in on */
+#define OUT	 5u
+#define OUT_TWO	 6u
+#define FLAGS	 (SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6)
+
+static struct steer_rig rig;
+static struct shunt_xdp x; /* what the tables know of the program */
+static struct shunt_xdp_tables *tables;
+static struct shunt_tables_cfg cfg;
+static struct shunt_fib4 *fib4;
+static struct shunt_fib6 *fib6;
+static struct shunt_nexthops *nexthops;
+static uint32_t way_out, way_two, way_back, way_gone, way_local, group;
+static int xsk;
+
+static uint32_t add_way(unsigned port, unsigned kind)
+{
+	struct shunt_adj adj = {.mtu = 1500, .port = (uint16_t)port, .kind = (uint8_t)kind};
+	struct shunt_err err;
+	uint32_t nh;
+
+	memcpy(adj.eth, "\x02\0\0\0\0\x10\x02\0\0\0\0", 11);
+	adj.eth[11] = (uint8_t)port;
+	cr_assert_eq(shunt_nexthop_add(nexthops, &adj, &nh, &err), 0, "%s", err.msg);
+	return nh;
+}
+
+static void follow(uint32_t flags)
+{
+	cfg.generation++;
+	cfg.flags = flags;
+	shunt_xdp_tables_publish(&x, &cfg);
+}
+
+static void set_bases(void)
+{
+	const void *t4[3], *t6[2];
+
+	shunt_fib4_tables(fib4, t4);
+	shunt_fib6_tables(fib6, t6);
+	for (unsigned i = 0; i < 3; i++)
+		cfg.base[SHUNT_TABLE_ROOT4 + i] = shunt_xdp_tables_chunk(tables, t4[i]);
+	for (unsigned i = 0; i < 2; i++)
+		cfg.base[SHUNT_TABLE_ROOT6 + i] = shunt_xdp_tables_chunk(tables, t6[i]);
+	cfg.base[SHUNT_TABLE_SLOTS] = shunt_xdp_tables_chunk(tables, nexthops->slots);
+	cfg.base[SHUNT_TABLE_ADJS] = shunt_xdp_tables_chunk(tables, nexthops->adjs);
+	cfg.base[SHUNT_TABLE_BUCKETS] = shunt_xdp_tables_chunk(tables, nexthops->buckets);
+	cfg.flow_seed = 0x1234567890abcdefULL;
+}
+
+static void add4(const char *text, unsigned len, uint32_t nh)
+{
+	struct shunt_err err;
+
+	cr_assert_eq(shunt_fib4_add(fib4, inet_addr(text), len, nh, &err), 0, "%s", err.msg);
+}
+
+static void add6(const char *text, unsigned len, uint32_t nh)
+{
+	struct shunt_err err;
+	uint8_t addr[16];
+
+	inet_pton(AF_INET6, text, addr);
+	cr_assert_eq(shunt_fib6_add(fib6, addr, len, nh, &err), 0, "%s", err.msg);
+}
+
+static void add_routes(void)
+{
+	struct shunt_nexthop_member members[2];
+	struct shunt_err err;
+
+	way_out = add_way(OUT, SHUNT_ADJ_REWRITE);
+	way_two = add_way(OUT_TWO, SHUNT_ADJ_REWRITE);
+	way_back = add_way(OWN, SHUNT_ADJ_REWRITE);
+	way_gone = add_way(OUT, SHUNT_ADJ_BLACKHOLE);
+	way_local = add_way(OUT, SHUNT_ADJ_LOCAL);
+	members[0] = (struct shunt_nexthop_member){way_out, 1};
+	members[1] = (struct shunt_nexthop_member){way_two, 3};
+	cr_assert_eq(shunt_nexthop_group_add(nexthops, members, 2, &group, &err), 0);
+	add4("198.51.100.0", 24, way_out);
+	add4("198.51.100.128", 25, way_two);
+	add4("198.51.100.200", 32, way_gone);
+	add4("203.0.113.0", 24, way_back);
+	add4("100.64.0.0", 10, group);
+	add6("2001:db8:1::", 48, way_out);
+	add6("2001:db8:1:2::", 64, way_two);
+	add6("2001:db8:1:2::3", 128, way_gone);
+	add6("2001:db8:2::", 48, group);
+}
+
+static void set_slot(struct bpf_map *map, unsigned slot, unsigned value)
+{
+	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(map), &slot, &value, 0), 0);
+}
+
+static void start(void)
+{
+	const struct shunt_arena_source *source;
+	struct shunt_err err;
+
+	steer_rig_start(&rig, SHUNT_STEER_MODE_LAYER3);
+	rig.half->lane = SHUNT_LANE_XDP;
+	rig.half->out_port = OWN;
+	xsk = socket(AF_XDP, SOCK_RAW, 0);
+	cr_assert_geq(xsk, 0);
+	set_slot(rig.skel->maps.shunt_xsks, 0, (unsigned)xsk);
+	set_slot(rig.skel->maps.shunt_ports, OUT, LOOPBACK);
+	set_slot(rig.skel->maps.shunt_ports, OUT_TWO, LOOPBACK);
+	x = (struct shunt_xdp){.tables_fd = bpf_map__fd(rig.skel->maps.shunt_tables),
+			       .ctl = rig.ctl,
+			       .slots = rig.slots};
+	cr_assert_eq(shunt_xdp_tables_create(&tables, &err), 0, "%s", err.msg);
+	source = shunt_xdp_tables_source(tables);
+	cr_assert_eq(shunt_fib4_create_on(&fib4, source, 0, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_fib6_create_on(&fib6, source, 0, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_nexthop_create_on(&nexthops, source, 0, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_xdp_tables_join(tables, &x, &err), 0, "%s", err.msg);
+	set_bases();
+	add_routes();
+	follow(FLAGS);
+}
+
+static void stop(void)
+{
+	shunt_nexthop_destroy(nexthops);
+	shunt_fib6_destroy(fib6);
+	shunt_fib4_destroy(fib4);
+	shunt_xdp_tables_destroy(tables);
+	close(xsk);
+	steer_rig_fini(&rig);
+}
+
+/* The frame as it left, in out; returns the reason. */
+static int run(const struct frame *f, struct frame *out)
+{
+	struct shunt_steer_counters before = rig.slots[0].counters;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = f->data, .data_size_in = (uint32_t)f->len,
+		    .data_out = out->data, .data_size_out = sizeof(out->data), .repeat = 1);
+
+	cr_assert_eq(bpf_prog_test_run_opts(rig.prog_fd, &opts), 0);
+	rig.verdict = opts.retval;
+	out->len = opts.data_size_out;
+	for (int i = 0; i < SHUNT_STEER_REASON_CNT; i++)
+		if (rig.slots[0].counters.packets[i] != before.packets[i])
+			return i;
+	return -1;
+}
+
+static void set_dst4(struct frame *f, uint32_t dst_be)
+{
+	const uint16_t *words = (const void *)(f->data + 14);
+	uint32_t sum = 0;
+	uint16_t folded;
+
+	memcpy(f->data + 30, &dst_be, 4);
+	memset(f->data + 24, 0, 2);
+	for (unsigned i = 0; i < 10; i++)
+		sum += words[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum += sum >> 16;
+	folded = (uint16_t)~sum;
+	memcpy(f->data + 24, &folded, 2);
+}
+
+static void good4(struct frame *f, const char *dst)
+{
+	frame_good4(f);
+	set_dst4(f, inet_addr(dst));
+}
+
+#define expect_left(f, reason)                                                                     \
+	do {                                                                                       \
+		int got = run(f, &out);                                                            \
+		cr_expect_eq(got, SHUNT_STEER_##reason, "line %d: %s", __LINE__,                   \
+			     shunt_steer_reason_name((unsigned)got));                              \
+		cr_expect_eq(rig.verdict, shunt_steer_reason_lane((unsigned)got) == SHUNT_LANE_XDP \
+						  ? XDP_REDIRECT                                   \
+						  : XDP_PASS);                                     \
+		if (shunt_steer_reason_lane((unsigned)got) != SHUNT_LANE_XDP)                      \
+			cr_expect(out.len == (f)->len && !memcmp(out.data, (f)->data, out.len),    \
+				  "line %d: bytes changed", __LINE__);                             \
+	} while (0)
+
+Test(steer_route, rewrites_ipv4)
+{
+	struct frame f, out, want;
+
+	start();
+	for (int twice = 0; twice < 2; twice++) { /* from the tables, then remembered */
+		good4(&f, "198.51.100.7");
+		want = f;
+		memcpy(want.data, "\x02\0\0\0\0\x10\x02\0\0\0\0\x05", 12);
+		want.data[22]--;
+		set_dst4(&want, inet_addr("198.51.100.7"));
+		expect_left(&f, XDP_FORWARD4);
+		cr_expect(out.len == f.len && !memcmp(out.data, want.data, f.len), "run %d", twice);
+	}
+	good4(&f, "198.51.100.129"); /* behind a tail of the table */
+	expect_left(&f, XDP_FORWARD4);
+	cr_expect_eq(out.data[11], OUT_TWO);
+	stop();
+}
+
+Test(steer_route, checksum_carries)
+{
+	struct frame f, out, want;
+
+	start();
+	for (unsigned id = 0; id < 0x10000; id += 251) {
+		good4(&f, "198.51.100.7");
+		f.data[18] = (uint8_t)(id >> 8);
+		f.data[19] = (uint8_t)id;
+		set_dst4(&f, inet_addr("198.51.100.7"));
+		want = f;
+		want.data[22]--;
+		set_dst4(&want, inet_addr("198.51.100.7"));
+		expect_left(&f, XDP_FORWARD4);
+		cr_assert(!memcmp(out.data + 14, want.data + 14, 20), "id %u", id);
+	}
+	stop();
+}
+
+Test(steer_route, rewrites_ipv6)
+{
+	struct frame f, out;
+
+	start();
+	for (int twice = 0; twice < 2; twice++) {
+		frame_good6(&f);
+		inet_pton(AF_INET6, "2001:db8:1:2::9", f.data + 38);
+		expect_left(&f, XDP_FORWARD6);
+		cr_expect_eq(out.data[11], OUT_TWO);
+		cr_expect_eq(out.data[21], f.data[21] - 1);
+		inet_pton(AF_INET6, "2001:db8:1:3::9", f.data + 38);
+		expect_left(&f, XDP_FORWARD6);
+		cr_expect_eq(out.data[11], OUT);
+	}
+	stop();
+}
+
+Test(steer_route, cuts_what_follows_the_packet)
+{
+	struct frame f, out;
+
+	start();
+	good4(&f, "198.51.100.7");
+	f.data[17] = 30;
+	set_dst4(&f, inet_addr("198.51.100.7"));
+	expect_left(&f, XDP_FORWARD4);
+	cr_expect_eq(out.len, 44);
+	stop();
+}
+
+Test(steer_route, kernel_gets_what_it_cannot_finish)
+{
+	struct frame f, out;
+
+	start();
+	good4(&f, "198.51.100.7");
+	f.data[24] ^= 1;
+	expect_left(&f, BAD_CHECKSUM);
+	good4(&f, "192.0.2.77");
+	expect_left(&f, NO_WAY);
+	good4(&f, "198.51.100.200");
+	expect_left(&f, NO_WAY);
+	good4(&f, "203.0.113.9");
+	expect_left(&f, SAME_PORT);
+	good4(&f, "198.51.100.7");
+	memcpy(f.data + 26, steer_local4[0], 4);
+	set_dst4(&f, inet_addr("198.51.100.7"));
+	expect_left(&f, OWN_SOURCE);
+	frame_good6(&f);
+	inet_pton(AF_INET6, "2001:db8:1:2::3", f.data + 38);
+	expect_left(&f, NO_WAY);
+	inet_pton(AF_INET6, "2001:db8:9::3", f.data + 38);
+	expect_left(&f, NO_WAY);
+	good4(&f, "198.51.100.7");
+	follow(SHUNT_TABLES_IP6);
+	expect_left(&f, NOT_ROUTER);
+	frame_good6(&f);
+	inet_pton(AF_INET6, "2001:db8:1::3", f.data + 38);
+	follow(SHUNT_TABLES_IP4);
+	expect_left(&f, NOT_ROUTER);
+	follow(FLAGS);
+	rig.slots[0].gate.is_stale = 1;
+	expect_left(&f, STALE);
+	rig.slots[0].gate.is_stale = 0;
+	expect_left(&f, XDP_FORWARD6);
+	cr_assert_eq(bpf_map_delete_elem(bpf_map__fd(rig.skel->maps.shunt_ports), &(unsigned){OUT}),
+		     0);
+	expect_left(&f, NO_XDP_PORT);
+	stop();
+}
+
+Test(steer_route, mtu)
+{
+	struct shunt_adj adj = {.port = OUT, .kind = SHUNT_ADJ_REWRITE, .mtu = 46};
+	struct frame f, out;
+	struct shunt_err err;
+
+	start();
+	good4(&f, "198.51.100.7"); /* 46 bytes */
+	cr_assert_eq(shunt_nexthop_set(nexthops, way_out, &adj, &err), 0);
+	follow(FLAGS);
+	expect_left(&f, XDP_FORWARD4);
+	adj.mtu = 45;
+	cr_assert_eq(shunt_nexthop_set(nexthops, way_out, &adj, &err), 0);
+	follow(FLAGS);
+	expect_left(&f, TOO_BIG);
+	stop();
+}
+
+Test(steer_route, sources)
+{
+	struct frame f, out;
+
+	start();
+	good4(&f, "198.51.100.7"); /* from 198.51.100.1 or the like, which is out by OUT */
+	follow(FLAGS | SHUNT_TABLES_RPF4);
+	memcpy(f.data + 26, "\xcb\x00\x71\x05", 4); /* 203.0.113.5: the way back is this port */
+	set_dst4(&f, inet_addr("198.51.100.7"));
+	expect_left(&f, XDP_FORWARD4);
+	memcpy(f.data + 26, "\xc6\x33\x64\x09", 4);
+	set_dst4(&f, inet_addr("198.51.100.7"));
+	expect_left(&f, OTHER_SOURCE);
+	follow(FLAGS | SHUNT_TABLES_NO_LOCAL);
+	expect_left(&f, XDP_FORWARD4);
+	add4("198.51.100.9", 32, way_local);
+	follow(FLAGS | SHUNT_TABLES_NO_LOCAL);
+	expect_left(&f, OTHER_SOURCE);
+	stop();
+}
+
+/* A change is seen by the next frame, remembered or not. */
+Test(steer_route, follows_changes)
+{
+	struct shunt_err err;
+	struct frame f, out;
+
+	start();
+	good4(&f, "198.51.100.7");
+	expect_left(&f, XDP_FORWARD4);
+	cr_expect_eq(out.data[11], OUT);
+	add4("198.51.100.7", 32, way_two);
+	follow(FLAGS);
+	expect_left(&f, XDP_FORWARD4);
+	cr_expect_eq(out.data[11], OUT_TWO);
+	cr_assert_eq(shunt_fib4_del(fib4, inet_addr("198.51.100.7"), 32, &err), 0);
+	cr_assert_eq(shunt_fib4_del(fib4, inet_addr("198.51.100.0"), 24, &err), 0);
+	follow(FLAGS);
+	expect_left(&f, NO_WAY);
+	stop();
+}
+
+/* Flows take the path that the worker gives them. */
+Test(steer_route, spreads_as_the_worker_does)
+{
+	unsigned taken[2] = {0};
+	struct frame f, out;
+
+	start();
+	for (unsigned i = 0; i < 400; i++) {
+		const struct shunt_adj *adj;
+		uint32_t hash;
+
+		frame_udp4(&f, "198.51.100.1", "100.64.1.2");
+		f.data[34] = (uint8_t)i;
+		f.data[37] = (uint8_t)(i >> 8);
+		f.data[33] = (uint8_t)(i * 7);
+		if (i % 5 == 0)
+			f.data[20] |= 0x20; /* a fragment: no ports */
+		set_dst4(&f, *(uint32_t *)(f.data + 30));
+		hash = shunt_flow4_hash(f.data + 14, (uint32_t)f.len - 14, cfg.flow_seed);
+		adj = shunt_nexthop_adj(nexthops, group, hash);
+		expect_left(&f, XDP_FORWARD4);
+		cr_assert_eq(out.data[11], adj->port, "flow %u", i);
+		taken[adj->port == OUT_TWO]++;
+	}
+	cr_expect(taken[0] > 50 && taken[1] > 200, "%u and %u", taken[0], taken[1]);
+	for (unsigned i = 0; i < 200; i++) {
+		frame_good6(&f);
+		inet_pton(AF_INET6, "2001:db8:2::9", f.data + 38);
+		f.data[37] = (uint8_t)i;
+		expect_left(&f, XDP_FORWARD6);
+		cr_assert_eq(out.data[11],
+			     shunt_nexthop_adj(nexthops, group,
+					       shunt_flow6_hash(f.data + 14, (uint32_t)f.len - 14,
+								cfg.flow_seed))
+				     ->port);
+	}
+	stop();
+}
+
+/* Thousands of random routes, and their addresses by program and worker. */
+Test(steer_route, agrees_with_the_workers_lookup, .timeout = 60)
+{
+	uint64_t rng = 6;
+	struct shunt_err err;
+	struct frame f, out;
+
+	start();
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned len = 12 + (unsigned)(shunt_rng_next(&rng) % 21);
+		uint32_t addr = 0x0b000000 | (uint32_t)(shunt_rng_next(&rng) & 0x00ffffff);
+
+		addr &= ~0u << (32 - len);
+		cr_assert_eq(
+			shunt_fib4_add(fib4, htonl(addr), len, i & 1 ? way_out : way_two, &err), 0);
+	}
+	follow(FLAGS);
+	for (unsigned i = 0; i < 4000; i++) {
+		uint32_t dst_be = htonl(0x0b000000 | (uint32_t)(shunt_rng_next(&rng) & 0xffffff));
+		uint32_t nh = shunt_fib4_lookup(fib4, dst_be);
+		int reason;
+
+		frame_good4(&f);
+		set_dst4(&f, dst_be);
+		reason = run(&f, &out);
+		cr_assert_eq(reason, nh ? SHUNT_STEER_XDP_FORWARD4 : SHUNT_STEER_NO_WAY);
+		cr_assert(!nh || out.data[11] == (nh == way_out ? OUT : OUT_TWO));
+	}
+	stop();
+}
