@@ -131,4 +131,11 @@ int shunt_gen_tcp6(struct xdp_md *ctx)
 	return emit(ctx, true, true);
 }
 
+/* For --way xsk: drivers have AF_XDP's zero-copy rings only beside a program. */
+SEC("xdp")
+int shunt_gen_pass(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
 char _license[] SEC("license") = "GPL";

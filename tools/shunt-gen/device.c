@@ -12,7 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "gen.h"
+
+#define CARRIER_S 10
 
 static void set_name(struct ifreq *req, const char *name, void *data)
 {
@@ -63,6 +66,7 @@ static int take(struct gen_device *d, const struct ifaddrs *a, struct shunt_err 
 		return shunt_err_set(err, ENETDOWN, "%s is down: `ip link set %s up` first",
 				     a->ifa_name, a->ifa_name);
 	d->ifindex = ll->sll_ifindex;
+	d->has_carrier = a->ifa_flags & IFF_RUNNING;
 	memcpy(d->mac, ll->sll_addr, ETH_ALEN);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -91,4 +95,16 @@ int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err
 			       name);
 	freeifaddrs(list);
 	return rc;
+}
+
+void gen_device_await(const struct gen_device *before, const char *name)
+{
+	const uint64_t until = shunt_clock_ns() + CARRIER_S * SHUNT_NS_PER_SEC;
+	struct gen_device now;
+
+	while (before->has_carrier && shunt_clock_ns() < until) {
+		if (gen_device_get(&now, name, NULL) || now.has_carrier)
+			return;
+		usleep(20000);
+	}
 }

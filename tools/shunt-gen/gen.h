@@ -120,6 +120,7 @@ struct gen_device {
 	uint8_t mac[ETH_ALEN];
 	char driver[32];
 	double line_bps; /* 0: not known */
+	bool has_carrier;
 };
 
 struct gen_capture {
@@ -211,6 +212,10 @@ int gen_parse_sizes(struct shunt_bag *bag, const char *text, uint32_t least, str
 /* gen_device_get asks the kernel about an Ethernet device that is up. Returns 0,
  * -ENODEV, -ENETDOWN, -EINVAL (not Ethernet) or what a syscall said. */
 int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err);
+
+/* gen_device_await waits up to ten seconds for the link of a device that had one
+ * before it was changed: some drivers take it down for that. */
+void gen_device_await(const struct gen_device *before, const char *name);
 
 /* gen_plan_init decides all that is decided before the first frame; fini is legal
  * after a failure too. */

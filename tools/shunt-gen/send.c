@@ -337,8 +337,10 @@ int gen_send(const struct gen_send_opts *opts, FILE *json, struct shunt_err *err
 
 	if (!rc)
 		rc = open_all(&c, r.run, err);
-	if (!rc)
+	if (!rc) {
+		gen_device_await(&c.plan.dev, opts->dev);
 		rc = run(&c, &r, err);
+	}
 	if (!rc)
 		rc = report(&c, &r, json);
 	close_all(&c);

@@ -2,12 +2,17 @@
 /* Sending through AF_XDP, by a thread that watches the clock: frames leave within a
  * microsecond of when they are due, one call for those that are due together. */
 #include <errno.h>
+#include <linux/if_link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
 
 #include "base/clock.h"
 #include "gen.h"
 #include "io/pool.h"
+#include "shunt_gen.skel.h"
 
 #define RING	 2048
 /* The fill ring takes twice the ring's frames, which never come back. */
@@ -19,10 +24,34 @@
 #define DRAIN_NS (2 * SHUNT_NS_PER_SEC)
 
 struct gen_xsk {
+	struct shunt_gen *pass; /* the first thread's: its program beside the sockets */
+	int pass_fd;		/* where it is attached, -1: nowhere */
 	struct shunt_pool pool;
 	struct shunt_xsk_umem *umem;
 	struct shunt_queue *queue;
 };
+
+/* Where a program is already, or none can be, the socket's mode shows it. */
+static void attach_pass(const struct gen_sender *s, struct gen_xsk *x)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = XDP_FLAGS_DRV_MODE);
+	struct bpf_program *p;
+
+	x->pass = shunt_gen__open();
+	if (!x->pass)
+		return;
+	bpf_object__for_each_program(p, x->pass->obj)
+		bpf_program__set_autoload(p, p == x->pass->progs.shunt_gen_pass);
+	if (!shunt_gen__load(x->pass))
+		x->pass_fd = bpf_link_create(bpf_program__fd(x->pass->progs.shunt_gen_pass),
+					     s->plan->dev.ifindex, BPF_XDP, &opts);
+}
+
+/* A veth has no zero-copy, and no need of it. */
+static bool may_be_zerocopy(const struct gen_plan *plan)
+{
+	return plan->opts->copy_mode != SHUNT_COPY_COPY && strcmp(plan->dev.driver, "veth") != 0;
+}
 
 static int set_up(struct gen_sender *s, struct gen_xsk *x)
 {
@@ -35,6 +64,9 @@ static int set_up(struct gen_sender *s, struct gen_xsk *x)
 	struct shunt_xsk_in_use in_use = {};
 	int rc = shunt_pool_init(&x->pool, FRAMES, SHUNT_FRAME_SIZE_MIN, &s->err);
 
+	x->pass_fd = -1;
+	if (!s->number && may_be_zerocopy(s->plan))
+		attach_pass(s, x);
 	if (!rc)
 		rc = shunt_xsk_umem_create(&x->umem, &x->pool, &s->err);
 	if (!rc)
@@ -69,6 +101,9 @@ void gen_send_xsk_close(struct gen_sender *s)
 		x->queue->ops->close(x->queue);
 	shunt_xsk_umem_destroy(x->umem);
 	shunt_pool_fini(&x->pool);
+	if (x->pass_fd >= 0)
+		close(x->pass_fd);
+	shunt_gen__destroy(x->pass);
 	free(x);
 	s->xsk = NULL;
 }

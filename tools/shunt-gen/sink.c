@@ -248,6 +248,7 @@ static int run(struct gen_sink *s, FILE *json, struct shunt_err *err)
 	if (rc)
 		return rc;
 	gen_signals_block();
+	gen_device_await(&d, s->opts->dev);
 	say_ready(s);
 	watch(s);
 	gen_sink_report(s, json);
