@@ -45,7 +45,7 @@ def draw(doc, made, loads):
                "CPU time [% of one CPU]",
                [series(mode, [stats.point(at(l), [r["cpu_pct"] for r in made[mode, l]])
                               for l in loads]) for mode in MODES],
-               x_scale="log10", y_range=[0, 110], x_labels=labels)
+               x_scale="log10", x_range=[7, None], y_range=[0, 110], x_labels=labels)
     for key, name in (("p50", "median"), ("p99", "p99")):
         doc.figure(f"latency_{key}", f"Latency by load, {name}", "offered load [packets per second]",
                    "latency [us]",

@@ -11,6 +11,8 @@ AREAS = ["#9ecae1", "#fdd0a2", "#c7e9c0", "#dadaeb"]
 WIDTH, HEIGHT = 900, 520
 KEY_ROW = 24  # of a key below, which long titles want
 LONG_TITLE = 24
+MANY_LABELS = 8  # of the x axis: they want the width, and height when they are rotated
+LABEL_HEIGHT = 130
 TIMEOUT = 60
 
 
@@ -43,13 +45,13 @@ def style_of(line, i, areas):
     if line["style"] == "bars":
         bars = [f'$s{i} using 1:2:(0.7) {axes} with boxes fc rgb "{colour}" fs solid 0.7 {title}']
         if has_bars:
-            bars.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lc rgb "#333333" pt -1 notitle')
+            bars.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lc rgb "#333333" pt 7 ps 0 notitle')
         return bars
     if line["style"] == "predicted":
         return [f'$s{i} {using} {axes} with lines lw 2 dt (8,5) lc rgb "{colour}" {title}']
     if has_bars:
-        plots.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lw 1 lc rgb "{colour}" pt -1 '
-                     "notitle")
+        plots.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lw 1 lc rgb "{colour}" pt 7 '
+                     "ps 0 notitle")
     kind = {"lines": "lines lw 2", "points": f"points pt {5 + 2 * (i % 5)} ps 0.8"}.get(
         line["style"], f"linespoints lw 2 pt {5 + 2 * (i % 5)} ps 0.7")
     plots.append(f'$s{i} {using} {axes} with {kind} lc rgb "{colour}" {title}')
@@ -70,7 +72,9 @@ def axis_script(figure):
             lines.append(f"set {axis}range [{low}:{high}]")
     if figure.get("x_labels"):
         tics = ", ".join(f"{quoted(text)} {at}" for at, text in figure["x_labels"])
-        lines.append(f"set xtics ({tics}){' rotate by -30' if figure.get('x_rotated') else ''}")
+        if figure.get("x_rotated"):
+            lines.append("set rmargin 14")  # the last label runs out to the right
+        lines.append(f"set xtics ({tics}){' rotate by -40' if figure.get('x_rotated') else ''}")
     elif figure.get("x_scale") == "log2" and not figure.get("x_format"):
         lines.append("set xtics 2")
     if figure.get("x_format"):
@@ -81,7 +85,8 @@ def axis_script(figure):
 def key_rows(figure):
     """Rows of a key below the figure; 0: beside it."""
     titles = [s["title"] for s in figure["series"]]
-    if max(map(len, titles), default=0) <= LONG_TITLE:
+    many = len(figure.get("x_labels", [])) > MANY_LABELS
+    if max(map(len, titles), default=0) <= LONG_TITLE and not many:
         return 0
     return (len(titles) + 1) // 2
 
@@ -117,6 +122,8 @@ def draw(figure, stem):
     """Draws STEM.svg and STEM.png; NoGnuplot when that cannot be done."""
     gnuplot = find()
     height = HEIGHT + KEY_ROW * key_rows(figure)
+    if len(figure.get("x_labels", [])) > MANY_LABELS and figure.get("x_rotated"):
+        height += LABEL_HEIGHT
     terminals = {
         "svg": f"set terminal svg size {WIDTH},{height} dynamic font 'sans,14' "
                "background rgb 'white'",
