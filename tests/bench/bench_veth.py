@@ -19,10 +19,17 @@ IDLE_SECONDS = 3
 def cases():
     """(name, params, forwarder)"""
     for threaded in (False, True):
-        napi = {"napi": "threaded, CPU 1" if threaded else "generator's softirq"}
+        napi = {"placement": "own_core" if threaded else "softirq"}
         yield "veth.kernel.bridge", napi, lambda t=threaded: veth.kernel_bridge(t)
         yield "veth.kernel.ip_forward", napi, lambda t=threaded: veth.kernel_ip_forward(t)
         yield "veth.devmap", napi, lambda t=threaded: veth.devmap(t)
+        yield ("veth.xconnect.xdp", napi,
+               lambda t=threaded: veth.shunt_in_kernel("xconnect", "xdp", t))
+        yield ("veth.xdp_forward", {**napi, "by": "bpf_fib_lookup, as xdp-forward"},
+               lambda t=threaded: veth.devmap(t, ("fib",)))
+        yield "veth.route.xdp", napi, lambda t=threaded: veth.shunt_in_kernel("route", "xdp", t)
+        yield ("veth.route.auto", napi,
+               lambda t=threaded: veth.shunt_in_kernel("route", "auto", t))
     for poll, batch in (("spin", 64), ("adaptive", 64), ("spin", 32), ("spin", 256)):
         params = {"poll": poll, "batch": batch}
         yield ("veth.xconnect.user", params,

@@ -124,13 +124,25 @@ def shunt(mode, *options, lane="user"):
 
 
 @contextlib.contextmanager
-def devmap(threaded):
-    """A bare XDP redirect, eth1 to eth2: the cheapest that the kernel can do."""
+def shunt_in_kernel(mode, lane, threaded):
+    """shuntd whose frames need not leave the kernel: its worker sleeps."""
     set_threaded(threaded)
-    redirect = start("dut", os.path.join(BIN, "shunt-devmap"), "eth1", "eth2")
+    try:
+        with shunt(mode, "--poll", "interrupt", lane=lane) as made:
+            yield made
+    finally:
+        set_threaded(False)
+
+
+@contextlib.contextmanager
+def devmap(threaded, how=()):
+    """A bare XDP redirect, eth1 to eth2: the cheapest that the kernel can do. With how=("fib",)
+    routing by bpf_fib_lookup, as xdp-forward does it."""
+    set_threaded(threaded)
+    redirect = start("dut", os.path.join(BIN, "shunt-devmap"), "eth1", "eth2", *how)
     try:
         wait_for_line(redirect, redirect.stdout, "redirecting")
-        yield {"dst_mac": SINK_MAC, "info": {}}
+        yield {"dst_mac": DUT_MAC if how else SINK_MAC, "info": {}}
     finally:
         redirect.send_signal(signal.SIGTERM)
         redirect.communicate(timeout=10)
