@@ -47,8 +47,9 @@ struct shunt_journal {
 	char path[128];
 	uint64_t netns;
 	char boot[40];
-	char puntdev[IFNAMSIZ]; /* "" without */
-	int ioctl_fd;		/* at stop no socket of another family may be opened */
+	char puntdev[IFNAMSIZ];	  /* "" without */
+	struct shunt_err warning; /* "" without */
+	int ioctl_fd;		  /* at stop no socket of another family may be opened */
 	unsigned entry_cnt;
 	struct entry entries[SHUNT_PORT_MAX];
 };
@@ -348,18 +349,37 @@ static int turn_rss(const struct shunt_journal *j, struct shunt_err *err)
 	return ret;
 }
 
+/* Busy polling works without them, later and with interrupts in between: no failure, but said. */
+static void turn_knob(struct shunt_journal *j, struct entry *e, unsigned k)
+{
+	int ret = knob_write(e->ifname, busy_knobs[k].file, busy_knobs[k].now);
+
+	if (ret)
+		shunt_err_set(&j->warning, -ret,
+			      "%s: cannot set %s for busy polling: %s; interrupts will come in "
+			      "between%s",
+			      e->ifname, busy_knobs[k].file, strerror(-ret),
+			      ret == -EACCES ? ", unless CAP_DAC_OVERRIDE is granted for the start"
+					     : "");
+	else
+		e->fds[k] = knob_open(e->ifname, busy_knobs[k].file);
+}
+
 static void turn_knobs(struct shunt_journal *j)
 {
 	unsigned i, k;
 
 	for (i = 0; i < j->entry_cnt; i++)
-		for (k = 0; k < KNOB_CNT; k++)
-			if (j->entries[i].is_turned[k]) {
-				knob_write(j->entries[i].ifname, busy_knobs[k].file,
-					   busy_knobs[k].now);
-				j->entries[i].fds[k] =
-					knob_open(j->entries[i].ifname, busy_knobs[k].file);
-			}
+		for (k = 0; k < KNOB_CNT; k++) {
+			j->entries[i].fds[k] = -1;
+			if (j->entries[i].is_turned[k])
+				turn_knob(j, &j->entries[i], k);
+		}
+}
+
+const char *shunt_journal_warning(const struct shunt_journal *journal)
+{
+	return journal && *journal->warning.msg ? journal->warning.msg : NULL;
 }
 
 static void restore(struct shunt_journal *j)

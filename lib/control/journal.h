@@ -45,4 +45,8 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
  * NULL is legal. Thread: init. */
 void shunt_journal_close(struct shunt_journal *journal, bool keep);
 
+/* shunt_journal_warning returns a sentence about a NAPI knob that could not be turned, NULL
+ * when all are as they should. It is the journal's. Thread: init. */
+const char *shunt_journal_warning(const struct shunt_journal *journal);
+
 #endif

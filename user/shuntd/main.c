@@ -284,6 +284,8 @@ static void warn(const struct daemon *d)
 {
 	struct shunt_err warnings[WARNINGS_MAX];
 
+	if (shunt_journal_warning(d->journal))
+		fprintf(stderr, "shuntd: warning: %s\n", shunt_journal_warning(d->journal));
 	say(warnings, shunt_engine_warn(d->engine, warnings, WARNINGS_MAX));
 }
 
