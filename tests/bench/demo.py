@@ -15,6 +15,11 @@ FORWARDERS = [
     ("kernel ip_forward", "own", lambda: veth.kernel_ip_forward(True)),
     ("shunt xconnect", "own", lambda: veth.shunt("xconnect", "--poll", "adaptive")),
     ("shunt static3", "own", lambda: veth.shunt("static3", "--poll", "adaptive")),
+    ("xconnect lane xdp", "generator's",
+     lambda: veth.shunt_in_kernel("xconnect", "xdp", False)),
+    ("xconnect lane xdp", "own", lambda: veth.shunt_in_kernel("xconnect", "xdp", True)),
+    ("route lane auto", "generator's", lambda: veth.shunt_in_kernel("route", "auto", False)),
+    ("route lane auto", "own", lambda: veth.shunt_in_kernel("route", "auto", True)),
 ]
 
 HEAD = (f"{'forwarder':<18} {'core':<11} {'load':<5} {'offered':>7} {'sink':>6} {'loss':>6}  "
@@ -69,8 +74,9 @@ def main():
           f"copy mode {'/'.join(sorted(copy))}.")
     if "zerocopy" not in copy:
         print("veth has no zero-copy: the kernel copied every frame into the UMEM, and built a\n"
-              "socket buffer for every frame sent, which is most of what a packet cost shunt\n"
-              "here. On a driver with zero-copy both copies are gone; these figures are then a\n"
+              "socket buffer for every frame sent, which is most of what a packet cost its\n"
+              "worker here. Lane xdp, which shuntd takes by itself where nothing is zero-copy, does\n"
+              "neither. On a driver with zero-copy both copies are gone; these figures are then a\n"
               "floor, and only their ratios within one run mean something.")
     return 0
 
