@@ -240,7 +240,7 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/shunt
 	$(Q)install -m 755 tools/lab tools/vmlab $(DESTDIR)$(PREFIX)/lib/shunt/
 	$(Q)for p in $(PY_PROGS); do install -d $(DESTDIR)$(PREFIX)/lib/shunt/$$p; \
-		install -m 644 tools/$$p/* $(DESTDIR)$(PREFIX)/lib/shunt/$$p/; \
+		install -m 644 tools/$$p/*.py tools/$$p/*.json $(DESTDIR)$(PREFIX)/lib/shunt/$$p/; \
 		printf '#!/bin/sh\nexec /usr/bin/python3 -B "%s" "$$@"\n' "$(PREFIX)/lib/shunt/$$p" \
 			> $(DESTDIR)$(PREFIX)/bin/$$p; chmod 755 $(DESTDIR)$(PREFIX)/bin/$$p || exit 1; done
 	$(Q)install -m 644 $(B)/bpf/*.bpf.o $(DESTDIR)$(PREFIX)/lib/bpf/

@@ -131,6 +131,30 @@ def test_lab_experiments(names, tmp_path):
 
 
 @pytest.mark.limit(120)
+def test_devices(lab, tmp_path):
+    """Devices by name, the generator at their other ends; dut is as before."""
+    ends = ",".join(f"shunt-{lab.name}-{host}/eth1" for host in ("gen", "sink"))
+    done = lab.exec("dut", BENCH, *SHORT, "--seconds", "0.1", "--cpu", "0", "--ports", "eth1,eth2",
+                    "--gen-ports", ends, "-o", str(tmp_path), "scale", timeout=100)
+    doc = check_document(tmp_path / "scale-nic.json")
+    assert doc["ports"] == {"kind": "nic", "names": ["eth1", "eth2"], "driver_mode": "native",
+                            "copy_mode": "copy"}
+    assert doc["tables"][0]["rows"][0][2] > 0, done.stdout
+    assert lab.changes() == []
+
+
+@pytest.mark.parametrize("options, said", [
+    (["--ports", "eth1,eth9", "--gen-ports", "eth1,eth2"], "there is no device 'eth"),
+    (["--ports", "eth1,eth2"], "wants --gen-ports too"),
+    (["--ports", "vm", "--cpu", "0"], "--ports vm: scale does not run there, only: compare"),
+])
+def test_devices_refused(options, said, tmp_path):
+    done = bench(*SHORT, *options, "-o", str(tmp_path), "scale")
+    assert done.returncode == 1 and done.stdout == ""
+    assert said in done.stderr and done.stderr.strip().count("\n") == 0
+
+
+@pytest.mark.limit(120)
 def test_interrupted(tmp_path):
     """Ctrl-C takes lab and daemon with it."""
     process = subprocess.Popen([BENCH, "--short", "-o", str(tmp_path), "idle"],

@@ -73,6 +73,7 @@ def look_closer(ctx, one, top):
         search = Search(trial, ctx.trials, ctx.precision)
         pdr = search.find(PDR, 0.9 * top, 2 * top)
         ndr = search.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
+        pdr = max(pdr, ndr, key=lambda found: found["rate"])
         base = ndr["rate"] or pdr["rate"]
         at = {}
         for share in SHARES if base else ():
@@ -92,9 +93,9 @@ def describe(doc, floods, closer):
         found = closer.get(name)
         at = found["at"] if found else {}
         rows.append([name, *stats.spread([t["pps"] / 1e6 for t in trials]),
-                     found["ndr"]["rate"] / 1e6 if found else None,
+                     (found["ndr"]["rate"] / 1e6 or None) if found else None,
                      100 * found["ndr"]["confidence"] if found else None,
-                     found["pdr"]["rate"] / 1e6 if found else None,
+                     (found["pdr"]["rate"] / 1e6 or None) if found else None,
                      at[0.9]["cpu_us"] if 0.9 in at else None,
                      stats.median([t["cpus_busy"] for t in trials])])
     doc.table("main", "Throughput of 64-byte frames (with FCS), flooded and without loss; CPU of all "

@@ -95,7 +95,7 @@ def describe(doc, results):
         mid = {k: stats.median([l[k] / 1000 for l in r["latency"]]) if r["latency"] else None
                for k in ("min", "mean", "p50", "p99", "max")}
         implied, corrected = buffer_time(r["bursts"], r["burst_rate"], ndr["rate"])
-        rows.append([size, ndr["rate"] / 1e6, f"{ndr['good']} of {ndr['trials']}",
+        rows.append([size, ndr["rate"] / 1e6 or None, f"{ndr['good']} of {ndr['trials']}",
                      100 * ndr["confidence"], *mid.values(), stats.median(r["bursts"]),
                      min(r["bursts"]), max(r["bursts"]), r["burst_rate"] / 1e6, 1e3 * implied,
                      1e3 * corrected])

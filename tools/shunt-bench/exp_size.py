@@ -45,16 +45,17 @@ def search(ctx, place, dst_mac, size):
     # What it forwards of a flood may be less than what it forwards without one.
     pdr = made.find(PDR, 0.9 * top, 2 * top)
     ndr = made.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
-    return full, ndr, pdr, made
+    # A generator that was away may have missed the one and not the other.
+    return full, ndr, max(pdr, ndr, key=lambda found: found["rate"]), made
 
 
 def row_of(size, full, ndr, pdr, made):
     top = stats.spread([t["pps"] / 1e6 for t in full])
     if not made:
         return [str(size), *top, *[None] * 9]
-    return [str(size), *top, ndr["rate"] / 1e6, gbit(ndr["rate"], size),
+    return [str(size), *top, ndr["rate"] / 1e6 or None, gbit(ndr["rate"], size) or None,
             f"{ndr['good']} of {ndr['trials']}", 100 * ndr["confidence"],
-            pdr["rate"] / 1e6, gbit(pdr["rate"], size), f"{pdr['good']} of {pdr['trials']}",
+            pdr["rate"] / 1e6 or None, gbit(pdr["rate"], size) or None, f"{pdr['good']} of {pdr['trials']}",
             100 * pdr["confidence"], made.count()]
 
 
