@@ -378,13 +378,6 @@ uint32_t shunt_fib4_route_cnt(const struct shunt_fib4 *fib)
 	return fib->routes.cnt;
 }
 
-void shunt_fib4_tables(const struct shunt_fib4 *fib, const void *tables[3])
-{
-	tables[0] = fib->root;
-	tables[1] = fib->leaves;
-	tables[2] = fib->tails;
-}
-
 void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib4_bytes *out)
 {
 	const struct shunt_runs *leaf = &fib->leaf_runs, *tail = &fib->tail_runs;

@@ -41,6 +41,13 @@ const uint64_t *shunt_fib4_words(const struct shunt_fib4 *fib)
 	return fib->root;
 }
 
+void shunt_fib4_tables(const struct shunt_fib4 *fib, const void *tables[3])
+{
+	tables[0] = fib->root;
+	tables[1] = fib->leaves;
+	tables[2] = fib->tails;
+}
+
 uint32_t shunt_fib4_lookup(const struct shunt_fib4 *fib, uint32_t dst_be)
 {
 	uint32_t addr = ntohl(dst_be);
