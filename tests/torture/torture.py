@@ -12,6 +12,7 @@ import collections
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -266,6 +267,8 @@ def main():
     if args.seed is None:
         args.seed = random.SystemRandom().randrange(10**6)
     print(f"# seed {args.seed}", flush=True)
+    # An interrupted run takes its lab down.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     torture = Torture(args)
     torture.run()
     torture.write(args.out)
