@@ -37,6 +37,9 @@ class Refused(Exception):
     """What was asked for cannot be done: one sentence, exit status 1."""
 
 
+FAILURES = (Refused, paths.Missing, mem.Failed, lab.Failed)
+
+
 def module_of(name):
     return importlib.import_module("exp_" + name)
 
@@ -233,8 +236,17 @@ def run_all(args, names):
     for name in names:
         for ports in ALL_PORTS.get(name, ("lab",)) if args.is_all and not asked else (asked,):
             args.ports = ports
-            docs.append(run_one(args, name))
+            try:
+                docs.append(run_one(args, name))
+            except FAILURES as error:
+                if len(names) == 1:
+                    raise
+                # the others are worth having
+                print(f"\rshunt-bench: {name}: {error}", file=sys.stderr)
+                args.has_failed = True
     args.ports = asked
+    if not docs:
+        raise Refused("no experiment could be done")
     return docs
 
 
@@ -264,6 +276,7 @@ def main():
         return 0
     args = parser().parse_args()
     names, docs = args.names, []
+    args.has_failed = False
     if names[0] != "report":
         args.is_all = names == ["all"]
         names = EXPERIMENTS if args.is_all else names
@@ -283,7 +296,7 @@ def main():
     else:
         docs = run_all(args, names)
     write_report(args, docs)
-    return 0
+    return 1 if args.has_failed else 0
 
 
 def interrupt(number_, _):
@@ -295,7 +308,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGHUP, interrupt)
     try:
         sys.exit(main())
-    except (Refused, ValueError, paths.Missing, mem.Failed, lab.Failed) as refusal:
+    except (*FAILURES, ValueError) as refusal:
         print(f"\rshunt-bench: {refusal}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt as end:

@@ -203,7 +203,10 @@ def run(ctx, doc):
     for one in chosen:
         top = stats.median([t["pps"] for t in floods[one.name]])
         if top and (not ctx.short or is_main(one)):
-            closer[one.name] = look_closer(ctx, one, top)
+            try:
+                closer[one.name] = look_closer(ctx, one, top)
+            except lab.Failed as error:
+                doc.skip(f"{one.name}, without loss", str(error))
     if ctx.short:
         doc.note("A short run: the rate without loss, and latency, of the main forwarders only.")
     doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,

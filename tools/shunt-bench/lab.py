@@ -73,8 +73,11 @@ class Place:
         extra = ["--count-only", *(["--latency"] if latency else [])]
         extra += options.pop("options", [])
         argv = self.argv_trial(dst_mac, rate, seconds, options=extra, **options)
-        done = subprocess.run(argv, capture_output=True, text=True, check=False,
-                              timeout=seconds + 60 + SINK_DRAIN_S)
+        limit = 2 * seconds + 90 + SINK_DRAIN_S
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=limit)
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"shunt-gen did not end within {limit:.0f} s") from error
         return result_of(done, rate)
 
 
