@@ -54,7 +54,7 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (engine->bridge && is_bridged(engine->config, port->index))
 		shunt_bridge_steer(engine->bridge, port->index, &cfg);
-	shunt_lane_share_steer(&port->share, &cfg);
+	shunt_lane_share_steer(&port->share, shunt_lane_share_has_xdp(engine, port), &cfg);
 	return shunt_xdp_set_config(port->xdp, &cfg, err);
 }
 

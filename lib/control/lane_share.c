@@ -106,13 +106,27 @@ static uint32_t bound(unsigned percent)
 	return (percent * 65536 + 50) / 100;
 }
 
-void shunt_lane_share_steer(const struct shunt_lane_share *share, struct shunt_steer_cfg *cfg)
+void shunt_lane_share_steer(const struct shunt_lane_share *share, bool has_xdp,
+			    struct shunt_steer_cfg *cfg)
 {
 	if (!share->is_set)
 		return;
 	cfg->lane = SHUNT_STEER_LANE_SHARED;
-	cfg->user_below = bound(share->percent[SHUNT_LANE_USER]);
 	cfg->xdp_below = bound(share->percent[SHUNT_LANE_USER] + share->percent[SHUNT_LANE_XDP]);
+	cfg->user_below = has_xdp ? bound(share->percent[SHUNT_LANE_USER]) : cfg->xdp_below;
+}
+
+/* One of the ports that the port's frames can leave by takes frames from XDP. */
+bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	int peer = shunt_config_peer(engine->config, port->index);
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if ((peer == (int)i || shunt_config_are_joined(engine->config, port->index, i)) &&
+		    shunt_lane_takes_frames(port, &engine->ports[i]))
+			return true;
+	return false;
 }
 
 /* --- in force --------------------------------------------------------------------------------- */
@@ -140,15 +154,13 @@ static int check_xdp(const struct shunt_engine *engine, const struct shunt_port 
 {
 	enum shunt_forward_mode mode =
 		(enum shunt_forward_mode)shunt_config_mode(engine->config, port->index);
-	unsigned i;
 
 	if (!shunt_lane_has_xdp(mode))
 		return shunt_err_set(err, EOPNOTSUPP,
 				     "lane: %s: mode %s has no lane xdp; share out user and kernel",
 				     port->config->name, shunt_forward_mode_name(mode));
-	for (i = 0; i < engine->port_cnt; i++)
-		if (shunt_lane_takes_frames(port, &engine->ports[i]))
-			return 0;
+	if (shunt_lane_share_has_xdp(engine, port))
+		return 0;
 	return shunt_err_set(err, EOPNOTSUPP,
 			     "lane: %s: none of the other ports takes frames from XDP; shuntctl "
 			     "show lanes says why",

@@ -17,6 +17,7 @@
 #include "shunt_steer.h"
 
 struct shunt_engine;
+struct shunt_port;
 
 /* Of what forwarding can finish, in per cent by enum shunt_lane; no share where is_set is false. */
 struct shunt_lane_share {
@@ -30,8 +31,14 @@ struct shunt_lane_share {
 int shunt_lane_share_parse(struct shunt_lane_share *out, const char *const *words, unsigned cnt,
 			   struct shunt_err *err);
 
-/* shunt_lane_share_steer puts the share into what a steering program is told. Thread: any. */
-void shunt_lane_share_steer(const struct shunt_lane_share *share, struct shunt_steer_cfg *cfg);
+/* shunt_lane_share_steer puts the share into what a steering program is told. While no port takes
+ * frames from XDP, the worker has the share of lane xdp. Thread: any. */
+void shunt_lane_share_steer(const struct shunt_lane_share *share, bool has_xdp,
+			    struct shunt_steer_cfg *cfg);
+
+/* shunt_lane_share_has_xdp says whether a port that this one's frames can leave by takes frames
+ * from XDP. Thread: control. */
+bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct shunt_port *port);
 
 /* shunt_lane_share_set parses and puts in force. Returns 0, or -errno with err set and nothing
  * changed: no such port, a lane that the port cannot have. Thread: control. Cost: one grace period.

@@ -73,6 +73,20 @@ def test_lanes_are_compared(lab):
         sender.terminate()
 
 
+def test_far_end_without_napi_loses_no_share(lab):
+    """The worker has lane xdp's share while the far end takes no frames from XDP."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "auto")
+    shuntd.ctl("lane", "set", "eth1", "user=50%", "xdp=50%")
+    lab.exec("sink", "ethtool", "-K", "eth1", "gro", "off")
+    wait_until(lambda: lane(shuntd)["xdp_transmit"] and not lane(shuntd, "eth2")["xdp_transmit"],
+               what="that it is seen")
+    assert {lane_of(shuntd, gen, sink, flow(n)) for n in range(FLOWS)} == {"user"}
+    shuntd.process.terminate()
+    shuntd.process.communicate(timeout=60)
+    assert shuntd.process.returncode == 0
+
+
 @pytest.mark.parametrize("words, said", [
     (["user=25%", "xdp=65%"], "the shares add up to 90%, expected 100%"),
     (["user=25%", "fast=75%"], "'fast=75%' names no lane"),

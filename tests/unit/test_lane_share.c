@@ -68,18 +68,22 @@ Test(lane_share, bounds)
 	struct shunt_steer_cfg cfg = {.lane = SHUNT_LANE_XDP};
 
 	parses("auto");
-	shunt_lane_share_steer(&share, &cfg);
+	shunt_lane_share_steer(&share, true, &cfg);
 	cr_expect_eq(cfg.lane, SHUNT_LANE_XDP);
 	parses("user=25%", "xdp=50%", "kernel=25%");
-	shunt_lane_share_steer(&share, &cfg);
+	shunt_lane_share_steer(&share, true, &cfg);
 	cr_expect_eq(cfg.lane, SHUNT_STEER_LANE_SHARED);
 	cr_expect_eq(cfg.user_below, 16384);
 	cr_expect_eq(cfg.xdp_below, 49152);
 	parses("kernel");
-	shunt_lane_share_steer(&share, &cfg);
+	shunt_lane_share_steer(&share, true, &cfg);
 	cr_expect_eq(cfg.user_below, 0);
 	cr_expect_eq(cfg.xdp_below, 0);
 	parses("user");
-	shunt_lane_share_steer(&share, &cfg);
+	shunt_lane_share_steer(&share, true, &cfg);
 	cr_expect_eq(cfg.user_below, 65536); /* above every hash */
+	parses("user=25%", "xdp=50%", "kernel=25%");
+	shunt_lane_share_steer(&share, false, &cfg); /* nobody takes frames from XDP */
+	cr_expect_eq(cfg.user_below, 49152);
+	cr_expect_eq(cfg.xdp_below, 49152);
 }
