@@ -18,7 +18,7 @@ TRANSIT = [
 ]
 # By default steering leaves to the kernel what it would have to finish; with the rule userspace
 # gets everything, ARP too, and has to hand it back.
-WAYS = {"steered": [], "all-user": ["--rule", "lane user"]}
+WAYS = {"steered": [], "all-user": ["--rule", "lane user"], "xdp": ["--lane", "xdp"]}
 
 
 @pytest.fixture(params=WAYS)
@@ -58,19 +58,25 @@ def answered(wire, recognise, gen=None, frame=None):
     return wait_until(try_once, 10, "the kernel's answer")
 
 
-@pytest.mark.parametrize("frame", [f for _, f in TRANSIT], ids=[n for n, _ in TRANSIT])
-def test_transit_both_ways(lab, frame):
+def packets(d, lane):
+    return sum(port["lanes"][lane]["packets"] for port in d.ctl("show", "lanes")["lanes"])
+
+
+def test_transit_both_ways(lab, each_lane):
     gen, sink = lab.wire("gen"), lab.wire("sink")
     with Shuntd(lab, "route", "eth1", "eth2") as d:
         warm(lab)
-        before = punts(d)
-        gen.send(frame)
-        sink.expect(routed(frame))
-        sink.send(back(frame))
-        gen.expect(routed(back(frame), GEN, DUT1))
+        before, crossed = punts(d), packets(d, each_lane)
+        for _, frame in TRANSIT:
+            gen.send(frame)
+            sink.expect(routed(frame))
+            sink.send(back(frame))
+            gen.expect(routed(back(frame), GEN, DUT1))
         assert punts(d) == before
+        assert packets(d, each_lane) - crossed >= 2 * len(TRANSIT)
 
 
+@pytest.mark.usefixtures("each_lane")
 def test_padding_is_left_off(lab):
     gen, sink = lab.wire("gen"), lab.wire("sink")
     with Shuntd(lab, "route", "eth1", "eth2"):
@@ -90,16 +96,16 @@ def test_unknown_neighbour(lab, way):
             sink.expect(routed(frame))
 
 
-@pytest.mark.parametrize("frame, answer", [
-    (udp4(ttl=1), icmp(11, 0)), (udp6(hops=1), icmp6(3, 0)),
-    (udp4(dst="10.9.9.9"), icmp(3, 0)), (udp6(dst="fd09::9"), icmp6(1, 0)),
-], ids=["v4 expired", "v6 expired", "v4 no route", "v6 no route"])
-def test_kernel_answers(lab, way, frame, answer):
+def test_kernel_answers(lab, way):
+    """Expired and without a route."""
     gen = lab.wire("gen")
     with Shuntd(lab, "route", "eth1", "eth2", *way):
         warm(lab)
-        gen.send(frame)
-        answered(gen, answer)
+        for frame, answer in [(udp4(ttl=1), icmp(11, 0)), (udp6(hops=1), icmp6(3, 0)),
+                              (udp4(dst="10.9.9.9"), icmp(3, 0)),
+                              (udp6(dst="fd09::9"), icmp6(1, 0))]:
+            gen.send(frame)
+            answered(gen, answer)
 
 
 def test_too_big(lab, way):
@@ -117,7 +123,7 @@ def test_too_big(lab, way):
         lab.exec("dut", "ip", "route", "del", "2001:2:0:2:1::/80")
 
 
-def test_follows_routes_and_forwarding(lab):
+def test_follows_routes_and_forwarding(lab, each_lane):
     gen, sink = lab.wire("gen"), lab.wire("sink")
     frame = udp4(dst="10.77.0.1")
     with Shuntd(lab, "route", "eth1", "eth2") as d:
@@ -127,11 +133,12 @@ def test_follows_routes_and_forwarding(lab):
         lab.exec("dut", "ip", "route", "del", "10.77.0.0/16")
         answered(gen, icmp(3, 0), gen, frame)
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=0")
-        before = punts(d)
+        handed = punts if each_lane == "user" else lambda d: packets(d, "kernel")
+        before = handed(d)
 
         def is_handed_over():
             gen.send(udp4())
-            return punts(d) > before
+            return handed(d) > before
 
         wait_until(is_handed_over, 5)
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
