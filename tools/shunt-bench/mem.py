@@ -6,6 +6,7 @@ import subprocess
 
 import paths
 import stats
+from document import VERDICTS
 
 # A run whose worker had its CPU for less than this share is measured again, so often at most; an
 # experiment repeats so many in all.
@@ -16,6 +17,7 @@ PATIENCE = 20
 # twice as long each time.
 PACKETS_MIN = 1000
 DOUBLINGS = 6
+UNDECIDED = VERDICTS[None]
 PORTS = {"kind": "mem", "names": ["in", "out"], "driver_mode": "none", "copy_mode": "none"}
 
 
@@ -100,3 +102,7 @@ class Memory:
             doc.note(f"In {self.disturbed} of {self.points} runs the worker had his CPU for less than "
                      f"{100 * CPU_SHARE_MIN:.0f} % of the time, also when repeated: something else ran on "
                      "this machine, and those runs read too slow.")
+        if 2 * self.disturbed > self.points:
+            for finding in doc.data["findings"]:
+                finding["verdict"] = UNDECIDED
+            doc.note("That is most of them: no verdict is given.")
