@@ -85,7 +85,7 @@ def axis_script(figure):
 def key_rows(figure):
     """Rows of a key below the figure; 0: beside it."""
     titles = [s["title"] for s in figure["series"]]
-    many = len(figure.get("x_labels", [])) > MANY_LABELS
+    many = len(figure.get("x_labels", [])) > MANY_LABELS or figure.get("x_rotated")
     if max(map(len, titles), default=0) <= LONG_TITLE and not many:
         return 0
     return (len(titles) + 1) // 2
