@@ -95,7 +95,7 @@ def script(figure, terminal, path):
     lines = [
         "set encoding utf8", terminal, f"set output {quoted(path)}", "set termoption noenhanced",
         "set border lw 1 lc rgb '#555555'", "set grid lc rgb '#dddddd' lw 1",
-        f"set title {quoted(figure['title'])}", "set bars small", "set tics out nomirror",
+        f"set title {quoted(figure['title'])}", "set bars small", "set tics out nomirror", "set pointintervalbox 0",
         "set key " + ("below center maxcols 2" if key_rows(figure) else "outside right top") +
         " Left reverse samplen 2 spacing 1.2",
     ]
