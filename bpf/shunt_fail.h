@@ -9,8 +9,7 @@
 
 /* Why a redirected frame never left: X(name, help). */
 #define SHUNT_FAIL_REASONS(X)                                                                     \
-	X(no_transmit, "this port sends no redirected frames: its driver cannot, or, of a veth, " \
-		       "the peer has no NAPI (ethtool -K PEER gro on gives it one) or is down")   \
+	X(no_transmit, "the driver sends none, or a veth's peer has no NAPI (gro on) or is down") \
 	X(down, "this port was down")                                                             \
 	X(too_big, "longer than this port's MTU")                                                 \
 	X(queue_full, "this port's transmit queue was full")                                      \
