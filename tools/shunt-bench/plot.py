@@ -45,13 +45,13 @@ def style_of(line, i, areas):
     if line["style"] == "bars":
         bars = [f'$s{i} using 1:2:(0.7) {axes} with boxes fc rgb "{colour}" fs solid 0.7 {title}']
         if has_bars:
-            bars.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lc rgb "#333333" pt 7 ps 0 notitle')
+            bars.append(f'$s{i} using 1:3:(0):($4-$3) {axes} with vectors nohead lw 2 lc rgb "#333333" notitle')
         return bars
     if line["style"] == "predicted":
         return [f'$s{i} {using} {axes} with lines lw 2 dt (8,5) lc rgb "{colour}" {title}']
     if has_bars:
-        plots.append(f'$s{i} using 1:2:3:4 {axes} with yerrorbars lw 1 lc rgb "{colour}" pt 7 '
-                     "ps 0 notitle")
+        plots.append(f'$s{i} using 1:3:(0):($4-$3) {axes} with vectors nohead lw 1 lc rgb '
+                     f'"{colour}" notitle')
     kind = {"lines": "lines lw 2", "points": f"points pt {5 + 2 * (i % 5)} ps 0.8"}.get(
         line["style"], f"linespoints lw 2 pt {5 + 2 * (i % 5)} ps 0.7")
     plots.append(f'$s{i} {using} {axes} with {kind} lc rgb "{colour}" {title}')
@@ -95,7 +95,7 @@ def script(figure, terminal, path):
     lines = [
         "set encoding utf8", terminal, f"set output {quoted(path)}", "set termoption noenhanced",
         "set border lw 1 lc rgb '#555555'", "set grid lc rgb '#dddddd' lw 1",
-        f"set title {quoted(figure['title'])}", "set bars small", "set tics out nomirror", "set pointintervalbox 0",
+        f"set title {quoted(figure['title'])}", "set tics out nomirror",
         "set key " + ("below center maxcols 2" if key_rows(figure) else "outside right top") +
         " Left reverse samplen 2 spacing 1.2",
     ]
