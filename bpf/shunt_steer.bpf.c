@@ -40,6 +40,16 @@ struct {
 	__uint(XDP_PASS, 1);
 } XDP_RUN_CONFIG(shunt_steer_sg);
 
+struct {
+	__uint(priority, 60);
+	__uint(XDP_PASS, 1);
+} XDP_RUN_CONFIG(shunt_steer_dp);
+
+struct {
+	__uint(priority, 60);
+	__uint(XDP_PASS, 1);
+} XDP_RUN_CONFIG(shunt_steer_sgd);
+
 struct shunt_steer_ctl shunt_ctl SEC(".data.shunt_cfg");
 
 /* A queue's NAPI runs on one CPU at a time, so a counter has one writer and needs
@@ -426,7 +436,7 @@ static __always_inline __u32 lane_of(const struct shunt_steer_half *half, bool i
 }
 
 /* beyond: bytes of the frame that are in other buffers than the first. */
-static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
+static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const bool can_trim)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u32 queue = ctx->rx_queue_index, live = *(volatile __u32 *)&shunt_ctl.live, lane;
@@ -457,7 +467,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
 		return lane_user(slot, queue, reason, len);
 	lane = lane_of(half, is_ruled, data, end, beyond);
 	if (lane == SHUNT_LANE_XDP)
-		return lane_xdp(ctx, half, data, slot, reason, is_ruled, len, is_sg);
+		return lane_xdp(ctx, half, data, slot, reason, is_ruled, len, is_sg, can_trim);
 	if (lane == SHUNT_LANE_USER)
 		return lane_user(slot, queue, reason, len);
 	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
@@ -466,7 +476,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg)
 SEC("xdp")
 int shunt_steer(struct xdp_md *ctx)
 {
-	return steer(ctx, false);
+	return steer(ctx, false, true);
 }
 
 /* For ports whose packets take several buffers: headers are read in the first, lengths are
@@ -475,7 +485,22 @@ int shunt_steer(struct xdp_md *ctx)
 SEC("xdp.frags")
 int shunt_steer_sg(struct xdp_md *ctx)
 {
-	return steer(ctx, true);
+	return steer(ctx, true, true);
+}
+
+/* For libxdp's dispatcher since Linux 6.14: there a program that may change a frame's length cannot
+ * be loaded ("Extension program changes packet data, while original does not"). What lane xdp would
+ * have to cut is the worker's. */
+SEC("xdp")
+int shunt_steer_dp(struct xdp_md *ctx)
+{
+	return steer(ctx, false, false);
+}
+
+SEC("xdp.frags")
+int shunt_steer_sgd(struct xdp_md *ctx)
+{
+	return steer(ctx, true, false);
 }
 
 char _license[] SEC("license") = "GPL";

@@ -15,7 +15,9 @@
 /* The program's name, as `ip link` and `bpftool prog` show it and by which a
  * program that a killed daemon left behind is recognised. */
 #define SHUNT_STEER_PROG	"shunt_steer"
-#define SHUNT_STEER_PROG_SG	"shunt_steer_sg" /* for packets of several buffers */
+#define SHUNT_STEER_PROG_SG	"shunt_steer_sg"  /* for packets of several buffers */
+#define SHUNT_STEER_PROG_DP	"shunt_steer_dp"  /* for libxdp's dispatcher, since Linux 6.14 */
+#define SHUNT_STEER_PROG_SGD	"shunt_steer_sgd" /* both */
 
 #define SHUNT_STEER_QUEUES_MAX	64  /* counted apart; later queues share the last slot */
 #define SHUNT_STEER_SOCKETS_MAX 256 /* slots of the socket map: the highest queue index + 1 */

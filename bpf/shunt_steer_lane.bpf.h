@@ -41,10 +41,15 @@ static __always_inline void write_eth(void *data, const struct way *way)
 	*(__u32 *)(data + 8) = (__u32)way->rest;
 }
 
+/* What is not for this lane but for the worker. */
+#define LANE_WORKER -1
+
 /* Cuts what follows the packet, as the kernel does. */
-static __always_inline bool trim(struct xdp_md *ctx, __u32 trailer)
+static __always_inline int trim(struct xdp_md *ctx, __u32 trailer, const bool can_trim)
 {
-	return !trailer || !bpf_xdp_adjust_tail(ctx, -(int)trailer);
+	if (!can_trim)
+		return LANE_WORKER;
+	return bpf_xdp_adjust_tail(ctx, -(int)trailer) ? SHUNT_STEER_TRUNCATED : 0;
 }
 
 static __always_inline int check4(const struct shunt_steer_half *half, const struct ipv4 *ip,
@@ -75,7 +80,7 @@ static __always_inline int check_way(const struct shunt_steer_half *half, const 
 
 /* Both return the reason for which the packet left or did not. */
 static __always_inline int route4(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				  const bool is_sg)
+				  const bool is_sg, const bool can_trim)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 flags = *(volatile __u32 *)&shunt_ctl.tables.flags, len;
@@ -96,8 +101,9 @@ static __always_inline int route4(struct xdp_md *ctx, const struct shunt_steer_h
 	if (reason >= 0)
 		return reason;
 	if (end - (void *)ip != len) {
-		if (!trim(ctx, end - (void *)ip - len))
-			return SHUNT_STEER_TRUNCATED;
+		reason = trim(ctx, end - (void *)ip - len, can_trim);
+		if (reason)
+			return reason;
 		data = (void *)(long)ctx->data;
 		end = (void *)(long)ctx->data_end;
 		ip = data + sizeof(struct eth);
@@ -113,7 +119,7 @@ static __always_inline int route4(struct xdp_md *ctx, const struct shunt_steer_h
 }
 
 static __always_inline int route6(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				  const bool is_sg)
+				  const bool is_sg, const bool can_trim)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 flags = *(volatile __u32 *)&shunt_ctl.tables.flags, len;
@@ -132,8 +138,9 @@ static __always_inline int route6(struct xdp_md *ctx, const struct shunt_steer_h
 	if (reason >= 0)
 		return reason;
 	if (end - (void *)ip != len) {
-		if (!trim(ctx, end - (void *)ip - len))
-			return SHUNT_STEER_TRUNCATED;
+		reason = trim(ctx, end - (void *)ip - len, can_trim);
+		if (reason)
+			return reason;
 		data = (void *)(long)ctx->data;
 		end = (void *)(long)ctx->data_end;
 		ip = data + sizeof(struct eth);
@@ -148,7 +155,8 @@ static __always_inline int route6(struct xdp_md *ctx, const struct shunt_steer_h
 /* ---- the lane ------------------------------------------------------------------------------- */
 
 static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 struct shunt_steer_slot *slot, int reason, const bool is_sg)
+				 struct shunt_steer_slot *slot, int reason, const bool is_sg,
+				 const bool can_trim)
 {
 	if (reason == SHUNT_STEER_BRIDGED)
 		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
@@ -156,8 +164,8 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 	if (*(volatile __u8 *)&slot->gate.is_stale)
 		return SHUNT_STEER_STALE;
 	if (reason == SHUNT_STEER_FORWARD4)
-		return route4(ctx, half, is_sg);
-	return route6(ctx, half, is_sg);
+		return route4(ctx, half, is_sg, can_trim);
+	return route6(ctx, half, is_sg, can_trim);
 }
 
 /* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */
@@ -175,7 +183,8 @@ static __always_inline int switch_frame(const struct shunt_steer_half *half, con
 
 static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer_half *half,
 				    const struct eth *eth, struct shunt_steer_slot *slot,
-				    int reason, bool is_ruled, __u64 len, const bool is_sg)
+				    int reason, bool is_ruled, __u64 len, const bool is_sg,
+				    const bool can_trim)
 {
 	__u32 queue = ctx->rx_queue_index;
 	int done;
@@ -188,7 +197,9 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 		return switch_frame(half, eth, slot, queue, is_ruled, len, is_sg);
 	if (half->bridge)
 		return lane_user(slot, queue, reason, len);
-	done = leave(ctx, half, slot, reason, is_sg);
+	done = leave(ctx, half, slot, reason, is_sg, can_trim);
+	if (done == LANE_WORKER)
+		return lane_user(slot, queue, reason, len);
 	if (done < SHUNT_STEER_XDP_FORWARD4)
 		return lane_kernel(slot, done, len);
 	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len,

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "control/doctor_facts.h"
 #include "control/jumbo.h"
+#include "io/xdp.h"
 #include "io/port.h"
 #include "shunt_steer.h"
 
@@ -288,7 +289,7 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
 				 "XDP program '%s' (id %u, %s) is the daemon's", p->name, p->id,
 				 mode);
-	} else if (!strcmp(p->name, SHUNT_STEER_PROG) || !strcmp(p->name, SHUNT_STEER_PROG_SG)) {
+	} else if (shunt_xdp_is_steering(p->name)) {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
 					   "a steering program (id %u, %s) is on the device and no "
 					   "daemon that was asked serves it: left by a killed one, "

@@ -156,9 +156,9 @@ int shunt_rights_drop(const struct shunt_rights_opts *opts, struct shunt_err *er
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return shunt_err_set(err, errno, "cannot set no_new_privs: %s", strerror(errno));
-	return opts->no_seccomp
-		       ? 0
-		       : shunt_rights_filter(SHUNT_RIGHTS_CONTROL, opts->has_dispatcher, err);
+	return opts->no_seccomp ? 0
+				: shunt_rights_filter(SHUNT_RIGHTS_CONTROL, opts->has_dispatcher,
+						      opts->has_tables, err);
 }
 
 int shunt_rights_enter_worker(void *arg, struct shunt_err *err)
@@ -172,5 +172,5 @@ int shunt_rights_enter_worker(void *arg, struct shunt_err *err)
 	if (capng_apply(CAPNG_SELECT_CAPS))
 		return shunt_err_set(err, EPERM, "a worker cannot drop its capabilities: %s",
 				     strerror(errno));
-	return opts->no_seccomp ? 0 : shunt_rights_filter(SHUNT_RIGHTS_WORKER, false, err);
+	return opts->no_seccomp ? 0 : shunt_rights_filter(SHUNT_RIGHTS_WORKER, false, false, err);
 }

@@ -59,6 +59,7 @@ int shunt_rights_enter_worker(void *arg, struct shunt_err *err);
 /* shunt_rights_filter puts a seccomp filter in force for the calling thread and
  * those it starts, no_new_privs too. Filters add up: the narrowest counts. Returns
  * 0 or -errno with err set. Thread: any. */
-int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, struct shunt_err *err);
+int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, bool has_tables,
+			struct shunt_err *err);
 
 #endif

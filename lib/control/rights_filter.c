@@ -135,18 +135,19 @@ static int allow_abort(scmp_filter_ctx ctx)
 	return allow_if(ctx, SYSCALL(tgkill), 0, UINT32_MAX, (uint32_t)getpid());
 }
 
-/* Maps that are open, and what is attached; nothing is loaded. Maps are created by who was left
- * CAP_BPF for it: the tables of lane xdp grow. */
-static int allow_bpf(scmp_filter_ctx ctx)
+/* Maps that are open, and what is attached; nothing is loaded. The tables of lane xdp are maps
+ * that are made as they grow. */
+static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
 {
 	static const uint32_t commands[] = {
 		BPF_MAP_LOOKUP_ELEM,	BPF_MAP_UPDATE_ELEM,   BPF_MAP_DELETE_ELEM,
 		BPF_MAP_GET_NEXT_KEY,	BPF_PROG_GET_FD_BY_ID, BPF_MAP_GET_FD_BY_ID,
 		BPF_OBJ_GET_INFO_BY_FD, BPF_PROG_QUERY,	       BPF_PROG_TEST_RUN,
-		BPF_LINK_DETACH,	BPF_MAP_CREATE,
+		BPF_LINK_DETACH,
 	};
+	int ret = has_tables ? allow_if(ctx, SYSCALL(bpf), 0, UINT32_MAX, BPF_MAP_CREATE) : 0;
 
-	return allow_values(ctx, SYSCALL(bpf), 0, commands, SHUNT_ARRAY_LEN(commands));
+	return ret ? ret : allow_values(ctx, SYSCALL(bpf), 0, commands, SHUNT_ARRAY_LEN(commands));
 }
 
 static int allow_sockets(scmp_filter_ctx ctx)
@@ -191,7 +192,7 @@ static int allow_threads(scmp_filter_ctx ctx)
 	return ret ? ret : allow_if(ctx, SYSCALL(kill), 1, UINT32_MAX, 0);
 }
 
-static int add_control(scmp_filter_ctx ctx, bool has_dispatcher)
+static int add_control(scmp_filter_ctx ctx, bool has_dispatcher, bool has_tables)
 {
 	int ret = allow(ctx, control_only, SHUNT_ARRAY_LEN(control_only));
 
@@ -202,11 +203,12 @@ static int add_control(scmp_filter_ctx ctx, bool has_dispatcher)
 	if (!ret && has_dispatcher)
 		return allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only));
 	if (!ret)
-		ret = allow_bpf(ctx);
+		ret = allow_bpf(ctx, has_tables);
 	return ret ? ret : allow_reading(ctx);
 }
 
-static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side, bool has_dispatcher)
+static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side, bool has_dispatcher,
+		bool has_tables)
 {
 	int ret = allow(ctx, common, SHUNT_ARRAY_LEN(common));
 
@@ -215,11 +217,12 @@ static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side, bool has_dispa
 	if (!ret)
 		ret = allow_abort(ctx);
 	if (!ret && side == SHUNT_RIGHTS_CONTROL)
-		ret = add_control(ctx, has_dispatcher);
+		ret = add_control(ctx, has_dispatcher, has_tables);
 	return ret;
 }
 
-int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, struct shunt_err *err)
+int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, bool has_tables,
+			struct shunt_err *err)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int ret;
@@ -229,7 +232,7 @@ int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, struct
 	/* A binary search instead of a list: syscalls are the workers' cost. */
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_LOG, 1);
-	ret = fill(ctx, side, has_dispatcher);
+	ret = fill(ctx, side, has_dispatcher, has_tables);
 	if (!ret)
 		ret = seccomp_load(ctx);
 	seccomp_release(ctx);

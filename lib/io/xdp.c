@@ -23,18 +23,23 @@ static enum xdp_attach_mode libxdp_mode(enum shunt_xdp_mode mode)
 	return mode == SHUNT_XDP_GENERIC ? XDP_MODE_SKB : XDP_MODE_NATIVE;
 }
 
+bool shunt_xdp_is_steering(const char *name)
+{
+	return strncmp(name, SHUNT_STEER_PROG, strlen(SHUNT_STEER_PROG)) == 0;
+}
+
 static bool is_sg(const struct xdp_program *prog)
 {
 	const char *name = prog ? xdp_program__name(prog) : NULL;
 
-	return name && strcmp(name, SHUNT_STEER_PROG_SG) == 0;
+	return name && strncmp(name, SHUNT_STEER_PROG_SG, strlen(SHUNT_STEER_PROG_SG)) == 0;
 }
 
 static bool is_ours(const struct xdp_program *prog)
 {
 	const char *name = prog ? xdp_program__name(prog) : NULL;
 
-	return name && (strcmp(name, SHUNT_STEER_PROG) == 0 || is_sg(prog));
+	return name && shunt_xdp_is_steering(name);
 }
 
 /* The steering program of mp, the device's only one or one under a dispatcher. */
@@ -168,19 +173,28 @@ static void foreign_restore(const struct shunt_xdp *x, int fd, enum xdp_attach_m
 		       mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE, NULL);
 }
 
-/* Of the object's programs, only the one to be used is loaded: older kernels refuse the other. */
-static const char *choose(struct bpf_object *obj, bool is_sg)
+/* Of the object's programs, only the one to be used is loaded: older kernels refuse others. */
+static void choose(struct bpf_object *obj, const char *name)
 {
-	const char *name = is_sg ? SHUNT_STEER_PROG_SG : SHUNT_STEER_PROG;
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, obj)
 		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
-	return name;
 }
 
-static int program_open(struct shunt_xdp *x, struct shunt_err *err)
+static void program_drop(struct shunt_xdp *x)
 {
+	if (x->prog)
+		xdp_program__close(x->prog);
+	bpf_object__close(x->obj);
+	x->prog = NULL;
+	x->obj = NULL;
+}
+
+static int program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
+{
+	static const char *const names[2][2] = {{SHUNT_STEER_PROG_DP, SHUNT_STEER_PROG},
+						{SHUNT_STEER_PROG_SGD, SHUNT_STEER_PROG_SG}};
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, 0);
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .object_name = SHUNT_STEER_PROG);
 	const void *elf;
@@ -192,7 +206,8 @@ static int program_open(struct shunt_xdp *x, struct shunt_err *err)
 	if (!x->obj)
 		return shunt_xdp_err_load(x->ifname, errno, err);
 	opts.obj = x->obj;
-	opts.prog_name = choose(x->obj, x->is_sg);
+	opts.prog_name = names[x->is_sg][can_trim];
+	choose(x->obj, opts.prog_name);
 	x->prog = xdp_program__create(&opts);
 	rc = libxdp_get_error(x->prog);
 	if (rc) {
@@ -273,17 +288,17 @@ static bool tag_read(int prog_fd, uint8_t tag[static BPF_TAG_SIZE])
 	return true;
 }
 
-static bool is_same_program(const struct xdp_program *prog, bool is_sg)
+static bool is_same_program(const struct xdp_program *prog)
 {
 	uint8_t theirs[BPF_TAG_SIZE], ours[BPF_TAG_SIZE];
 	struct shunt_steer *skel = shunt_steer__open();
+	const char *name = xdp_program__name(prog);
 	bool is_same;
 
 	if (skel)
-		choose(skel->obj, is_sg);
+		choose(skel->obj, name);
 	is_same = skel && !shunt_steer__load(skel) && tag_read(xdp_program__fd(prog), theirs) &&
-		  tag_read(bpf_program__fd(is_sg ? skel->progs.shunt_steer_sg
-						 : skel->progs.shunt_steer),
+		  tag_read(bpf_program__fd(bpf_object__find_program_by_name(skel->obj, name)),
 			   ours) &&
 		  memcmp(theirs, ours, BPF_TAG_SIZE) == 0;
 	shunt_steer__destroy(skel);
@@ -305,8 +320,7 @@ static bool program_adopt(struct shunt_xdp *x)
 	struct xdp_program *prog = mp ? multiprog_find(mp) : NULL;
 
 	if (prog && xdp_multiprog__attach_mode(mp) == libxdp_mode(x->requested) &&
-	    is_same_program(prog, x->is_sg) &&
-	    !shunt_xdp_maps_open(x, xdp_program__fd(prog), NULL)) {
+	    is_same_program(prog) && !shunt_xdp_maps_open(x, xdp_program__fd(prog), NULL)) {
 		if (shunt_xdp_owner_alive(x->ctl)) {
 			shunt_xdp_maps_close(x);
 		} else {
@@ -335,10 +349,17 @@ static int program_put(struct shunt_xdp *x, const struct shunt_xdp_opts *opts,
 	}
 	if (opts->adopt && program_adopt(x))
 		return 0;
-	rc = program_open(x, err);
+	rc = program_open(x, true, err);
 	if (rc)
 		return rc;
 	rc = program_attach(x, opts->replace, err);
+	if (rc == -EINVAL && xdp_program__fd(x->prog) < 0) {
+		/* not loaded: a dispatcher whose programs must leave lengths alone? */
+		program_drop(x);
+		rc = program_open(x, false, err);
+		if (!rc)
+			rc = program_attach(x, opts->replace, err);
+	}
 	if (rc)
 		return rc;
 	x->prog_id = xdp_program__id(x->prog);
@@ -378,9 +399,7 @@ static void program_close(struct shunt_xdp *x)
 {
 	program_withdraw(x);
 	shunt_xdp_watch_stop(x);
-	if (x->prog)
-		xdp_program__close(x->prog);
-	bpf_object__close(x->obj);
+	program_drop(x);
 	shunt_xdp_maps_close(x);
 	free(x);
 }

@@ -57,6 +57,10 @@ struct shunt_xdp_info {
 
 struct shunt_xdp;
 
+/* shunt_xdp_is_steering says whether a program of this name is shunt's, in any of its variants.
+ * Thread: any. */
+bool shunt_xdp_is_steering(const char *name);
+
 /* shunt_xdp_attach loads the steering program and attaches it to the device, with
  * everything going to the kernel until shunt_xdp_set_config. A steering program
  * that a killed daemon left there is replaced. On success *out is the caller's

@@ -258,7 +258,7 @@ static int try_filtered(enum shunt_rights_side side, bool is_filtered, int (*fn)
 	int status;
 
 	if (!pid) {
-		if (is_filtered && shunt_rights_filter(side, false, &err))
+		if (is_filtered && shunt_rights_filter(side, false, false, &err))
 			_exit(200);
 		_exit(fn());
 	}

@@ -385,7 +385,7 @@ Test(steer_route, spreads_as_the_worker_does)
 	start();
 	for (unsigned i = 0; i < 400; i++) {
 		const struct shunt_adj *adj;
-		uint32_t hash;
+		uint32_t hash, dst_be;
 
 		frame_udp4(&f, "198.51.100.1", "100.64.1.2");
 		f.data[34] = (uint8_t)i;
@@ -393,7 +393,8 @@ Test(steer_route, spreads_as_the_worker_does)
 		f.data[33] = (uint8_t)(i * 7);
 		if (i % 5 == 0)
 			f.data[20] |= 0x20; /* a fragment: no ports */
-		set_dst4(&f, *(uint32_t *)(f.data + 30));
+		memcpy(&dst_be, f.data + 30, sizeof(dst_be));
+		set_dst4(&f, dst_be);
 		hash = shunt_flow4_hash(f.data + 14, (uint32_t)f.len - 14, cfg.flow_seed);
 		adj = shunt_nexthop_adj(nexthops, group, hash);
 		expect_left(&f, XDP_FORWARD4);
