@@ -35,18 +35,10 @@ static const cyaml_strval_t poll_modes[] = {
 };
 
 const struct config_port_key shunt_config_port_keys[] = {
-	{"driver_mode", KIND(XSK)},
-	{"copy_mode", KIND(XSK)},
-	{"require_zerocopy", KIND(XSK)},
-	{"queues", KIND(XSK)},
-	{"spread", KIND(XSK)},
-	{"size", KIND(MEM)},
-	{"flows", KIND(MEM)},
-	{"copy", KIND(MEM)},
-	{"in", KIND(PCAP)},
-	{"out", KIND(PCAP)},
-	{"repeat", KIND(PCAP)},
-	{NULL, 0},
+	{"driver_mode", KIND(XSK)}, {"copy_mode", KIND(XSK)}, {"require_zerocopy", KIND(XSK)},
+	{"queues", KIND(XSK)},	    {"spread", KIND(XSK)},    {"size", KIND(MEM)},
+	{"flows", KIND(MEM)},	    {"copy", KIND(MEM)},      {"in", KIND(PCAP)},
+	{"out", KIND(PCAP)},	    {"repeat", KIND(PCAP)},   {NULL, 0},
 };
 
 #define P struct config_file_port

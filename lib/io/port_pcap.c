@@ -27,7 +27,7 @@ struct pcap_queue {
 	uint32_t next;
 	bool repeat;
 	uint8_t *chained; /* where packets of several frames are put together; CHAINED_MAX */
-	pcap_t *dead; /* the format of the output */
+	pcap_t *dead;	  /* the format of the output */
 	pcap_dumper_t *dumper;
 };
 
