@@ -16,8 +16,8 @@
 #ifndef SHUNT_IO_XDP_TABLES_H
 #define SHUNT_IO_XDP_TABLES_H
 
+#include "base/arena_source.h"
 #include "base/err.h"
-#include "fib/arena.h"
 #include "io/xdp.h"
 #include "shunt_tables.h"
 
