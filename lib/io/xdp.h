@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steering program on one device: attach, configure, count, detach. The one
- * file that touches its skeleton and libxdp's programs (sockets are elsewhere).
+/* The steering program on one device: attach, configure, count, detach. xdp_program.c
+ * alone touches its skeleton.
  *
  * A program is attached through libxdp's dispatcher where the kernel allows that
  * (then it runs after the filters that share the device), alone otherwise. With

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What xdp.c (the program on the device), xdp_maps.c (its configuration and
- * counters) and xdp_err.c (sentences) share. Nobody else includes it. */
+/* What xdp.c (attach, detach), xdp_program.c (which program that is), xdp_device.c
+ * (what else is on the device), xdp_maps.c (configuration and counters) and xdp_err.c
+ * (sentences) share. Nobody else includes it. */
 #ifndef SHUNT_IO_XDP_PRIVATE_H
 #define SHUNT_IO_XDP_PRIVATE_H
 
@@ -34,6 +35,42 @@ struct shunt_xdp {
 	bool is_configured, is_open, has_published;
 	struct shunt_steer_half shadow; /* what is in force, or goes in force next */
 };
+
+/* shunt_xdp_device_mode returns libxdp's word for mode. Thread: any. */
+enum xdp_attach_mode shunt_xdp_device_mode(enum shunt_xdp_mode mode);
+
+/* shunt_xdp_device_get returns what is attached to the device, for xdp_multiprog__close;
+ * NULL: nothing. Thread: control. Cost: netlink and a few syscalls. */
+struct xdp_multiprog *shunt_xdp_device_get(unsigned ifindex);
+
+/* shunt_xdp_device_program returns the steering program of mp, the device's only one or one
+ * under a dispatcher, NULL where there is none. It is mp's. Thread: control. */
+struct xdp_program *shunt_xdp_device_program(const struct xdp_multiprog *mp);
+
+/* shunt_xdp_device_owned says that the live process pid has the device; returns -EBUSY.
+ * Thread: any. */
+int shunt_xdp_device_owned(const char *ifname, uint32_t pid, struct shunt_err *err);
+
+/* shunt_xdp_device_clear makes room on the device: takes off a steering program that an ended
+ * daemon left and, if replace, another's, which *foreign_fd then holds, so that it can be put
+ * back (-1 before; the caller's). Returns 0 or -EBUSY. Thread: control. */
+int shunt_xdp_device_clear(struct shunt_xdp *x, bool replace, int *foreign_fd,
+			   enum xdp_attach_mode *foreign_mode, struct shunt_err *err);
+
+/* shunt_xdp_program_open makes x hold the program that its port wants, not yet loaded. can_trim:
+ * it may cut frames. Returns 0 or -errno. shunt_xdp_program_drop closes it; legal without one.
+ * Thread: control. */
+int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err);
+void shunt_xdp_program_drop(struct shunt_xdp *x);
+
+/* shunt_xdp_program_adopt takes over the program that an ended daemon left, so that
+ * the device is not touched. Returns false where there is none, or another version's,
+ * or in the other mode: then it is to be replaced. Thread: control. */
+bool shunt_xdp_program_adopt(struct shunt_xdp *x);
+
+/* shunt_xdp_program_find makes x serve the program that somebody else attached. Returns 0;
+ * -ENOENT if none that fits is there; -EBUSY if a live process has it; -errno. Thread: control. */
+int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err);
 
 /* shunt_xdp_maps_init makes x hold no map. Thread: control. */
 void shunt_xdp_maps_init(struct shunt_xdp *x);

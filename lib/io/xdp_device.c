@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "io/xdp_private.h"
+
+enum xdp_attach_mode shunt_xdp_device_mode(enum shunt_xdp_mode mode)
+{
+	return mode == SHUNT_XDP_GENERIC ? XDP_MODE_SKB : XDP_MODE_NATIVE;
+}
+
+bool shunt_xdp_is_steering(const char *name)
+{
+	return strncmp(name, SHUNT_STEER_PROG, strlen(SHUNT_STEER_PROG)) == 0;
+}
+
+static bool is_ours(const struct xdp_program *prog)
+{
+	const char *name = prog ? xdp_program__name(prog) : NULL;
+
+	return name && shunt_xdp_is_steering(name);
+}
+
+struct xdp_program *shunt_xdp_device_program(const struct xdp_multiprog *mp)
+{
+	struct xdp_program *prog = NULL;
+
+	if (xdp_multiprog__is_legacy(mp)) {
+		prog = xdp_multiprog__main_prog(mp);
+		return is_ours(prog) ? prog : NULL;
+	}
+	while ((prog = xdp_multiprog__next_prog(prog, mp))) {
+		if (is_ours(prog))
+			return prog;
+	}
+	return NULL;
+}
+
+struct xdp_multiprog *shunt_xdp_device_get(unsigned ifindex)
+{
+	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
+
+	return libxdp_get_error(mp) ? NULL : mp;
+}
+
+int shunt_xdp_device_owned(const char *ifname, uint32_t pid, struct shunt_err *err)
+{
+	return shunt_err_set(err, EBUSY,
+			     "%s: process %u runs shunt on the device already; stop it first",
+			     ifname, pid);
+}
+
+/* A program whose owner lives is in use, not left behind. */
+static int owner_check(const char *ifname, const struct xdp_program *prog, struct shunt_err *err)
+{
+	struct shunt_xdp other;
+	uint32_t pid;
+
+	shunt_xdp_maps_init(&other);
+	if (shunt_xdp_maps_open(&other, xdp_program__fd(prog), NULL) < 0)
+		return 0; /* another version's: nobody we could ask */
+	pid = shunt_xdp_owner_alive(other.ctl);
+	shunt_xdp_maps_close(&other);
+	return pid ? shunt_xdp_device_owned(ifname, pid, err) : 0;
+}
+
+static int foreign_error(const char *ifname, const struct xdp_multiprog *mp, struct shunt_err *err)
+{
+	const struct xdp_program *prog = xdp_multiprog__main_prog(mp);
+	const char *name = prog ? xdp_program__name(prog) : NULL;
+
+	return shunt_err_set(err, EBUSY,
+			     "%s: XDP program '%s' (id %u) is on the device already; take it off "
+			     "with `ip link set dev %s xdp off`, or allow shunt to replace it "
+			     "(--replace)",
+			     ifname, name ? name : "?", prog ? xdp_program__id(prog) : 0, ifname);
+}
+
+static int stale_detach(struct xdp_multiprog *mp, struct xdp_program *prog, unsigned ifindex)
+{
+	if (xdp_multiprog__is_legacy(mp))
+		return xdp_multiprog__detach(mp);
+	return xdp_program__detach(prog, ifindex, xdp_multiprog__attach_mode(mp), 0);
+}
+
+int shunt_xdp_clean(const char *ifname, struct shunt_err *err)
+{
+	unsigned ifindex = if_nametoindex(ifname);
+	struct shunt_xdp_log before;
+	struct xdp_multiprog *mp;
+	struct xdp_program *prog;
+	int rc;
+
+	if (!ifindex)
+		return shunt_err_set(err, ENODEV, "%s: no such device; see `ip link`", ifname);
+	rc = shunt_xdp_err_rights(ifname, err);
+	if (rc)
+		return rc;
+	before = shunt_xdp_log_begin();
+	mp = shunt_xdp_device_get(ifindex);
+	prog = mp ? shunt_xdp_device_program(mp) : NULL;
+	rc = prog ? owner_check(ifname, prog, err) : 0;
+	if (prog && !rc) {
+		rc = stale_detach(mp, prog, ifindex);
+		rc = rc ? shunt_err_set(err, -rc,
+					"%s: taking the steering program left there off: %s",
+					ifname, strerror(-rc))
+			: 1;
+	}
+	xdp_multiprog__close(mp);
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+int shunt_xdp_device_clear(struct shunt_xdp *x, bool replace, int *foreign_fd,
+			   enum xdp_attach_mode *foreign_mode, struct shunt_err *err)
+{
+	struct xdp_multiprog *mp = shunt_xdp_device_get(x->ifindex);
+	struct xdp_program *prog = mp ? shunt_xdp_device_program(mp) : NULL;
+	int rc = 0;
+
+	if (prog) {
+		rc = owner_check(x->ifname, prog, err);
+		if (!rc && stale_detach(mp, prog, x->ifindex))
+			rc = shunt_err_set(err, EBUSY,
+					   "%s: the steering program left there does not go; try "
+					   "`ip link set dev %s xdp off`",
+					   x->ifname, x->ifname);
+	} else if (mp && xdp_multiprog__is_legacy(mp)) {
+		if (!replace) {
+			rc = foreign_error(x->ifname, mp, err);
+		} else {
+			*foreign_fd = dup(xdp_program__fd(xdp_multiprog__main_prog(mp)));
+			*foreign_mode = xdp_multiprog__attach_mode(mp);
+			if (xdp_multiprog__detach(mp))
+				rc = foreign_error(x->ifname, mp, err);
+		}
+	}
+	xdp_multiprog__close(mp);
+	return rc;
+}
+
+static bool multiprog_has(const struct xdp_multiprog *mp, uint32_t prog_id)
+{
+	struct xdp_program *prog = shunt_xdp_device_program(mp);
+
+	return prog && xdp_program__id(prog) == prog_id;
+}
+
+/* The program is the device's only one: what anybody may ask. */
+static bool info_alone(const struct shunt_xdp *x, struct shunt_xdp_info *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, opts);
+
+	if (bpf_xdp_query((int)x->ifindex, 0, &opts) ||
+	    (opts.drv_prog_id != x->prog_id && opts.skb_prog_id != x->prog_id))
+		return false;
+	*out = (struct shunt_xdp_info){
+		.ifindex = x->ifindex,
+		.requested = x->requested,
+		.in_use = opts.drv_prog_id == x->prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC,
+		.prog_id = x->prog_id,
+		.external = x->is_external,
+		.multi_buffer = x->is_sg,
+		.watched = x->watch,
+	};
+	return true;
+}
+
+int shunt_xdp_info(const struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	struct xdp_multiprog *mp;
+	int rc = 0;
+
+	if (info_alone(x, out))
+		return 0;
+	before = shunt_xdp_log_begin();
+	mp = shunt_xdp_device_get(x->ifindex);
+	if (mp && multiprog_has(mp, x->prog_id))
+		*out = (struct shunt_xdp_info){
+			.ifindex = x->ifindex,
+			.requested = x->requested,
+			.in_use = xdp_multiprog__attach_mode(mp) == XDP_MODE_SKB ? SHUNT_XDP_GENERIC
+										 : SHUNT_XDP_NATIVE,
+			.prog_id = x->prog_id,
+			.dispatcher = !xdp_multiprog__is_legacy(mp),
+			.external = x->is_external,
+			.multi_buffer = x->is_sg,
+			.watched = x->watch,
+		};
+	else
+		rc = shunt_err_set(err, ENOENT,
+				   "%s: the steering program (id %u) is no longer on the device; "
+				   "somebody took it off",
+				   x->ifname, x->prog_id);
+	xdp_multiprog__close(mp);
+	shunt_xdp_log_end(before);
+	return rc;
+}
