@@ -183,3 +183,49 @@ def test_top_ends_when_the_daemon_does(daemon):
         assert daemon.stop()[0] == 0
         err = top.communicate(timeout=DEADLINE)[1]
         assert top.returncode == 1 and err.count("\n") == 1
+
+
+def families_of(text):
+    """The families of an exposition: {name: (type, {sample line without its value: value})}; fails
+    on what Prometheus would refuse: a family twice, a sample of another one or twice."""
+    families, name = {}, None
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            name = line.split()[2]
+            assert name not in families, line
+            families[name] = (None, {})
+        elif line.startswith("# TYPE "):
+            assert line.split()[2] == name and line.split()[3] in ("counter", "gauge", "histogram")
+            families[name] = (line.split()[3], {})
+        else:
+            series, value = line.rsplit(" ", 1)
+            kind, samples = families[name]
+            suffixes = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
+            assert series.split("{")[0] in [name + s for s in suffixes], line
+            assert series not in samples, line
+            samples[series] = float(value)
+    return families
+
+
+def test_metrics_are_what_show_says(daemon):
+    answer = daemon.ctl("metrics")
+    assert answer.returncode == 0 and not answer.stderr
+    families = families_of(answer.stdout)
+    for name, (kind, samples) in families.items():
+        assert name.startswith("shunt_") and samples
+        assert name.endswith("_total") == (kind == "counter")
+    frames = families["shunt_umem_frames"][1]
+    ledger = json.loads(daemon.ctl("-j", "show", "ledger").stdout)["ledger"][0]
+    assert sum(frames.values()) == ledger["total"] > 0
+    assert families["shunt_umem_balanced"][1] == {'shunt_umem_balanced{worker="0"}': 1}
+    buckets = families["shunt_batch_packets"][1]
+    counts = [v for k, v in buckets.items() if "_bucket" in k]
+    assert counts == sorted(counts)
+    assert counts[-1] == buckets['shunt_batch_packets_count{worker="0"}']
+    assert 'shunt_rx_packets_total{interface="null0",queue="0"}' in families["shunt_rx_packets_total"][1]
+
+
+def test_metrics_without_a_daemon(tmp_path):
+    r = subprocess.run([SHUNTCTL, "-s", str(tmp_path / "none"), "metrics"], capture_output=True,
+                       text=True, timeout=DEADLINE, check=False)
+    assert r.returncode == 1 and r.stdout == "" and "there is no such socket" in r.stderr

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../user/shuntctl/client.h"
+#include "../../user/shuntctl/metrics.h"
 #include "../../user/shuntctl/rates.h"
 #include "../../user/shuntctl/table.h"
 #include "../../user/shuntctl/words.h"
@@ -150,4 +151,37 @@ Test(shuntctl, no_daemon_is_one_sentence)
 			 "no daemon answers on /nonexistent/s: there is no such socket; is "
 			 "shuntd running, or elsewhere (-s)?");
 	cr_expect_eq(shuntctl_client_open("", &err), -EINVAL);
+}
+
+Test(shuntctl, metrics_have_base_units_and_leave_out_what_is_not_measured)
+{
+	json_t *objects = json_loads(
+		"{\"lanes\":{\"lanes\":[{\"port\":\"a\\\"b\",\"requested\":\"auto\",\"in_use\":\"xdp\","
+		"\"lanes\":{\"xdp\":{\"packets\":7,\"bytes\":420,\"latency_ns\":1500,"
+		"\"cpu_ns_per_packet\":null}}}]},"
+		"\"runtime\":{\"workers\":[{\"worker\":3,\"c_io\":null,\"batch\":{\"receives\":5,"
+		"\"packets\":74,\"sizes\":[{\"packets\":1,\"receives\":2},{\"packets\":24,"
+		"\"receives\":3}]}}]}}",
+		0, NULL);
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	cr_assert(objects);
+	cr_expect_eq(shuntctl_metrics_print(f, objects), 0);
+	fclose(f);
+	cr_expect(
+		strstr(text, "\nshunt_lane_packets_total{interface=\"a\\\"b\",lane=\"xdp\"} 7\n"));
+	cr_expect(strstr(
+		text, "\nshunt_lane_latency_seconds{interface=\"a\\\"b\",lane=\"xdp\"} 1.5e-06\n"));
+	cr_expect_not(strstr(text, "shunt_lane_cpu_seconds_per_packet"));
+	cr_expect_not(strstr(text, "shunt_cycles_per_packet"));
+	cr_expect(strstr(text, "# TYPE shunt_batch_packets histogram\n"
+			       "shunt_batch_packets_bucket{worker=\"3\",le=\"1\"} 2\n"));
+	cr_expect(strstr(text,
+			 "le=\"16\"} 2\nshunt_batch_packets_bucket{worker=\"3\",le=\"32\"} 5\n"));
+	cr_expect(strstr(text, "le=\"+Inf\"} 5\nshunt_batch_packets_sum{worker=\"3\"} 74\n"
+			       "shunt_batch_packets_count{worker=\"3\"} 5\n"));
+	free(text);
+	json_decref(objects);
 }

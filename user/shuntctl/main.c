@@ -11,6 +11,7 @@
 #include "client.h"
 #include "control/show.h"
 #include "doctor.h"
+#include "metrics.h"
 #include "top.h"
 #include "view.h"
 #include "words.h"
@@ -31,6 +32,7 @@ enum {
 	COMMAND_ROUTE,
 	COMMAND_LANE,
 	COMMAND_TOP,
+	COMMAND_METRICS,
 	COMMAND_DOCTOR,
 	COMMAND_RELOAD,
 	COMMAND_HELP,
@@ -43,6 +45,7 @@ static const struct shuntctl_word commands[] = {
 	[COMMAND_ROUTE] = {"route", "route get ADDRESS: where a packet would go"},
 	[COMMAND_LANE] = {"lane", "lane set PORT LANE=N%...|auto: share a port's frames out"},
 	[COMMAND_TOP] = {"top", "print rates again and again"},
+	[COMMAND_METRICS] = {"metrics", "print all counters in Prometheus' text format"},
 	[COMMAND_DOCTOR] = {"doctor", "say what devices and host are fit for"},
 	[COMMAND_RELOAD] = {"reload", "have the daemon read its file again, for new rules"},
 	[COMMAND_HELP] = {"help", "print this"},
@@ -68,6 +71,7 @@ static void print_help(void)
 	      "       shuntctl [OPTIONS] route get ADDRESS\n"
 	      "       shuntctl [OPTIONS] lane set PORT user=N% xdp=N% kernel=N% | LANE | auto\n"
 	      "       shuntctl [OPTIONS] top\n"
+	      "       shuntctl [OPTIONS] metrics\n"
 	      "       shuntctl [OPTIONS] doctor [DEVICE ...]\n"
 	      "       shuntctl [OPTIONS] reload\n"
 	      "       shuntctl help\n"
@@ -77,7 +81,7 @@ static void print_help(void)
 	      "OBJECT:\n",
 	      stdout);
 	for (i = 0; i < SHUNT_ARRAY_LEN(objects); i++)
-		printf("  %-9s %s\n", objects[i].name, objects[i].help);
+		printf("  %-10s %s\n", objects[i].name, objects[i].help);
 	fputs("\n"
 	      "  -j, --json         JSON, errors too\n"
 	      "  -p, --pretty       JSON, indented\n"
@@ -225,6 +229,19 @@ static int top(const struct options *o)
 	struct shunt_err err = {""};
 
 	return shuntctl_top(&opts, &err) ? complain(o, &err, EXIT_FAILURE) : EXIT_SUCCESS;
+}
+
+static int metrics(const struct options *o)
+{
+	struct shunt_err err = {""};
+	json_t *all = ask(o, shuntctl_metrics_ask, NULL, &err);
+	int ret;
+
+	if (!all)
+		return complain(o, &err, EXIT_FAILURE);
+	ret = shuntctl_metrics_print(stdout, all);
+	json_decref(all);
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int doctor(const struct options *o, char **devices, int cnt)
@@ -398,6 +415,8 @@ static int run(const struct options *o, char **words, int cnt)
 		return run_lane(o, words + 1, cnt - 1);
 	if (command == COMMAND_TOP && cnt == 1)
 		return top(o);
+	if (command == COMMAND_METRICS && cnt == 1)
+		return metrics(o);
 	if (command == COMMAND_RELOAD && cnt == 1)
 		return run_reload(o);
 	if (command == COMMAND_DOCTOR)
