@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fixtures of the end-to-end tests (`make_lab`, `lab`), a time limit for each test, and TAP.
+"""The fixtures of the end-to-end tests (`make_lab`, `lab`), a time limit for each test, TAP, and
+several processes that share the tests out.
 
 A test has three minutes, or what @pytest.mark.limit(SECONDS) says, setting up and cleaning up
-included: many times what it needs, for machines that are busy with other things. With SHUNT_TAP_FD set, results are written there as TAP; else pytest's own output is all.
+included: many times what it needs, for machines that are busy with other things. With SHUNT_TAP_FD
+set, results are written there as TAP; else pytest's own output is all. SHUNT_SHARE names a folder,
+empty at first, by which several processes share the tests out (share.py).
 """
+import contextlib
 import os
 import signal
 import time
@@ -11,8 +15,10 @@ import time
 import pytest
 
 from lab import Lab, tool
+from share import Share
 
 LIMIT = 180
+SHARE = Share(os.environ["SHUNT_SHARE"]) if "SHUNT_SHARE" in os.environ else None
 LEFT = pytest.StashKey()  # seconds
 
 
@@ -22,6 +28,7 @@ class TestTimeout(Exception):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "limit(seconds): how long the test may take")
+    config.addinivalue_line("markers", "alone: time decides; nothing else is to run meanwhile")
     # An interrupt lets the fixtures take their labs down.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -66,16 +73,33 @@ def pytest_runtest_teardown(item):
     yield from timed(item, least=30)
 
 
+# --- sharing --------------------------------------------------------------------------------------
+
+def pytest_runtestloop(session):
+    if not SHARE or session.config.option.collectonly:
+        return None
+    if session.testsfailed:
+        raise session.Interrupted("a file of tests cannot be read")
+    for group in SHARE.groups(session.items):
+        for item, following in zip(group, [*group[1:], None]):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldfail or session.shouldstop:
+                raise session.Interrupted(session.shouldfail or session.shouldstop)
+    return True
+
+
 # --- TAP ------------------------------------------------------------------------------------------
 
 def tap(text):
     fd = os.environ.get("SHUNT_TAP_FD")
     if fd:
-        os.write(int(fd), (text + "\n").encode())
+        with SHARE.saying() if SHARE else contextlib.nullcontext():
+            os.write(int(fd), (text + "\n").encode())
 
 
 def pytest_collection_finish(session):
-    tap(f"1..{len(session.items)}")
+    if not SHARE or SHARE.take("plan"):
+        tap(f"1..{len(session.items)}")
 
 
 def pytest_collectreport(report):

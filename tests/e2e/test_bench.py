@@ -77,6 +77,7 @@ def memory_report(tmp_path_factory):
     return folder, done
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("psi", [1, 20])
 def test_bursts(psi):
     """Packets come at the rate asked for, whatever the worker does meanwhile, and are all accounted
@@ -114,6 +115,7 @@ def test_memory_experiments(memory_report):
 
 
 @pytest.mark.limit(240)
+@pytest.mark.alone  # a search for a rate without loss finds none else
 @pytest.mark.parametrize("names", [["cio", "scale"], ["compare", "idle"], ["size", "rfc2544"]],
                          ids="-".join)
 def test_lab_experiments(names, tmp_path):

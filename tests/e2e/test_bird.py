@@ -118,6 +118,7 @@ def measure_move(network, what, net, cause):
 
 
 @pytest.mark.limit(240)
+@pytest.mark.alone  # sessions are to last while all processors are full
 def test_follows_under_load(network, capsys):
     with capsys.disabled():
         daemon = start(network)
@@ -137,6 +138,7 @@ def test_follows_under_load(network, capsys):
 
 
 @pytest.mark.limit(240)
+@pytest.mark.alone  # sessions are to last while all processors are full
 def test_protocols_through_userspace(network, capsys):
     """With the rule OSPF and BGP too go through userspace, which hands them back."""
     with capsys.disabled():

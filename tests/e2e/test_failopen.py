@@ -134,9 +134,31 @@ def test_killed_under_a_stream(lab):
     assert not Shuntd(lab, *STATIC3).stop().strip()
 
 
+def in_driver(daemon):
+    """Frames sent whose completions are withheld; the ledger balances with them. None when the
+    worker did not answer in time."""
+    ledger, = daemon.ctl("show", "ledger")["ledger"]
+    assert ledger["balanced"] is not False, ledger
+    return ledger["driver_tx"] if ledger["balanced"] else None
+
+
+def withheld(stream, daemon):
+    """The most of them seen while the stream goes on."""
+    seen = []
+
+    def look():
+        if len(stream.sent) % 50 == 0:
+            seen.append(in_driver(daemon) or 0)
+        return max(seen, default=0) >= 20
+
+    stream.run(30, look)
+    return max(seen)
+
+
 def test_dry_pool(lab):
     """While the frames of the pool are all out, the kernel forwards; when they come back, shuntd
-    does. The far end is made to hold what it gets for a second, and the frames with it."""
+    does. The far end is made to hold what it gets for a second, and the frames with it: no
+    completion comes meanwhile."""
     stream = Stream(lab)
     knobs = "echo 1000000 >/sys/class/net/eth1/napi_defer_hard_irqs;" \
         "echo 1000000000 >/sys/class/net/eth1/gro_flush_timeout"
@@ -144,12 +166,14 @@ def test_dry_pool(lab):
         lab.exec("sink", "sh", "-c", knobs)
         stream.run(5, lambda: len(stream.sent) == 200)
         wait_until(lambda: steered(daemon, "dry") > 20)
+        assert withheld(stream, daemon) >= 20
         lab.exec("sink", "sh", "-c", knobs.replace("1000000000", "0").replace("1000000", "0"))
         assert not stream.lost()
         before = served(daemon)
         stream.run(5, lambda: served(daemon) > before)
         assert served(daemon) > before, "the worker is not served again"
         assert not stream.lost()
+        wait_until(lambda: in_driver(daemon) == 0)
 
 
 def test_persist(lab):

@@ -43,6 +43,7 @@ def check_frame(frame, size, v6):
     assert checksum(pseudo + frame[54 if v6 else 34:]) == 0
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("rate, way, pps", RATES, ids=[f"{r} by {w}" for r, w, _ in RATES])
 def test_rate(lab, rate, way, pps):
     """All arrive, never faster than asked for. A machine that others use may hold the generator up
