@@ -181,12 +181,18 @@ static __noinline void sample_end(struct shunt_steer_sample *sample, __u32 lane)
 	sample->start_ns = 0;
 }
 
+static __noinline void sample_start(struct shunt_steer_sample *sample)
+{
+	if (!sample)
+		return;
+	sample->due--;
+	sample->start_ns = bpf_ktime_get_ns();
+}
+
 static __always_inline void sample_begin(struct shunt_steer_sample *sample)
 {
-	if (sample->due--)
-		return;
-	sample->due = SHUNT_STEER_SAMPLE_EVERY - 1;
-	sample->start_ns = bpf_ktime_get_ns();
+	if (*(volatile __u32 *)&sample->due)
+		sample_start(sample);
 }
 
 static __always_inline int count(struct shunt_steer_counters *counters, int reason,
@@ -223,6 +229,7 @@ static __always_inline int lane_user(struct shunt_steer_slot *slot, __u32 queue,
 #include "shunt_steer_mac.bpf.h"
 
 #include "shunt_steer_lane.bpf.h"
+#include "shunt_steer_quick.bpf.h"
 #include "shunt_steer_share.bpf.h"
 
 /* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
@@ -278,7 +285,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 SEC("xdp")
 int shunt_steer(struct xdp_md *ctx)
 {
-	return steer(ctx, false, true);
+	return crosses_quickly(ctx) ? XDP_REDIRECT : steer(ctx, false, true);
 }
 
 /* For ports whose packets take several buffers: headers are read in the first, lengths are
@@ -296,7 +303,7 @@ int shunt_steer_sg(struct xdp_md *ctx)
 SEC("xdp")
 int shunt_steer_dp(struct xdp_md *ctx)
 {
-	return steer(ctx, false, false);
+	return crosses_quickly(ctx) ? XDP_REDIRECT : steer(ctx, false, false);
 }
 
 SEC("xdp.frags")

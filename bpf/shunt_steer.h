@@ -182,7 +182,8 @@ struct shunt_steer_ctl {
 	__u32 live;
 	__u32 owner_pid;   /* the process that configures it, for the next one to see; 0 none */
 	__u64 owner_start; /* when that process started, from /proc/PID/stat */
-	__u64 zero[6];
+	__u64 quick;	   /* not 0: the short way is open, below */
+	__u64 zero[5];
 	struct shunt_tables_cfg tables;
 	__u64 zeros[2];
 	struct shunt_steer_half half[2];
@@ -226,22 +227,22 @@ struct shunt_steer_gate {
 #define SHUNT_STEER_SHUT_USER 0xffff0000u
 #endif
 
-#define SHUNT_STEER_BEAT_ASLEEP	 1ULL
+#define SHUNT_STEER_BEAT_ASLEEP 1ULL
 
 /* A worker that is awake beats every millisecond. One that has not for DEAD is taken
  * for hung, found out a TICK later at the latest: together below 50 ms, and as long as
  * that allows, since a thread that is merely preempted looks the same. */
-#define SHUNT_STEER_DEAD_NS	 (40 * 1000 * 1000ULL)
+#define SHUNT_STEER_DEAD_NS	(40 * 1000 * 1000ULL)
 /* The keeper beats every second. Less than three could be a busy host. */
-#define SHUNT_STEER_STALE_NS	 (3 * 1000 * 1000 * 1000ULL)
-#define SHUNT_STEER_TICK_NS	 (5 * 1000 * 1000ULL)
+#define SHUNT_STEER_STALE_NS	(3 * 1000 * 1000 * 1000ULL)
+#define SHUNT_STEER_TICK_NS	(5 * 1000 * 1000ULL)
 
-/* How long the program ran, by lane: one frame in SHUNT_STEER_SAMPLE_EVERY is timed. A prime
- * number, or flows that come in turn would be timed or not by their place. */
-#define SHUNT_STEER_SAMPLE_EVERY 251
+/* How long the program ran, by lane. Userspace asks for so many frames to be timed, every second;
+ * for the others that is a load and a comparison. */
+#define SHUNT_STEER_SAMPLES	1000
 
 struct shunt_steer_sample {
-	__u32 due;
+	__u32 due; /* frames that are yet to be timed */
 	__u32 zero;
 	__u64 start_ns; /* of the frame that is timed; 0: this one is not */
 	__u64 cnt[SHUNT_LANE_CNT];
@@ -265,6 +266,28 @@ static inline __attribute__((always_inline)) __u64 shunt_steer_mac_word(__u64 ei
 #else
 	return eight_bytes >> 16;
 #endif
+}
+
+/* The word of the short way: the port's own MAC address, which is left out, and the slot of the
+ * port by which everything else leaves. */
+static inline __attribute__((always_inline)) __u64 shunt_steer_quick(__u64 mac_word, __u16 port)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return mac_word | port;
+#else
+	return mac_word << 16 | port;
+#endif
+}
+
+static inline __attribute__((always_inline)) __u32 shunt_steer_quick_port(__u64 word)
+{
+	return word & 0xffff;
+}
+
+static inline __attribute__((always_inline)) int shunt_steer_quick_is_own(__u64 word,
+									  __u64 eight_bytes)
+{
+	return !((shunt_steer_quick(shunt_steer_mac_word(eight_bytes), 0) ^ word) >> 16);
 }
 
 /* shunt_steer_hash4 and shunt_steer_hash6 return a bit's index in the filter for

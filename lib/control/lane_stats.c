@@ -65,6 +65,7 @@ void shunt_lane_stats_tick(struct shunt_engine *engine)
 			continue;
 		port->stats.before = port->stats.latest;
 		port->stats.latest = counts_of(engine, port);
+		shunt_xdp_sample_ask(port->xdp);
 	}
 }
 

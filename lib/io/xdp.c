@@ -154,7 +154,7 @@ void shunt_xdp_withdraw(struct shunt_xdp *x)
 		return;
 	before = shunt_xdp_log_begin();
 	x->is_configured = false; /* nothing opens it again */
-	__atomic_store_n(&x->ctl->live, SHUNT_STEER_LIVE_OFF, __ATOMIC_RELEASE);
+	shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_OFF, 0);
 	program_withdraw(x);
 	shunt_xdp_log_end(before);
 }

@@ -119,7 +119,7 @@ int shunt_xdp_set_locals(struct shunt_xdp *x, const uint32_t *ip4_be, unsigned i
 			 const struct in6_addr *ip6, unsigned ip6_cnt, struct shunt_err *err);
 
 /* shunt_xdp_set_open closes (false) or opens the lane user: closed, every frame
- * is the kernel's, reason `closed`, and the configuration waits. One store, no
+ * is the kernel's, reason `closed`, and the configuration waits. Two stores, no
  * syscall: usable by a heartbeat watch. Before the first set_config, opening does
  * nothing. Thread: control. */
 void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open);
@@ -141,6 +141,10 @@ int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
 /* shunt_xdp_sample returns a queue's timed runs of the program, which goes on writing them; queues
  * as in read_counters. Thread: any. */
 const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue);
+
+/* shunt_xdp_sample_ask has the program time the next SHUNT_STEER_SAMPLES frames of each queue.
+ * Thread: control. Cost: a store a queue. */
+void shunt_xdp_sample_ask(struct shunt_xdp *x);
 
 /* shunt_xdp_info asks the kernel which mode the device runs the program in.
  * Returns 0; -ENOENT if the device no longer runs it (somebody took it off).

@@ -185,7 +185,7 @@ void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl)
 
 void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl)
 {
-	__atomic_store_n(&ctl->live, SHUNT_STEER_LIVE_OFF, __ATOMIC_RELEASE);
+	shunt_xdp_live_set(ctl, SHUNT_STEER_LIVE_OFF, 0);
 	ctl->owner_pid = 0;
 }
 
@@ -210,6 +210,21 @@ void shunt_xdp_quiesce(void)
 		nanosleep(&poll_and_more, NULL);
 }
 
+void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t quick)
+{
+	__atomic_store_n(&ctl->live, live, __ATOMIC_RELEASE);
+	__atomic_store_n(&ctl->quick, quick, __ATOMIC_RELEASE);
+}
+
+/* The short way's word, if what is in force leaves nothing to ask about a unicast frame. */
+static uint64_t quick_of(const struct shunt_steer_half *half)
+{
+	if (half->mode != SHUNT_STEER_MODE_XCONNECT || half->lane != SHUNT_LANE_XDP ||
+	    half->rule_cnt || half->bridge || half->out_port >= SHUNT_STEER_PORTS_MAX)
+		return 0;
+	return shunt_steer_quick(half->mac_word, (uint16_t)half->out_port);
+}
+
 /* Puts the shadow into the half that is not in force, then makes that half live.
  * The store of `live` is what the program's one load of it pairs with. */
 static void publish(struct shunt_xdp *x)
@@ -227,9 +242,9 @@ void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open)
 	if (!x->is_configured)
 		return;
 	x->is_open = is_open;
-	__atomic_store_n(&x->ctl->live,
-			 is_open ? SHUNT_STEER_LIVE_HALF(x->half) : SHUNT_STEER_LIVE_CLOSED,
-			 __ATOMIC_RELEASE);
+	shunt_xdp_live_set(x->ctl,
+			   is_open ? SHUNT_STEER_LIVE_HALF(x->half) : SHUNT_STEER_LIVE_CLOSED,
+			   is_open ? quick_of(&x->shadow) : 0);
 }
 
 int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
@@ -391,6 +406,12 @@ int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
 	for (size_t i = 0; i < sizeof(*c) / sizeof(*from); i++)
 		to[i] = shunt_counter_read(&from[i]);
 	return 0;
+}
+
+void shunt_xdp_sample_ask(struct shunt_xdp *x)
+{
+	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
+		__atomic_store_n(&x->slots[i].sample.due, SHUNT_STEER_SAMPLES, __ATOMIC_RELAXED);
 }
 
 const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue)

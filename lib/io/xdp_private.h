@@ -83,6 +83,11 @@ int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err)
 /* shunt_xdp_maps_close gives back what shunt_xdp_maps_open took. Thread: control. */
 void shunt_xdp_maps_close(struct shunt_xdp *x);
 
+/* shunt_xdp_live_set says what steers from now on, and which word the short way has, 0 for none.
+ * Either is in force before or after the other: both mean the same wherever both are open.
+ * Thread: control. */
+void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t quick);
+
 /* shunt_xdp_owner_set writes this process into ctl, shunt_xdp_owner_clear takes it
  * out and gives every frame to the kernel. Thread: control. */
 void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl);

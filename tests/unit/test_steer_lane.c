@@ -87,6 +87,50 @@ Test(steer_lane, empty_slot_is_the_kernels)
 	stop();
 }
 
+/* The same frame by the long way and by the short one. */
+static void expect_both(const struct frame *f, int line, int want)
+{
+	uint64_t word = shunt_steer_quick(rig.half->mac_word, (uint16_t)rig.half->out_port);
+
+	for (unsigned is_quick = 0; is_quick < 2; is_quick++) {
+		rig.ctl->quick = is_quick ? word : 0;
+		steer_expect(&rig, __FILE__, line, f, want);
+	}
+}
+
+#define expect_both(f, reason) expect_both(f, __LINE__, SHUNT_STEER_##reason)
+
+Test(steer_lane, short_way_ends_where_the_long_one_does)
+{
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	frame_good4(&f);
+	expect_both(&f, OWN_MAC);
+	for (unsigned i = 0; i < 48; i++) { /* an address that differs from the port's in one bit */
+		memcpy(f.data, FRAME_OWN_MAC, 6);
+		f.data[i / 8] ^= (uint8_t)(1 << i % 8);
+		expect_both(&f, XDP_BRIDGED);
+	}
+	memcpy(f.data, "\x01\x80\xc2\0\0\x0e", 6);
+	expect_both(&f, LINK_LOCAL_CONTROL);
+	frame_arp(&f, "\xff\xff\xff\xff\xff\xff", "192.0.2.1");
+	expect_both(&f, ARP);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	f.len = 14;
+	expect_both(&f, XDP_BRIDGED);
+	rig.half->out_port = OUT + 1;
+	expect_both(&f, NO_XDP_PORT);
+	rig.half->out_port = OUT;
+	rig.slots[0].sample.due = 1;
+	expect_both(&f, XDP_BRIDGED);
+	cr_expect_eq(rig.slots[0].sample.cnt[SHUNT_LANE_XDP], 1);
+	close(xsk);
+	expect_both(&f, BRIDGED);
+	cr_expect_eq(rig.verdict, XDP_PASS);
+	stop();
+}
+
 /* The kernel takes a dead daemon's sockets out of the map. */
 Test(steer_lane, ends_with_the_socket)
 {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The short way of a cross-connect in lane xdp. Where all of a port's unicast leaves by one other
+ * port, and neither rules nor shares ask about it, one word of the configuration says so, and a
+ * frame is on its way after some forty instructions. Whatever is in doubt takes the long way, which
+ * knows every case; both come to the same end. Part of shunt_steer.bpf.c.
+ *
+ * A frame's first bytes are loaded early: on a NAPI of its own they lie in the sender's cache. */
+#ifndef SHUNT_STEER_QUICK_BPF_H
+#define SHUNT_STEER_QUICK_BPF_H
+
+static __always_inline bool crosses_quickly(struct xdp_md *ctx)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__u64 word = *(volatile __u64 *)&shunt_ctl.quick, first;
+	__u32 queue = ctx->rx_queue_index;
+	struct shunt_steer_slot *slot;
+
+	if (!word || data + sizeof(struct eth) > end)
+		return false;
+	first = *(const __u64 *)data;
+	if (((const struct eth *)data)->dst[0] & 1 || shunt_steer_quick_is_own(word, first))
+		return false;
+	slot = slot_of(queue);
+	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
+		return false;
+	sample_begin(&slot->sample);
+	if (!redirects(shunt_steer_quick_port(word), false))
+		return false;
+	count(&slot->counters, SHUNT_STEER_XDP_BRIDGED, SHUNT_LANE_XDP, end - data, XDP_REDIRECT);
+	return true;
+}
+
+#endif
