@@ -162,6 +162,14 @@ static int add_bridge_port(struct shunt_config *config, struct shunt_group_confi
 		return at;
 	p = &config->ports[at];
 	*p = config->ports[group->port[place]];
+	if (p->filter_cnt) {
+		const size_t len = p->filter_cnt * sizeof(*p->filters);
+		struct shunt_filter *filters = malloc(len);
+
+		p->filters = filters ? memcpy(filters, p->filters, len) : NULL;
+		if (!filters)
+			return shunt_err_set(err, ENOMEM, "no memory for port %s", port->name);
+	}
 	snprintf(p->name, sizeof(p->name), "%s", port->name);
 	group->port[group->port_cnt++] = (unsigned)at;
 	return 0;

@@ -22,6 +22,10 @@ void shunt_config_init(struct shunt_config *config)
 
 void shunt_config_fini(struct shunt_config *config)
 {
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt; i++)
+		free(config->ports[i].filters);
 	free(config->ports);
 	free(config->pairs);
 	free(config->groups);
@@ -225,6 +229,26 @@ int shunt_config_add_rule(struct shunt_config *config, const char *text, struct 
 		return shunt_err_set(err, ENOMEM, "no memory for rule '%.80s'", text);
 	*p = rule;
 	config->rule_cnt++;
+	return 0;
+}
+
+int shunt_config_add_filter(struct shunt_port_config *port, const char *text, struct shunt_err *err)
+{
+	struct shunt_filter filter, *p;
+	int ret;
+
+	if (port->filter_cnt >= SHUNT_FILTER_MAX)
+		return shunt_err_set(err, E2BIG,
+				     "filter '%.80s' is one too many, expected at most %d a port",
+				     text, SHUNT_FILTER_MAX);
+	ret = shunt_filter_parse(text, &filter, err);
+	if (ret)
+		return ret;
+	p = grow((void **)&port->filters, port->filter_cnt, sizeof(*p));
+	if (!p)
+		return shunt_err_set(err, ENOMEM, "no memory for filter '%.80s'", text);
+	*p = filter;
+	port->filter_cnt++;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "graph/worker.h"
 #include "io/port_xsk.h"
+#include "steer/filter.h"
 #include "steer/rule.h"
 
 #define SHUNT_FRONT_MAX	   8
@@ -47,6 +48,8 @@ struct shunt_port_config {
 	bool require_zerocopy;
 	uint32_t queues; /* served; 0: all the device has */
 	bool spread;	 /* the device's RSS table is made to use the served queues only */
+	unsigned filter_cnt;
+	struct shunt_filter *filters; /* ntuple filters to be set on the device */
 	/* mem */
 	uint32_t mem_frame_bytes;
 	uint32_t mem_flows;
@@ -132,15 +135,17 @@ int shunt_config_check(const struct shunt_config *config, struct shunt_err *err)
  * auto, every queue; a mem port's 64 bytes, 1 flow). Returns its index, or -E2BIG,
  * -EINVAL (too long a name) or -ENOMEM with err set. shunt_config_add_pair appends
  * a pair of ports by index, shunt_config_add_group a group, shunt_config_add_rule a rule by its
- * text, shunt_config_add_front a front node by its name and parameters, shunt_config_set_workers
- * makes cnt workers, cpus NULL for not pinned: 0 or -errno with err set. Pointers into the arrays
- * do not survive. Thread: any. */
+ * text, shunt_config_add_filter an ntuple filter of a port by its text, shunt_config_add_front a
+ * front node by its name and parameters, shunt_config_set_workers makes cnt workers, cpus NULL for
+ * not pinned: 0 or -errno with err set. Pointers into the arrays do not survive. Thread: any. */
 int shunt_config_add_port(struct shunt_config *config, const char *name, struct shunt_err *err);
 int shunt_config_add_pair(struct shunt_config *config, const struct shunt_pair_config *pair,
 			  struct shunt_err *err);
 int shunt_config_add_group(struct shunt_config *config, const struct shunt_group_config *group,
 			   struct shunt_err *err);
 int shunt_config_add_rule(struct shunt_config *config, const char *text, struct shunt_err *err);
+int shunt_config_add_filter(struct shunt_port_config *port, const char *text,
+			    struct shunt_err *err);
 int shunt_config_add_front(struct shunt_config *config, const char *text, struct shunt_err *err);
 int shunt_config_set_workers(struct shunt_config *config, const int *cpus, unsigned cnt,
 			     struct shunt_err *err);

@@ -16,6 +16,8 @@ struct config_file_port {
 	bool require_zerocopy;
 	uint32_t queues;
 	bool spread;
+	char **ntuple;
+	unsigned ntuple_cnt;
 	uint32_t *size;
 	uint32_t *flows;
 	bool copy;

@@ -35,6 +35,19 @@ static int check_port_keys(const struct load *l, unsigned i)
 	return 0;
 }
 
+static int load_filters(const struct load *l, unsigned i, struct shunt_port_config *out)
+{
+	const struct config_file_port *in = &l->file->ports[i];
+	unsigned k;
+	int ret = 0;
+
+	for (k = 0; k < in->ntuple_cnt && !ret; k++) {
+		AT(l, "ports[%u].ntuple[%u]", i, k);
+		ret = shunt_config_add_filter(out, in->ntuple[k], l->err);
+	}
+	return ret;
+}
+
 static int load_port(const struct load *l, unsigned i)
 {
 	const struct config_file_port *in = &l->file->ports[i];
@@ -61,7 +74,7 @@ static int load_port(const struct load *l, unsigned i)
 	out->pcap_repeat = in->repeat;
 	snprintf(out->pcap_in, sizeof(out->pcap_in), "%s", in->in ? in->in : "");
 	snprintf(out->pcap_out, sizeof(out->pcap_out), "%s", in->out ? in->out : "");
-	return 0;
+	return load_filters(l, i, out);
 }
 
 static int load_next_hops(const struct load *l, const struct config_file_forward *in, unsigned i,

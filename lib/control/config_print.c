@@ -10,6 +10,19 @@ static json_t *mac_json(const uint8_t *m)
 	return json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
+static json_t *filters_json(const struct shunt_port_config *p)
+{
+	json_t *filters = json_array();
+	char text[SHUNT_FILTER_TEXT_MAX];
+	unsigned i;
+
+	for (i = 0; i < p->filter_cnt; i++) {
+		shunt_filter_print(&p->filters[i], text, sizeof(text));
+		json_array_append_new(filters, json_string(text));
+	}
+	return filters;
+}
+
 static json_t *port_json(const struct shunt_port_config *p)
 {
 	json_t *port =
@@ -24,6 +37,7 @@ static json_t *port_json(const struct shunt_port_config *p)
 		json_object_set_new(port, "require_zerocopy", json_boolean(p->require_zerocopy));
 		json_object_set_new(port, "queues", json_integer(p->queues));
 		json_object_set_new(port, "spread", json_boolean(p->spread));
+		json_object_set_new(port, "ntuple", filters_json(p));
 		break;
 	case SHUNT_PORT_MEM:
 		json_object_set_new(port, "size", json_integer(p->mem_frame_bytes));

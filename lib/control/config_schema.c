@@ -35,11 +35,23 @@ static const cyaml_strval_t poll_modes[] = {
 };
 
 const struct config_port_key shunt_config_port_keys[] = {
-	{"driver_mode", KIND(XSK)}, {"copy_mode", KIND(XSK)}, {"require_zerocopy", KIND(XSK)},
-	{"queues", KIND(XSK)},	    {"spread", KIND(XSK)},    {"size", KIND(MEM)},
-	{"flows", KIND(MEM)},	    {"copy", KIND(MEM)},      {"in", KIND(PCAP)},
-	{"out", KIND(PCAP)},	    {"repeat", KIND(PCAP)},   {NULL, 0},
+	{"driver_mode", KIND(XSK)},
+	{"copy_mode", KIND(XSK)},
+	{"require_zerocopy", KIND(XSK)},
+	{"queues", KIND(XSK)},
+	{"spread", KIND(XSK)},
+	{"size", KIND(MEM)},
+	{"ntuple", KIND(XSK)},
+	{"flows", KIND(MEM)},
+	{"copy", KIND(MEM)},
+	{"in", KIND(PCAP)},
+	{"out", KIND(PCAP)},
+	{"repeat", KIND(PCAP)},
+	{NULL, 0},
 };
+
+static const cyaml_schema_value_t rule_text = {
+	CYAML_VALUE_STRING(PTR, char, 1, SHUNT_RULE_TEXT_MAX - 1)};
 
 #define P struct config_file_port
 static const cyaml_schema_field_t port_fields[] = {
@@ -52,6 +64,8 @@ static const cyaml_schema_field_t port_fields[] = {
 	CYAML_FIELD_BOOL("require_zerocopy", OPT, P, require_zerocopy),
 	CYAML_FIELD_UINT("queues", OPT, P, queues),
 	CYAML_FIELD_BOOL("spread", OPT, P, spread),
+	CYAML_FIELD_SEQUENCE_COUNT("ntuple", PTR | OPT, P, ntuple, ntuple_cnt, &rule_text, 0,
+				   SHUNT_FILTER_MAX),
 	CYAML_FIELD_UINT_PTR("size", OPT | PTR, P, size),
 	CYAML_FIELD_UINT_PTR("flows", OPT | PTR, P, flows),
 	CYAML_FIELD_BOOL("copy", OPT, P, copy),
@@ -65,8 +79,6 @@ static const cyaml_schema_value_t port_value = {
 #undef P
 
 static const cyaml_schema_value_t word = {CYAML_VALUE_STRING(PTR, char, 1, 63)};
-static const cyaml_schema_value_t rule_text = {
-	CYAML_VALUE_STRING(PTR, char, 1, SHUNT_RULE_TEXT_MAX - 1)};
 static const cyaml_schema_value_t cpu = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int32_t)};
 
 #define F struct config_file_forward

@@ -216,6 +216,20 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 				    f->ifname, opts->worker_cnt);
 }
 
+static void judge_ntuple(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	if (f->ntuple_cnt < 0)
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ntuple",
+				 "no ntuple filters in the driver %s: which queue a flow takes "
+				 "cannot be chosen (ntuple: would be refused)",
+				 driver_of(f));
+	else
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ntuple",
+				 "the driver has ntuple filters, %d of %u in use: ntuple: of "
+				 "shuntd.yaml(5) chooses a flow's queue",
+				 f->ntuple_cnt, f->ntuple_size);
+}
+
 /* --- offloads --------------------------------------------------------------------------------- */
 
 static void judge_offload(struct shunt_doctor *d, const char *object, bool is_on,
@@ -375,6 +389,7 @@ void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_devic
 	judge_zerocopy(d, facts, opts);
 	judge_mtu(d, facts, opts);
 	judge_queues(d, facts, opts);
+	judge_ntuple(d, facts);
 	judge_offloads(d, facts, opts);
 	judge_program(d, facts, opts);
 	judge_place(d, facts);

@@ -45,7 +45,9 @@ struct doctor_device_facts {
 	char peer[IFNAMSIZ];
 	struct doctor_offloads peer_offloads;
 	unsigned channels, channels_max; /* combined and receive; 0: not told */
-	int numa_node;			 /* -1: none or one */
+	int ntuple_cnt;			 /* filters that are set; -1: the driver has none */
+	uint32_t ntuple_size;
+	int numa_node; /* -1: none or one */
 	char local_cpus[64];
 	int virtio_dma;	    /* VIRTIO_F_ACCESS_PLATFORM: 0, 1; -1 not a virtio device */
 	bool is_forwarding; /* net.ipv4.conf.DEV.forwarding */

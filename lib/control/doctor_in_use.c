@@ -47,6 +47,31 @@ static void judge_queues(struct shunt_doctor *d, const json_t *port)
 			text(port, "name"), served);
 }
 
+static void judge_ntuple(struct shunt_doctor *d, const json_t *port)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row)
+	{
+		const json_t *location = json_object_get(row, "location");
+
+		if (json_is_integer(location))
+			shunt_doctor_add(d, SHUNT_DOCTOR_ok, text(port, "name"), "in use",
+					 "ntuple filter '%s' is on the device, at location "
+					 "%" JSON_INTEGER_FORMAT,
+					 text(row, "filter"), json_integer_value(location));
+		else
+			shunt_doctor_remedy(
+				shunt_doctor_add(
+					d, SHUNT_DOCTOR_warning, text(port, "name"), "in use",
+					"ntuple filter '%s' is not on the device any more: "
+					"somebody took it off",
+					text(row, "filter")),
+				"restart shuntd");
+	}
+}
+
 static void judge_port(struct shunt_doctor *d, const json_t *port)
 {
 	const json_t *program = json_object_get(port, "program");
@@ -57,6 +82,7 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 	judge_mode(d, port, "driver_mode");
 	judge_mode(d, port, "copy_mode");
 	judge_queues(d, port);
+	judge_ntuple(d, port);
 	if (error)
 		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_error, text(port, "name"),
 						     "in use", "%s", error),

@@ -4,10 +4,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
-#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,40 +16,39 @@
 
 #include "base/bytes.h"
 #include "control/doctor_facts.h"
+#include "io/ethtool.h"
+#include "io/features.h"
+#include "io/ntuple.h"
 
 /* --- ethtool ---------------------------------------------------------------------------------- */
-
-static int ethtool(int fd, const char *ifname, void *command)
-{
-	struct ifreq ifr = {0};
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
-	ifr.ifr_data = command;
-	return ioctl(fd, SIOCETHTOOL, &ifr) ? -errno : 0;
-}
 
 static void read_channels(int fd, struct doctor_device_facts *out)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
 
-	if (ethtool(fd, out->ifname, &channels))
+	if (shunt_ethtool(fd, out->ifname, &channels))
 		return;
 	out->channels = channels.combined_count + channels.rx_count;
 	out->channels_max = channels.max_combined ? channels.max_combined : channels.max_rx;
 }
 
-static unsigned feature_cnt(int fd, const char *ifname)
+static void read_ntuple(int fd, struct doctor_device_facts *out)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t len;
-	} sset = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES}};
+	struct shunt_ntuple *table = malloc(sizeof(*table));
 
-	return ethtool(fd, ifname, &sset) || !sset.info.sset_mask ? 0 : sset.len;
+	out->ntuple_cnt = -1;
+	if (table && !shunt_ntuple_read(fd, out->ifname, table)) {
+		out->ntuple_cnt = (int)table->cnt;
+		out->ntuple_size = table->size;
+	}
+	free(table);
 }
 
-static void take_feature(const char *name, bool is_on, struct doctor_offloads *out)
+static void take_feature(const char *name, bool is_on, bool can_change, void *data)
 {
+	struct doctor_offloads *out = data;
+
+	(void)can_change;
 #define X(field, string)           \
 	if (!strcmp(name, string)) \
 		out->field = is_on;
@@ -61,25 +58,7 @@ static void take_feature(const char *name, bool is_on, struct doctor_offloads *o
 
 static void read_offloads(int fd, const char *ifname, struct doctor_offloads *out)
 {
-	unsigned cnt = feature_cnt(fd, ifname), blocks = (cnt + 31) / 32, i;
-	struct ethtool_gstrings *names;
-	struct ethtool_gfeatures *values;
-
-	names = calloc(1, sizeof(*names) + cnt * ETH_GSTRING_LEN);
-	values = calloc(1, sizeof(*values) + blocks * sizeof(values->features[0]));
-	if (!cnt || !names || !values)
-		goto out;
-	*names = (struct ethtool_gstrings){
-		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = cnt};
-	*values = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
-	if (ethtool(fd, ifname, names) || ethtool(fd, ifname, values))
-		goto out;
-	for (i = 0; i < cnt; i++)
-		take_feature((const char *)names->data + i * ETH_GSTRING_LEN,
-			     values->features[i / 32].active >> i % 32 & 1, out);
-out:
-	free(names);
-	free(values);
+	shunt_features_each(fd, ifname, take_feature, out);
 }
 
 /* --- rtnetlink -------------------------------------------------------------------------------- */
@@ -238,6 +217,7 @@ int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *ou
 		return shunt_err_set(err, errno, "%s: socket: %s", ifname, strerror(errno));
 	out->is_running = has_carrier(fd, ifname);
 	read_channels(fd, out);
+	read_ntuple(fd, out);
 	read_offloads(fd, ifname, &out->offloads);
 	read_neighbourhood(fd, out);
 	close(fd);

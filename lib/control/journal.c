@@ -14,33 +14,20 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "control/journal_knob.h"
+#include "control/journal_ntuple.h"
 #include "control/journal_rss.h"
 #include "io/puntdev.h"
 #include "io/xdp.h"
-
-/* Two empty polls before the interrupt is armed again, and 200 us between them: the
- * worker polls more often than that, and when he hangs the kernel goes on by itself.
- * Longer, and the kernel's own lane waits that long; shorter, and driver and worker
- * get in each other's way. Values of Documentation/networking/napi.rst. */
-static const struct {
-	const char *file;
-	unsigned long now;
-} busy_knobs[] = {
-	{"napi_defer_hard_irqs", 2},
-	{"gro_flush_timeout", 200000},
-};
-
-#define KNOB_CNT SHUNT_ARRAY_LEN(busy_knobs)
 
 /* A device's entries. */
 struct entry {
 	char ifname[IFNAMSIZ];
 	unsigned ifindex;
 	bool has_program;
-	bool is_turned[KNOB_CNT];
-	unsigned long was[KNOB_CNT];
-	int fds[KNOB_CNT]; /* of those that are turned: at stop there may be no right to open */
+	struct shunt_journal_knobs knobs;
 	struct shunt_journal_rss rss;
+	struct shunt_journal_ntuple ntuple;
 };
 
 struct shunt_journal {
@@ -73,101 +60,26 @@ static void boot_id(char out[static 40])
 		fclose(file);
 }
 
-/* --- knobs ------------------------------------------------------------------------------------ */
-
-static int knob_read(const char *ifname, const char *knob, unsigned long *out)
-{
-	char path[96];
-	FILE *file;
-	int ret;
-
-	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, knob);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	ret = fscanf(file, "%lu", out) == 1 ? 0 : -EIO;
-	fclose(file);
-	return ret;
-}
-
-static int knob_write(const char *ifname, const char *knob, unsigned long value)
-{
-	char path[96];
-	FILE *file;
-	int ret = 0;
-
-	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, knob);
-	file = fopen(path, "we");
-	if (!file)
-		return -errno;
-	if (fprintf(file, "%lu\n", value) < 0)
-		ret = -EIO;
-	return fclose(file) ? -errno : ret;
-}
-
-/* A sysfs that was mounted in another network namespace shows that one's devices. */
-static bool is_sysfs_ours(const struct entry *e)
-{
-	unsigned long ifindex;
-
-	return !knob_read(e->ifname, "ifindex", &ifindex) && ifindex == e->ifindex;
-}
-
-/* Who changed it after us has it. */
-static bool knob_restore(const char *ifname, const char *knob, unsigned long was, unsigned long now)
-{
-	unsigned long is;
-
-	return !knob_read(ifname, knob, &is) && is == now && !knob_write(ifname, knob, was);
-}
-
-static int knob_open(const char *ifname, const char *knob)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, knob);
-	return open(path, O_RDWR | O_CLOEXEC);
-}
-
-/* With read and write, which the seccomp filter knows; sysfs ignores the position. */
-static void fd_restore(int fd, unsigned long was, unsigned long now)
-{
-	char text[24] = "";
-
-	if (read(fd, text, sizeof(text) - 1) > 0 && strtoul(text, NULL, 10) == now) {
-		snprintf(text, sizeof(text), "%lu\n", was);
-		if (write(fd, text, strlen(text)) < 0)
-			return; /* the device is gone */
-	}
-}
-
-static void knobs_plan(struct entry *e)
-{
-	unsigned i;
-
-	if (!is_sysfs_ours(e))
-		return;
-	for (i = 0; i < KNOB_CNT; i++)
-		e->is_turned[i] = !knob_read(e->ifname, busy_knobs[i].file, &e->was[i]) &&
-				  e->was[i] != busy_knobs[i].now;
-}
-
 /* --- file ------------------------------------------------------------------------------------- */
 
 static void print_entry(FILE *file, const struct shunt_journal *j, const struct entry *e)
 {
+	char where[64], head[80];
 	unsigned i;
 
+	snprintf(where, sizeof(where), "%" PRIu64 " %u %s", j->netns, e->ifindex, e->ifname);
 	if (e->has_program)
-		fprintf(file, "xdp %" PRIu64 " %u %s\n", j->netns, e->ifindex, e->ifname);
-	for (i = 0; i < KNOB_CNT; i++)
-		if (e->is_turned[i])
-			fprintf(file, "knob %" PRIu64 " %u %s %s %lu %lu\n", j->netns, e->ifindex,
-				e->ifname, busy_knobs[i].file, e->was[i], busy_knobs[i].now);
+		fprintf(file, "xdp %s\n", where);
+	for (i = 0; i < SHUNT_JOURNAL_KNOBS; i++)
+		if (e->knobs.is_turned[i])
+			fprintf(file, "knob %s %s %lu %lu\n", where, shunt_journal_knob_name(i),
+				e->knobs.was[i], shunt_journal_knob_now(i));
 	if (e->rss.queues) {
-		fprintf(file, "rss %" PRIu64 " %u %s ", j->netns, e->ifindex, e->ifname);
+		fprintf(file, "rss %s ", where);
 		shunt_journal_rss_print(&e->rss, file);
 	}
+	snprintf(head, sizeof(head), "ntuple %s ", where);
+	shunt_journal_ntuple_print(&e->ntuple, head, file);
 }
 
 static void sync_folder(const char *path)
@@ -225,25 +137,24 @@ static bool is_served(const struct shunt_config *config, const char *ifname)
 	return false;
 }
 
-static bool knob_is_known(const char *knob)
+/* What ethtool's requests give back. */
+static int undo_ethtool(const char *ifname, bool is_rss, const char *text)
 {
-	unsigned i;
-
-	for (i = 0; i < KNOB_CNT; i++)
-		if (!strcmp(busy_knobs[i].file, knob))
-			return true;
-	return false;
-}
-
-static bool rss_undo(const char *ifname, const char *text)
-{
+	struct shunt_journal_ntuple *ntuple = calloc(1, sizeof(*ntuple));
 	struct shunt_journal_rss rss = {.queues = 0};
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool is_done;
+	bool is_done = false;
 
 	snprintf(rss.ifname, sizeof(rss.ifname), "%s", ifname);
-	is_done = fd >= 0 && !shunt_journal_rss_parse(&rss, text) &&
-		  shunt_journal_rss_restore(&rss, fd);
+	if (fd >= 0 && is_rss)
+		is_done =
+			!shunt_journal_rss_parse(&rss, text) && shunt_journal_rss_restore(&rss, fd);
+	else if (fd >= 0 && ntuple) {
+		memcpy(ntuple->ifname, rss.ifname, sizeof(ntuple->ifname));
+		is_done = !shunt_journal_ntuple_parse(ntuple, text) &&
+			  shunt_journal_ntuple_restore(ntuple, fd);
+	}
+	free(ntuple);
 	if (fd >= 0)
 		close(fd);
 	return is_done;
@@ -253,29 +164,28 @@ static bool rss_undo(const char *ifname, const char *text)
 static int undo(const char *line, uint64_t netns, const struct shunt_config *config, bool keep,
 		struct shunt_err *err)
 {
-	struct entry e = {0};
+	struct {
+		char ifname[IFNAMSIZ];
+		unsigned ifindex;
+	} e;
 	unsigned long was, now;
 	uint64_t line_netns;
 	char what[8], knob[32];
-	int n, at = 0;
+	int at = 0;
 
 	/* not counted: to the user it is part of the programs */
 	if (sscanf(line, "punt %" SCNu64 " %15s", &line_netns, e.ifname) == 2)
 		return line_netns == netns ? SHUNT_MIN(shunt_puntdev_clean(e.ifname, err), 0) : 0;
-	if (sscanf(line, "rss %" SCNu64 " %u %15s %n", &line_netns, &e.ifindex, e.ifname, &at) ==
-		    3 &&
-	    at)
-		return line_netns == netns && if_nametoindex(e.ifname) == e.ifindex
-			       ? rss_undo(e.ifname, line + at)
-			       : 0;
-	n = sscanf(line, "%7s %" SCNu64 " %u %15s %31s %lu %lu", what, &line_netns, &e.ifindex,
-		   e.ifname, knob, &was, &now);
-	if (n < 4 || line_netns != netns || if_nametoindex(e.ifname) != e.ifindex)
+	if (sscanf(line, "%7s %" SCNu64 " %u %15s %n", what, &line_netns, &e.ifindex, e.ifname,
+		   &at) < 4 ||
+	    line_netns != netns || if_nametoindex(e.ifname) != e.ifindex)
 		return 0;
-	if (n == 4 && !strcmp(what, "xdp"))
+	if (!strcmp(what, "rss") || !strcmp(what, "ntuple"))
+		return undo_ethtool(e.ifname, *what == 'r', line + at);
+	if (!strcmp(what, "xdp"))
 		return keep && is_served(config, e.ifname) ? 0 : shunt_xdp_clean(e.ifname, err);
-	if (n == 7 && !strcmp(what, "knob") && knob_is_known(knob) && is_sysfs_ours(&e))
-		return knob_restore(e.ifname, knob, was, now);
+	if (!strcmp(what, "knob") && sscanf(line + at, "%31s %lu %lu", knob, &was, &now) == 3)
+		return shunt_journal_knob_undo(e.ifname, e.ifindex, knob, was, now);
 	return 0;
 }
 
@@ -330,8 +240,11 @@ static int plan(struct shunt_journal *j, const struct shunt_config *config, stru
 		e->ifindex = if_nametoindex(e->ifname);
 		e->has_program = !config->external;
 		if (config->poll == SHUNT_POLL_busy)
-			knobs_plan(e);
+			shunt_journal_knobs_plan(&e->knobs, e->ifname, e->ifindex);
 		ret = shunt_journal_rss_plan(&e->rss, j->ioctl_fd, &config->ports[i], err);
+		if (!ret)
+			ret = shunt_journal_ntuple_plan(&e->ntuple, j->ioctl_fd, &config->ports[i],
+							err);
 		j->entry_cnt++;
 	}
 	if (config->group_cnt)
@@ -339,42 +252,19 @@ static int plan(struct shunt_journal *j, const struct shunt_config *config, stru
 	return ret;
 }
 
-static int turn_rss(const struct shunt_journal *j, struct shunt_err *err)
+static int turn(struct shunt_journal *j, struct shunt_err *err)
 {
 	unsigned i;
 	int ret = 0;
 
-	for (i = 0; i < j->entry_cnt && !ret; i++)
-		ret = shunt_journal_rss_apply(&j->entries[i].rss, j->ioctl_fd, err);
-	return ret;
-}
-
-/* Busy polling works without them, later and with interrupts in between: no failure, but said. */
-static void turn_knob(struct shunt_journal *j, struct entry *e, unsigned k)
-{
-	int ret = knob_write(e->ifname, busy_knobs[k].file, busy_knobs[k].now);
-
-	if (ret)
-		shunt_err_set(&j->warning, -ret,
-			      "%s: cannot set %s for busy polling: %s; interrupts will come in "
-			      "between%s",
-			      e->ifname, busy_knobs[k].file, strerror(-ret),
-			      ret == -EACCES ? ", unless CAP_DAC_OVERRIDE is granted for the start"
-					     : "");
-	else
-		e->fds[k] = knob_open(e->ifname, busy_knobs[k].file);
-}
-
-static void turn_knobs(struct shunt_journal *j)
-{
-	unsigned i, k;
-
 	for (i = 0; i < j->entry_cnt; i++)
-		for (k = 0; k < KNOB_CNT; k++) {
-			j->entries[i].fds[k] = -1;
-			if (j->entries[i].is_turned[k])
-				turn_knob(j, &j->entries[i], k);
-		}
+		shunt_journal_knobs_turn(&j->entries[i].knobs, j->entries[i].ifname, &j->warning);
+	for (i = 0; i < j->entry_cnt && !ret; i++) {
+		ret = shunt_journal_rss_apply(&j->entries[i].rss, j->ioctl_fd, err);
+		if (!ret)
+			ret = shunt_journal_ntuple_apply(&j->entries[i].ntuple, j->ioctl_fd, err);
+	}
+	return ret;
 }
 
 const char *shunt_journal_warning(const struct shunt_journal *journal)
@@ -384,18 +274,14 @@ const char *shunt_journal_warning(const struct shunt_journal *journal)
 
 static void restore(struct shunt_journal *j)
 {
-	unsigned i, k;
+	unsigned i;
 
 	for (i = 0; i < j->entry_cnt; i++) {
 		struct entry *e = &j->entries[i];
 
+		shunt_journal_ntuple_restore(&e->ntuple, j->ioctl_fd);
 		shunt_journal_rss_restore(&e->rss, j->ioctl_fd);
-		for (k = 0; k < KNOB_CNT; k++) {
-			if (!e->is_turned[k] || e->fds[k] < 0)
-				continue;
-			fd_restore(e->fds[k], e->was[k], busy_knobs[k].now);
-			close(e->fds[k]);
-		}
+		shunt_journal_knobs_restore(&e->knobs);
 	}
 }
 
@@ -426,8 +312,7 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 		release(j);
 		return ret;
 	}
-	turn_knobs(j);
-	ret = turn_rss(j, err);
+	ret = turn(j, err);
 	if (ret) {
 		shunt_journal_close(j, false);
 		return ret;

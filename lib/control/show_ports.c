@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdbool.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "control/show.h"
 #include "control/share.h"
 #include "control/show_json.h"
 #include "control/steer_counters.h"
+#include "io/ntuple.h"
 #include "steer/steer.h"
 
 /* What the queues of a port agree on. */
@@ -127,6 +131,34 @@ static void set_share(json_t *row, const struct shunt_port *port)
 	json_object_set_new(row, "warnings", warnings);
 }
 
+/* Each filter that was asked for, with the place where it stands, null where it does not. */
+static json_t *ntuple_json(const struct shunt_port_config *config)
+{
+	struct shunt_ntuple *table = config->filter_cnt ? malloc(sizeof(*table)) : NULL;
+	int fd = table ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+	json_t *rows = json_array();
+	char text[SHUNT_FILTER_TEXT_MAX];
+	unsigned i;
+
+	if (fd < 0 || shunt_ntuple_read(fd, config->name, table)) {
+		free(table);
+		table = NULL;
+	}
+	for (i = 0; i < config->filter_cnt; i++) {
+		const int at =
+			table ? shunt_ntuple_find(fd, config->name, table, &config->filters[i])
+			      : -1;
+
+		shunt_filter_print(&config->filters[i], text, sizeof(text));
+		json_array_append_new(rows, json_pack("{s:s, s:o}", "filter", text, "location",
+						      at < 0 ? json_null() : json_integer(at)));
+	}
+	if (fd >= 0)
+		close(fd);
+	free(table);
+	return rows;
+}
+
 static void set_program(json_t *row, json_t *in_use, const struct shunt_port *port)
 {
 	struct shunt_err err = {""};
@@ -186,6 +218,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	set_u64(in_use, "frames_per_packet", port->packet_frames);
 	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
 	json_object_set_new(in_use, "metadata", metadata_json(port));
+	json_object_set_new(in_use, "ntuple", ntuple_json(port->config));
 	json_object_set_new(row, "in_use", in_use);
 	if (port->xdp) {
 		json_object_set_new(row, "lanes", lanes_json(port));

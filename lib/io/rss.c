@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "io/rss.h"
 
-#include <errno.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
-static int call(int fd, const char *ifname, void *command)
-{
-	struct ifreq ifr = {.ifr_data = command};
-
-	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
-	return ioctl(fd, SIOCETHTOOL, &ifr) ? -errno : 0;
-}
+#include "io/ethtool.h"
 
 static struct ethtool_rxfh_indir *make(uint32_t cmd, uint32_t cnt)
 {
@@ -31,7 +20,7 @@ static struct ethtool_rxfh_indir *make(uint32_t cmd, uint32_t cnt)
 int shunt_rss_read(int fd, const char *ifname, struct shunt_rss *out)
 {
 	struct ethtool_rxfh_indir ask = {.cmd = ETHTOOL_GRXFHINDIR}, *table;
-	int ret = call(fd, ifname, &ask);
+	int ret = shunt_ethtool(fd, ifname, &ask);
 
 	if (ret)
 		return ret;
@@ -40,7 +29,7 @@ int shunt_rss_read(int fd, const char *ifname, struct shunt_rss *out)
 	table = make(ETHTOOL_GRXFHINDIR, ask.size);
 	if (!table)
 		return -ENOMEM;
-	ret = call(fd, ifname, table);
+	ret = shunt_ethtool(fd, ifname, table);
 	out->cnt = ask.size;
 	memcpy(out->queue, table->ring_index, ask.size * sizeof(uint32_t));
 	free(table);
@@ -55,7 +44,7 @@ int shunt_rss_write(int fd, const char *ifname, const struct shunt_rss *rss)
 	if (!table)
 		return -ENOMEM;
 	memcpy(table->ring_index, rss->queue, rss->cnt * sizeof(uint32_t));
-	ret = call(fd, ifname, table);
+	ret = shunt_ethtool(fd, ifname, table);
 	free(table);
 	return ret;
 }

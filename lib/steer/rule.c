@@ -39,6 +39,7 @@ struct reader {
 	char text[TEXT_MAX];
 	char *rest;
 	unsigned seen; /* bit per keyword */
+	bool is_match; /* what a rule compares, without its lane */
 	struct shunt_rule *rule;
 	struct shunt_err *err;
 };
@@ -162,25 +163,17 @@ static int ports_read(struct reader *r, char *word, struct shunt_rule_ports *por
 	return 0;
 }
 
-static int read_from(struct reader *r, char *word)
-{
-	return prefix_read(r, word, &r->rule->src);
-}
-
-static int read_to(struct reader *r, char *word)
-{
-	return prefix_read(r, word, &r->rule->dst);
-}
-
-static int read_sport(struct reader *r, char *word)
-{
-	return ports_read(r, word, &r->rule->sport);
-}
-
-static int read_dport(struct reader *r, char *word)
-{
-	return ports_read(r, word, &r->rule->dport);
-}
+#define READER(name, expression)                             \
+	static int read_##name(struct reader *r, char *word) \
+	{                                                    \
+		return expression;                           \
+	}
+READER(from, prefix_read(r, word, &r->rule->src))
+READER(to, prefix_read(r, word, &r->rule->dst))
+READER(sport, ports_read(r, word, &r->rule->sport))
+READER(dport, ports_read(r, word, &r->rule->dport))
+READER(ipv4, family_set(r, 4, word))
+READER(ipv6, family_set(r, 6, word))
 
 static int read_proto(struct reader *r, char *word)
 {
@@ -228,16 +221,6 @@ static int read_lane(struct reader *r, char *word)
 				     "'%s' is no lane; expected user, kernel, drop, xdp or auto",
 				     word);
 	return 0;
-}
-
-static int read_ipv4(struct reader *r, char *word)
-{
-	return family_set(r, 4, word);
-}
-
-static int read_ipv6(struct reader *r, char *word)
-{
-	return family_set(r, 6, word);
 }
 
 static const struct keyword {
@@ -310,7 +293,7 @@ static int whole_check(const struct reader *r)
 {
 	const struct shunt_rule *rule = r->rule;
 
-	if (!was_seen(r, "lane"))
+	if (!r->is_match && !was_seen(r, "lane"))
 		return shunt_err_set(r->err, EINVAL,
 				     "no lane; end it with lane user, kernel, drop, xdp or auto");
 	if ((was_seen(r, "sport") || was_seen(r, "dport")) && !proto_has_ports(rule))
@@ -337,21 +320,42 @@ static int words_read(struct reader *r)
 	return whole_check(r);
 }
 
-int shunt_rule_parse(const char *text, struct shunt_rule *rule, struct shunt_err *err)
+static int text_read(const char *text, bool is_match, struct shunt_rule *rule,
+		     struct shunt_err *err)
 {
-	struct reader r = {.rule = rule, .err = err};
-	int rc;
+	struct reader r = {.rule = rule, .err = err, .is_match = is_match};
 
 	*rule = (struct shunt_rule){.sport = {0, PORT_MAX}, .dport = {0, PORT_MAX}};
-	if (strlen(text) >= sizeof(r.text))
-		return shunt_err_set(err, EINVAL,
-				     "rule '%.60s...': longer than %zu characters; split it", text,
-				     sizeof(r.text) - 1);
 	strcpy(r.text, text);
-	rc = words_read(&r);
+	return words_read(&r);
+}
+
+int shunt_rule_parse(const char *text, struct shunt_rule *rule, struct shunt_err *err)
+{
+	int rc;
+
+	if (strlen(text) >= TEXT_MAX)
+		return shunt_err_set(err, EINVAL,
+				     "rule '%.60s...': longer than %d characters; split it", text,
+				     TEXT_MAX - 1);
+	rc = text_read(text, false, rule, err);
 	if (rc)
 		shunt_err_prefix(err, "rule '%.120s': ", text);
 	return rc;
+}
+
+int shunt_rule_parse_match(const char *text, struct shunt_rule *rule, struct shunt_err *err)
+{
+	if (strlen(text) >= TEXT_MAX)
+		return shunt_err_set(err, EINVAL, "longer than %d characters", TEXT_MAX - 1);
+	return text_read(text, true, rule, err);
+}
+
+unsigned shunt_rule_has_word(const char *word)
+{
+	const struct keyword *keyword = keyword_find(word);
+
+	return !keyword ? 0 : keyword->has_value ? 2 : 1;
 }
 
 /* ---- print ---------------------------------------------------------------------------------- */
@@ -399,26 +403,42 @@ const char *shunt_rule_lane_name(const struct shunt_rule *rule)
 	return rule->lane == SHUNT_RULE_AUTO ? "auto" : shunt_steer_lane_name(rule->lane);
 }
 
-int shunt_rule_print(const struct shunt_rule *rule, char *buf, size_t len)
+static void put_match(struct writer *w, const struct shunt_rule *rule)
 {
-	struct writer w = {.buf = buf, .len = len};
 	const char *name;
 
 	if (rule->family && !rule->src.len && !rule->dst.len)
-		put(&w, "ipv%u ", rule->family);
-	put_prefix(&w, "from", rule, &rule->src);
-	put_prefix(&w, "to", rule, &rule->dst);
+		put(w, "ipv%u ", rule->family);
+	put_prefix(w, "from", rule, &rule->src);
+	put_prefix(w, "to", rule, &rule->dst);
 	if (rule->has_proto) {
 		name = named_find(protos, SHUNT_ARRAY_LEN(protos), rule->proto);
 		if (name)
-			put(&w, "proto %s ", name);
+			put(w, "proto %s ", name);
 		else
-			put(&w, "proto %u ", rule->proto);
+			put(w, "proto %u ", rule->proto);
 	}
-	put_ports(&w, "sport", &rule->sport);
-	put_ports(&w, "dport", &rule->dport);
+	put_ports(w, "sport", &rule->sport);
+	put_ports(w, "dport", &rule->dport);
 	if (rule->has_ethertype)
-		put(&w, "ethertype 0x%04x ", rule->ethertype);
+		put(w, "ethertype 0x%04x ", rule->ethertype);
+}
+
+int shunt_rule_print_match(const struct shunt_rule *rule, char *buf, size_t len)
+{
+	struct writer w = {.buf = buf, .len = len};
+
+	if (len)
+		*buf = 0;
+	put_match(&w, rule);
+	return w.used;
+}
+
+int shunt_rule_print(const struct shunt_rule *rule, char *buf, size_t len)
+{
+	struct writer w = {.buf = buf, .len = len};
+
+	put_match(&w, rule);
 	put(&w, "lane %s", shunt_rule_lane_name(rule));
 	return w.used;
 }

@@ -60,6 +60,14 @@ struct shunt_rule {
  * backwards, a word twice, no lane. Thread: control. */
 int shunt_rule_parse(const char *text, struct shunt_rule *rule, struct shunt_err *err);
 
+/* shunt_rule_parse_match reads what a rule compares, without a lane, for others who match by the
+ * same words (steer/filter.h); the sentence does not quote the text. shunt_rule_has_word says
+ * whether it knows the word: 0 no, 1 yes, 2 with a value behind it. shunt_rule_print_match writes
+ * that part of the text, with a blank at its end, or nothing. Thread: control. */
+int shunt_rule_parse_match(const char *text, struct shunt_rule *rule, struct shunt_err *err);
+unsigned shunt_rule_has_word(const char *word);
+int shunt_rule_print_match(const struct shunt_rule *rule, char *buf, size_t len);
+
 /* shunt_rule_print writes the text from which shunt_rule_parse reads the same rule.
  * Returns the length without its zero, as snprintf does. Thread: any. */
 int shunt_rule_print(const struct shunt_rule *rule, char *buf, size_t len);

@@ -67,3 +67,16 @@ def test_spread_where_there_is_no_table(lab):
     assert "eth1: spread is asked for" in done.stderr
     assert lab.changes() == []
     assert not glob.glob(f"/run/shunt-lab/{lab.name}/s.sock*")
+
+
+def test_ntuple_where_there_are_no_filters(lab):
+    """veth has none: one sentence, nothing changed, no journal left; doctor says so beforehand."""
+    done = lab.exec("dut", "shuntd", "static3",
+                    STATIC3[0] + ",ntuple=ipv4 proto udp dport 53 queue 0", STATIC3[1], "--control",
+                    f"/run/shunt-lab/{lab.name}/s.sock", check=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "eth1: ntuple filters are asked for, and the driver veth has none" in done.stderr
+    assert lab.changes() == []
+    assert not glob.glob(f"/run/shunt-lab/{lab.name}/s.sock*")
+    said = lab.exec("dut", "shuntctl", "-s", "/nowhere", "doctor", "eth1", check=False).stdout
+    assert "no ntuple filters in the driver veth" in said

@@ -23,6 +23,7 @@ static struct doctor_device_facts healthy(void)
 		.is_running = true,
 		.channels = 1,
 		.channels_max = 8,
+		.ntuple_cnt = -1,
 		.numa_node = -1,
 		.virtio_dma = -1,
 		.is_forwarding = true,
@@ -169,6 +170,16 @@ Test(doctor, queues)
 	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "5 of 8", "ethtool -L eth1 combined 4");
 	f.netdev.queue_cnt = 4;
 	expect(&f, &four, "queues", SHUNT_DOCTOR_ok, "4 queues", "");
+}
+
+Test(doctor, says_whether_there_are_ntuple_filters)
+{
+	struct doctor_device_facts f = healthy();
+
+	expect(&f, &wanted, "ntuple", SHUNT_DOCTOR_ok, "no ntuple filters in the driver ice", "");
+	f.ntuple_cnt = 3;
+	f.ntuple_size = 16;
+	expect(&f, &wanted, "ntuple", SHUNT_DOCTOR_ok, "3 of 16 in use", "");
 }
 
 Test(doctor, offloads_in_the_way)

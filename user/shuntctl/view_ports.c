@@ -111,6 +111,24 @@ static void print_frames(FILE *out, const json_t *port)
 		number(in_use, "frames_per_packet"), limit);
 }
 
+static void print_ntuple(FILE *out, const json_t *port)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row)
+	{
+		const json_t *location = json_object_get(row, "location");
+
+		fprintf(out, "  ntuple filter: %s", text(row, "filter"));
+		if (json_is_integer(location))
+			fprintf(out, " (at location %" JSON_INTEGER_FORMAT ")\n",
+				json_integer_value(location));
+		else
+			fputs(" (not on the device)\n", out);
+	}
+}
+
 static void print_metadata(FILE *out, const json_t *port)
 {
 	json_t *metadata = json_object_get(json_object_get(port, "in_use"), "metadata"), *what;
@@ -161,6 +179,7 @@ static void print_port(FILE *out, const json_t *port)
 	print_program(out, port);
 	print_frames(out, port);
 	print_metadata(out, port);
+	print_ntuple(out, port);
 	print_lanes(out, port);
 	print_share(out, port);
 	print_queues(out, port, requested != NULL);

@@ -13,6 +13,7 @@ struct port_word {
 	struct shunt_port_config *port;
 	uint8_t *next_hop;
 	bool has_next_hop;
+	struct shunt_err *err; /* for those who have more to say than what is expected */
 };
 
 static int set_u32(uint32_t *out, const char *text)
@@ -69,6 +70,11 @@ static int set_next_hop(struct port_word *w, const char *v)
 	return shunt_config_parse_mac(v, w->next_hop);
 }
 
+static int set_ntuple(struct port_word *w, const char *v)
+{
+	return shunt_config_add_filter(w->port, v, w->err);
+}
+
 #define SETTER(key, expression)                                  \
 	static int set_##key(struct port_word *w, const char *v) \
 	{                                                        \
@@ -96,7 +102,7 @@ static const struct port_key {
 	const char *name;
 	unsigned kinds; /* which kinds of port it is for */
 	int (*set)(struct port_word *w, const char *value);
-	const char *expected;
+	const char *expected; /* NULL: set says it itself */
 } port_keys[] = {
 	{"kind", ALL, set_kind, "xsk, mem or pcap"},
 	{"next_hop", ALL, set_next_hop, "a MAC address as 02:00:00:00:00:01"},
@@ -105,6 +111,7 @@ static const struct port_key {
 	{"require_zerocopy", XSK, set_require_zerocopy, BOOL},
 	{"queues", XSK, set_queues, NUMBER},
 	{"spread", XSK, set_spread, BOOL},
+	{"ntuple", XSK, set_ntuple, NULL},
 	{"size", MEM, set_size, NUMBER},
 	{"flows", MEM, set_flows, NUMBER},
 	{"copy", MEM, set_copy, BOOL},
@@ -129,6 +136,7 @@ static int parse_setting(struct port_word *w, char *setting, unsigned *kinds, st
 	const char *name = w->port->name;
 	char *value = strchr(setting, '=');
 	const struct port_key *key;
+	int ret;
 
 	if (!value)
 		return shunt_err_set(err, EINVAL, "port %s has '%s', expected KEY=VALUE", name,
@@ -140,7 +148,12 @@ static int parse_setting(struct port_word *w, char *setting, unsigned *kinds, st
 				     "port %s has an unknown key '%s', expected one of "
 				     "kind, next_hop or those of its kind, see shuntd.yaml(5)",
 				     name, setting);
-	if (key->set(w, value))
+	ret = key->set(w, value);
+	if (ret && !key->expected) {
+		shunt_err_prefix(err, "port %s: ", name);
+		return ret;
+	}
+	if (ret)
 		return shunt_err_set(err, EINVAL, "port %s: %s is '%s', expected %s", name, setting,
 				     value, key->expected);
 	*kinds &= key->kinds;
@@ -150,7 +163,7 @@ static int parse_setting(struct port_word *w, char *setting, unsigned *kinds, st
 static int parse_port(struct shunt_config *config, char *word, uint8_t *next_hop,
 		      enum shunt_forward_mode mode, struct shunt_err *err)
 {
-	struct port_word w = {.next_hop = next_hop};
+	struct port_word w = {.next_hop = next_hop, .err = err};
 	char *rest = word, *name = strsep(&rest, ","), *setting;
 	unsigned kinds = ALL;
 	int ret = shunt_config_add_port(config, name, err);
