@@ -29,6 +29,7 @@
 #define NEXTHDR_DEST	60
 #define ICMP6_SOLICIT	135
 
+#ifndef SHUNT_STEER_WITH_META
 /* Filters (libxdp's default priority is 50) see a frame first. XDP_PASS chains. */
 struct {
 	__uint(priority, 60);
@@ -49,6 +50,7 @@ struct {
 	__uint(priority, 60);
 	__uint(XDP_PASS, 1);
 } XDP_RUN_CONFIG(shunt_steer_sgd);
+#endif
 
 struct shunt_steer_ctl shunt_ctl SEC(".data.shunt_cfg");
 
@@ -157,6 +159,7 @@ static __always_inline bool is_link_local_control(const struct eth *eth)
 
 #include "shunt_steer_rules.bpf.h"
 #include "shunt_steer_reason.bpf.h"
+#include "shunt_steer_meta.bpf.h"
 
 /* ---- the program ---------------------------------------------------------------------------- */
 
@@ -212,13 +215,14 @@ static __always_inline int lane_kernel(struct shunt_steer_slot *slot, int reason
 	return count(&slot->counters, reason, SHUNT_LANE_KERNEL, len, XDP_PASS);
 }
 
-static __always_inline int lane_user(struct shunt_steer_slot *slot, __u32 queue, int reason,
-				     __u64 len)
+static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 queue,
+				     int reason, __u64 len)
 {
 	__u32 shut = *(volatile __u32 *)&slot->gate.shut & SHUNT_STEER_SHUT_USER;
 
 	if (shut)
 		return lane_kernel(slot, shut & 0xff ? SHUNT_STEER_HUNG : SHUNT_STEER_DRY, len);
+	put_meta(ctx);
 	/* XDP_PASS comes back where the slot is empty: no socket, no harm. */
 	if (bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) == XDP_REDIRECT)
 		return count(&slot->counters, reason, SHUNT_LANE_USER, len, XDP_REDIRECT);
@@ -273,15 +277,28 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	if (reason >= SHUNT_STEER_USER_REASON_CNT)
 		return lane_kernel(slot, reason, len);
 	if (reason == SHUNT_STEER_RULE_USER)
-		return lane_user(slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len);
 	lane = lane_of(half, is_ruled, data, end, beyond);
 	if (lane == SHUNT_LANE_XDP)
 		return lane_xdp(ctx, half, data, slot, reason, is_ruled, len, is_sg, can_trim);
 	if (lane == SHUNT_LANE_USER)
-		return lane_user(slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len);
 	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
 }
 
+#ifdef SHUNT_STEER_WITH_META
+SEC("xdp")
+int shunt_steer_md(struct xdp_md *ctx)
+{
+	return steer(ctx, false, true);
+}
+
+SEC("xdp.frags")
+int shunt_steer_sgm(struct xdp_md *ctx)
+{
+	return steer(ctx, true, true);
+}
+#else
 SEC("xdp")
 int shunt_steer(struct xdp_md *ctx)
 {
@@ -311,5 +328,6 @@ int shunt_steer_sgd(struct xdp_md *ctx)
 {
 	return steer(ctx, true, false);
 }
+#endif
 
 char _license[] SEC("license") = "GPL";

@@ -169,14 +169,14 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 }
 
 /* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */
-static __always_inline int switch_frame(const struct shunt_steer_half *half, const struct eth *eth,
-					struct shunt_steer_slot *slot, __u32 queue, bool is_ruled,
-					__u64 len, const bool is_sg)
+static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_steer_half *half,
+					const struct eth *eth, struct shunt_steer_slot *slot,
+					__u32 queue, bool is_ruled, __u64 len, const bool is_sg)
 {
 	__u32 to = switch_port(half, eth);
 
 	if (to == SWITCH_NONE || !redirects(to, is_sg))
-		return lane_user(slot, queue, SHUNT_STEER_BRIDGED, len);
+		return lane_user(ctx, slot, queue, SHUNT_STEER_BRIDGED, len);
 	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
 		     SHUNT_LANE_XDP, len, XDP_REDIRECT);
 }
@@ -194,12 +194,12 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 		return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
 	}
 	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
-		return switch_frame(half, eth, slot, queue, is_ruled, len, is_sg);
+		return switch_frame(ctx, half, eth, slot, queue, is_ruled, len, is_sg);
 	if (half->bridge)
-		return lane_user(slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len);
 	done = leave(ctx, half, slot, reason, is_sg, can_trim);
 	if (done == LANE_WORKER)
-		return lane_user(slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len);
 	if (done < SHUNT_STEER_XDP_FORWARD4)
 		return lane_kernel(slot, done, len);
 	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len,

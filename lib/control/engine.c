@@ -15,6 +15,7 @@
 #include "control/engine_worker.h"
 #include "control/redirects.h"
 #include "control/router.h"
+#include "graph/meta.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
 #define DRAIN_MS 1000
@@ -55,6 +56,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		.replace = config->replace,
 		.persist = config->persist,
 		.adopt = config->persist || config->takeover,
+		.metadata = port->config->metadata,
 	};
 	int ret = shunt_netdev_query(port->config->name, &port->netdev, err);
 
@@ -279,6 +281,16 @@ static int refresh_locals(struct shunt_engine *engine, struct shunt_err *err)
 	return set_locals(engine, err);
 }
 
+static void tick_meta(struct shunt_engine *engine)
+{
+	unsigned i, q;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		for (q = 0; q < engine->ports[i].queue_cnt; q++)
+			if (engine->ports[i].queues[q]->meta)
+				shunt_meta_tick(engine->ports[i].queues[q]->meta);
+}
+
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret;
@@ -286,6 +298,7 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 	if (engine->bridge)
 		shunt_bridge_tick(engine->bridge);
 	shunt_lane_stats_tick(engine);
+	tick_meta(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
 	return ret ? ret : shunt_engine_follow_lanes(engine, err);
 }

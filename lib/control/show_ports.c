@@ -81,12 +81,12 @@ static json_t *requested_json(const struct shunt_engine *engine, const struct sh
 {
 	const struct shunt_port_config *config = port->config;
 
-	return json_pack("{s:s, s:s, s:b, s:b, s:I}", "driver_mode",
+	return json_pack("{s:s, s:s, s:b, s:b, s:I, s:s}", "driver_mode",
 			 shunt_driver_mode_name(config->driver_mode), "copy_mode",
 			 shunt_copy_mode_name(config->copy_mode), "require_zerocopy",
 			 config->require_zerocopy, "busy_poll",
 			 engine->config->poll == SHUNT_POLL_busy, "queues",
-			 (json_int_t)config->queues);
+			 (json_int_t)config->queues, "metadata", config->metadata ? "auto" : "off");
 }
 
 static json_t *lanes_json(const struct shunt_port *port)
@@ -177,20 +177,6 @@ static void set_program(json_t *row, json_t *in_use, const struct shunt_port *po
 				      "watched", info.watched));
 }
 
-/* What the driver could tell of a packet or do for it, and what does it: shunt takes hash and
- * checksum from nobody else's hands so far. */
-static json_t *metadata_json(const struct shunt_port *port)
-{
-	const struct shunt_netdev_xdp *x = &port->offers;
-
-	return json_pack("{s:{s:b,s:s}, s:{s:b,s:n}, s:{s:b,s:s}}", "rx_hash", "driver",
-			 !!(x->rx_metadata & SHUNT_NETDEV_XDP_MD_rx_hash), "in_use", "software",
-			 "rx_timestamp", "driver",
-			 !!(x->rx_metadata & SHUNT_NETDEV_XDP_MD_rx_timestamp), "in_use",
-			 "tx_checksum", "driver",
-			 !!(x->xsk_features & SHUNT_NETDEV_XSK_tx_checksum), "in_use", "software");
-}
-
 static void set_device(json_t *row, const struct shunt_engine *engine,
 		       const struct shunt_port *port, const struct agreed *a)
 {
@@ -217,7 +203,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	json_object_set_new(in_use, "multi_buffer", json_boolean(port->multi_buffer));
 	set_u64(in_use, "frames_per_packet", port->packet_frames);
 	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
-	json_object_set_new(in_use, "metadata", metadata_json(port));
+	json_object_set_new(in_use, "metadata", shunt_show_metadata(port));
 	json_object_set_new(in_use, "ntuple", ntuple_json(port->config));
 	json_object_set_new(row, "in_use", in_use);
 	if (port->xdp) {

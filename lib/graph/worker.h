@@ -97,6 +97,7 @@ struct shunt_worker {
 	struct shunt_queue *rx_queues[SHUNT_WORKER_QUEUE_MAX]; /* dense: the queues he serves */
 	uint16_t entry[SHUNT_WORKER_QUEUE_MAX]; /* graph entry node of each of them */
 	unsigned rx_queue_cnt;
+	bool has_meta; /* some queue's frames come with metadata */
 	struct shunt_graph graph;
 	struct shunt_worker_opts opts;
 	struct shunt_worker_stats stats SHUNT_CACHE_ALIGNED;
@@ -147,7 +148,7 @@ int shunt_worker_init(struct shunt_worker *worker, const struct shunt_worker_opt
 
 /* shunt_worker_add_queue gives the worker an open queue; its packets enter the
  * graph at node 0 unless worker->entry says otherwise, and the first queue of a
- * port is where he transmits. The worker closes it. Returns 0, -ENOSPC.
+ * port is where he transmits. The worker closes it, and frees its meta. Returns 0, -ENOSPC.
  * Thread: control, before start. */
 int shunt_worker_add_queue(struct shunt_worker *worker, struct shunt_queue *queue);
 

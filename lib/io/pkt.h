@@ -17,6 +17,10 @@
  * headers lie there; len counts all of it. */
 #define SHUNT_PKT_CHAINED 1u
 
+/* In flags: the kernel is to compute a checksum of the packet as it leaves, as its frame says
+ * (shunt_xsk_tx_checksum in io/port_xsk.h). */
+#define SHUNT_PKT_TX_META 2u
+
 struct shunt_pkt {
 	/* receive and transmit touch these 16 bytes alone */
 	uint64_t addr;	/* UMEM address of the first byte, as in an AF_XDP descriptor */

@@ -121,7 +121,9 @@ static unsigned xsk_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsign
 	return n;
 }
 
-static unsigned xsk_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
+/* has_meta is a constant in each caller. */
+static inline unsigned transmit(struct shunt_queue *queue, const struct shunt_pkt *pkts,
+				unsigned cnt, const bool has_meta)
 {
 	struct xsk_queue *xsk = xsk_of(queue);
 	uint32_t room = xsk_prod_nb_free(&xsk->tx, cnt), at = 0, i;
@@ -139,7 +141,7 @@ static unsigned xsk_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, 
 
 		desc->addr = pkts[i].addr;
 		desc->len = pkts[i].len;
-		desc->options = 0;
+		desc->options = has_meta && pkts[i].flags & SHUNT_PKT_TX_META ? XDP_TX_METADATA : 0;
 		bytes += pkts[i].len;
 	}
 	xsk_ring_prod__submit(&xsk->tx, cnt);
@@ -147,6 +149,16 @@ static unsigned xsk_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, 
 	shunt_counter_add(&queue->stats.tx_packets, cnt);
 	shunt_counter_add(&queue->stats.tx_bytes, bytes);
 	return cnt;
+}
+
+static unsigned xsk_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	return transmit(queue, pkts, cnt, false);
+}
+
+static unsigned xsk_tx_meta(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	return transmit(queue, pkts, cnt, true);
 }
 
 /* --- wake-ups --------------------------------------------------------------------------------- */
@@ -286,6 +298,19 @@ const struct shunt_queue_ops shunt_xsk_ops = {
 	.reclaim = xsk_reclaim,
 	.rx = xsk_rx,
 	.tx = xsk_tx,
+	.flush = xsk_flush,
+	.busy_poll = xsk_busy_poll,
+	.beat = xsk_beat,
+	.ledger = xsk_ledger,
+	.audit = xsk_audit,
+	.close = shunt_xsk_close,
+};
+
+const struct shunt_queue_ops shunt_xsk_tx_meta_ops = {
+	.kind = "xsk",
+	.reclaim = xsk_reclaim,
+	.rx = xsk_rx,
+	.tx = xsk_tx_meta,
 	.flush = xsk_flush,
 	.busy_poll = xsk_busy_poll,
 	.beat = xsk_beat,

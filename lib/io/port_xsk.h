@@ -70,6 +70,17 @@ int shunt_xsk_open(struct shunt_queue **out, struct shunt_xsk_umem *umem,
  * legal. Thread: init. */
 int shunt_xsk_umem_create(struct shunt_xsk_umem **out, struct shunt_pool *pool,
 			  struct shunt_err *err);
+/* shunt_xsk_umem_create_tx does so with room before each frame for what transmit is told of it
+ * (Linux 6.8). is_software: copying, the kernel computes checksums itself, for devices that would
+ * hand the packet on without (veth). Returns also -EOPNOTSUPP: the kernel is too old. */
+int shunt_xsk_umem_create_tx(struct shunt_xsk_umem **out, struct shunt_pool *pool, bool is_software,
+			     struct shunt_err *err);
+
+/* shunt_xsk_tx_checksum asks for a checksum over the packet from start on, written at start +
+ * offset, where the sum of the pseudo header must stand. base is the pool's memory, its UMEM made
+ * by shunt_xsk_umem_create_tx. Thread: owner worker. Cost: packet. */
+void shunt_xsk_tx_checksum(struct shunt_pkt *pkt, uint8_t *base, uint16_t start, uint16_t offset);
+
 void shunt_xsk_umem_destroy(struct shunt_xsk_umem *umem);
 
 /* shunt_xsk_in_use reports what the kernel confirmed for an open xsk queue.

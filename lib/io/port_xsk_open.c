@@ -20,9 +20,6 @@
 #include "base/clock.h"
 #include "io/port_xsk_priv.h"
 
-#ifndef AF_XDP
-#define AF_XDP 44
-#endif
 #ifndef SOL_XDP
 #define SOL_XDP 283
 #endif
@@ -45,82 +42,8 @@
  * (TX_BATCH_SIZE in net/xdp/xsk.c). */
 #define TX_BUDGET_DEFAULT 32
 
-/* Room before a received packet, after the kernel's own 256 bytes: virtio_net
- * puts its header there and refuses zero-copy without it. */
-#define UMEM_HEADROOM	  (SHUNT_FRAME_OVERHEAD - 256)
-
 /* The kernel tears a socket's queue down some time after close() returned. */
 #define BUSY_RETRY_NS	  (2 * SHUNT_NS_PER_SEC)
-
-struct shunt_xsk_umem {
-	struct shunt_pool *pool;
-	int fd;	    /* the socket that registered the memory, bound or not */
-	bool taken; /* by the first queue, which owns fd from then on */
-	unsigned users;
-};
-
-/* --- UMEM ------------------------------------------------------------------------------------- */
-
-static int open_socket(struct shunt_err *err)
-{
-	int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0)
-		return fd;
-	if (errno == EPERM || errno == EACCES)
-		return shunt_err_set(err, EPERM,
-				     "cannot open an AF_XDP socket: CAP_NET_RAW is missing; run as "
-				     "root or grant it");
-	if (errno == EAFNOSUPPORT)
-		return shunt_err_set(err, EAFNOSUPPORT,
-				     "this kernel has no AF_XDP sockets (CONFIG_XDP_SOCKETS)");
-	return shunt_err_set(err, errno, "cannot open an AF_XDP socket: %s", strerror(errno));
-}
-
-int shunt_xsk_umem_create(struct shunt_xsk_umem **out, struct shunt_pool *pool,
-			  struct shunt_err *err)
-{
-	struct xdp_umem_reg reg = {
-		.addr = (uintptr_t)pool->mem,
-		.len = (uint64_t)pool->total * pool->frame_size,
-		.chunk_size = pool->frame_size,
-		.headroom = UMEM_HEADROOM,
-	};
-	struct shunt_xsk_umem *umem = calloc(1, sizeof(*umem));
-	int ret;
-
-	if (!umem)
-		return shunt_err_set(err, ENOMEM, "UMEM: not enough memory");
-	umem->pool = pool;
-	umem->fd = open_socket(err);
-	if (umem->fd < 0) {
-		ret = umem->fd;
-		free(umem);
-		return ret;
-	}
-	if (setsockopt(umem->fd, SOL_XDP, XDP_UMEM_REG, &reg, sizeof(reg))) {
-		ret = shunt_err_set(err, errno, "cannot register %llu MiB of UMEM: %s%s",
-				    (unsigned long long)(reg.len >> 20), strerror(errno),
-				    errno == ENOBUFS || errno == ENOMEM || errno == EPERM
-					    ? "; raise the memlock limit (ulimit -l), grant "
-					      "CAP_IPC_LOCK, or ask for fewer frames"
-					    : "");
-		close(umem->fd);
-		free(umem);
-		return ret;
-	}
-	*out = umem;
-	return 0;
-}
-
-void shunt_xsk_umem_destroy(struct shunt_xsk_umem *umem)
-{
-	if (!umem)
-		return;
-	if (!umem->taken)
-		close(umem->fd);
-	free(umem);
-}
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
@@ -401,14 +324,16 @@ int shunt_xsk_open(struct shunt_queue **out, struct shunt_xsk_umem *umem,
 	if (!xsk)
 		return shunt_err_set(err, ENOMEM, "%s: not enough memory", opts->ifname);
 	memset(xsk, 0, sizeof(*xsk));
-	xsk->queue.ops = umem->pool->links ? &shunt_xsk_sg_ops : &shunt_xsk_ops;
+	xsk->queue.ops = umem->has_tx_meta   ? &shunt_xsk_tx_meta_ops
+			 : umem->pool->links ? &shunt_xsk_sg_ops
+					     : &shunt_xsk_ops;
 	xsk->queue.pool = umem->pool;
 	xsk->queue.port = opts->port;
 	xsk->queue.index = opts->queue;
 	xsk->umem = umem;
 	xsk->xsks_fd = -1;
 	xsk->gate = opts->gate;
-	xsk->queue.fd = umem->taken ? open_socket(err) : umem->fd;
+	xsk->queue.fd = umem->taken ? shunt_xsk_socket(err) : umem->fd;
 	if (xsk->queue.fd < 0) {
 		ret = xsk->queue.fd;
 		free(xsk);
@@ -449,7 +374,8 @@ void shunt_xsk_close(struct shunt_queue *queue)
 
 static bool is_xsk(const struct shunt_queue *queue)
 {
-	return queue->ops == &shunt_xsk_ops || queue->ops == &shunt_xsk_sg_ops;
+	return queue->ops == &shunt_xsk_ops || queue->ops == &shunt_xsk_sg_ops ||
+	       queue->ops == &shunt_xsk_tx_meta_ops;
 }
 
 int shunt_xsk_in_use(const struct shunt_queue *queue, struct shunt_xsk_in_use *out)

@@ -12,6 +12,22 @@ struct ring_map {
 	size_t len;
 };
 
+/* Linux 6.8. */
+#ifndef XDP_TX_METADATA
+#define XDP_TX_METADATA (1 << 1)
+#endif
+
+struct shunt_xsk_umem {
+	struct shunt_pool *pool;
+	int fd;	    /* the socket that registered the memory, bound or not */
+	bool taken; /* by the first queue, which owns fd from then on */
+	unsigned users;
+	bool has_tx_meta; /* room before each frame for transmit's */
+};
+
+/* shunt_xsk_socket returns an AF_XDP socket, or -errno with err set. */
+int shunt_xsk_socket(struct shunt_err *err);
+
 struct xsk_queue {
 	struct shunt_queue queue;
 	/* per batch */
@@ -32,6 +48,8 @@ struct xsk_queue {
 
 /* The second one's packets may take several frames; its rx and tx are in port_xsk_sg.c. */
 extern const struct shunt_queue_ops shunt_xsk_ops, shunt_xsk_sg_ops;
+extern const struct shunt_queue_ops
+	shunt_xsk_tx_meta_ops; /* transmit looks for SHUNT_PKT_TX_META */
 
 unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max);
 unsigned shunt_xsk_sg_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt);

@@ -48,8 +48,12 @@ static int program_put(struct shunt_xdp *x, const struct shunt_xdp_opts *opts,
 
 	if (x->is_external)
 		return shunt_xdp_program_find(x, err);
-	if (opts->adopt && shunt_xdp_program_adopt(x))
+	if (opts->adopt && shunt_xdp_program_adopt(x, opts->metadata))
 		return 0;
+	if (opts->metadata && shunt_xdp_meta_put(x, opts->replace)) {
+		x->prog_id = shunt_xdp_program_id(x->adopted_fd);
+		return 0;
+	}
 	rc = shunt_xdp_program_open(x, true, err);
 	if (rc)
 		return rc;

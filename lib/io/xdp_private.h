@@ -20,6 +20,8 @@ struct shunt_xdp {
 	bool is_sg;	 /* the program for packets of several buffers */
 	bool is_adopted; /* found on the device, a predecessor's, and ours from then on */
 	bool is_persistent;
+	bool has_meta;	    /* the program writes metadata before the frames */
+	char meta_why[128]; /* why not, or why the driver is not asked; "" */
 	int adopted_fd;
 	uint32_t prog_id;
 	struct bpf_object *obj;	  /* NULL when external */
@@ -64,13 +66,28 @@ int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err 
 void shunt_xdp_program_drop(struct shunt_xdp *x);
 
 /* shunt_xdp_program_adopt takes over the program that an ended daemon left, so that
- * the device is not touched. Returns false where there is none, or another version's,
- * or in the other mode: then it is to be replaced. Thread: control. */
-bool shunt_xdp_program_adopt(struct shunt_xdp *x);
+ * the device is not touched; metadata: one that writes it is wanted, or one that does not. Returns
+ * false where there is none, or another version's, or in the other mode: then it is to be replaced.
+ * Thread: control. */
+bool shunt_xdp_program_adopt(struct shunt_xdp *x, bool metadata);
 
 /* shunt_xdp_program_find makes x serve the program that somebody else attached. Returns 0;
  * -ENOENT if none that fits is there; -EBUSY if a live process has it; -errno. Thread: control. */
 int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err);
+
+/* shunt_xdp_program_is_same compares two loaded programs by the kernel's hash over their
+ * instructions. Thread: any. */
+uint32_t shunt_xdp_program_id(int prog_fd); /* 0 unknown */
+bool shunt_xdp_program_is_same(int a_fd, int b_fd);
+
+/* shunt_xdp_meta_put puts the program that writes metadata on the device and opens its maps.
+ * Returns false, with x->meta_why, where that does not go; then nothing is changed but that
+ * a program of shunt's own that was left there is gone. shunt_xdp_meta_is_its says whether a
+ * program's name is that one's, shunt_xdp_meta_is_same whether the loaded one of that name is
+ * this version's. Thread: control. */
+bool shunt_xdp_meta_put(struct shunt_xdp *x, bool replace);
+bool shunt_xdp_meta_is_its(const char *name);
+bool shunt_xdp_meta_is_same(unsigned ifindex, const char *name, int prog_fd);
 
 /* shunt_xdp_maps_init makes x hold no map. Thread: control. */
 void shunt_xdp_maps_init(struct shunt_xdp *x);

@@ -116,36 +116,55 @@ static bool tag_read(int prog_fd, uint8_t tag[static BPF_TAG_SIZE])
 	return true;
 }
 
-static bool is_same_program(const struct xdp_program *prog)
+bool shunt_xdp_program_is_same(int a_fd, int b_fd)
 {
-	uint8_t theirs[BPF_TAG_SIZE], ours[BPF_TAG_SIZE];
-	struct shunt_steer *skel = shunt_steer__open();
+	uint8_t a[BPF_TAG_SIZE], b[BPF_TAG_SIZE];
+
+	return tag_read(a_fd, a) && tag_read(b_fd, b) && memcmp(a, b, BPF_TAG_SIZE) == 0;
+}
+
+uint32_t shunt_xdp_program_id(int prog_fd)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
+}
+
+static bool is_same_program(const struct shunt_xdp *x, const struct xdp_program *prog)
+{
+	struct shunt_steer *skel;
 	const char *name = xdp_program__name(prog);
 	bool is_same;
 
+	if (shunt_xdp_meta_is_its(name))
+		return shunt_xdp_meta_is_same(x->ifindex, name, xdp_program__fd(prog));
+	skel = shunt_steer__open();
 	if (skel)
 		choose(skel->obj, name);
-	is_same = skel && !shunt_steer__load(skel) && tag_read(xdp_program__fd(prog), theirs) &&
-		  tag_read(bpf_program__fd(bpf_object__find_program_by_name(skel->obj, name)),
-			   ours) &&
-		  memcmp(theirs, ours, BPF_TAG_SIZE) == 0;
+	is_same = skel && !shunt_steer__load(skel) &&
+		  shunt_xdp_program_is_same(
+			  xdp_program__fd(prog),
+			  bpf_program__fd(bpf_object__find_program_by_name(skel->obj, name)));
 	shunt_steer__destroy(skel);
 	return is_same;
 }
 
-bool shunt_xdp_program_adopt(struct shunt_xdp *x)
+bool shunt_xdp_program_adopt(struct shunt_xdp *x, bool metadata)
 {
 	struct xdp_multiprog *mp = shunt_xdp_device_get(x->ifindex);
 	struct xdp_program *prog = mp ? shunt_xdp_device_program(mp) : NULL;
 
 	if (prog && xdp_multiprog__attach_mode(mp) == shunt_xdp_device_mode(x->requested) &&
-	    is_same_program(prog) && !shunt_xdp_maps_open(x, xdp_program__fd(prog), NULL)) {
+	    shunt_xdp_meta_is_its(xdp_program__name(prog)) == metadata &&
+	    is_same_program(x, prog) && !shunt_xdp_maps_open(x, xdp_program__fd(prog), NULL)) {
 		if (shunt_xdp_owner_alive(x->ctl)) {
 			shunt_xdp_maps_close(x);
 		} else {
 			x->prog_id = xdp_program__id(prog);
 			x->adopted_fd = dup(xdp_program__fd(prog));
 			x->is_adopted = true;
+			x->has_meta = metadata;
 			x->has_published = true; /* a frame may still be under way in a half */
 			shunt_xdp_owner_clear(x->ctl);
 			gates_open(x);

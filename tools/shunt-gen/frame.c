@@ -83,3 +83,16 @@ void gen_frame_init(struct shunt_gen_frame *f, const struct gen_plan *plan, uint
 		    (o->tcp ? IPPROTO_TCP : IPPROTO_UDP) +
 		    sum_words(l4, SHUNT_GEN_L4_LEN(o->tcp) + SHUNT_GEN_TAG_LEN);
 }
+
+void gen_frame_offload(struct shunt_pkt *pkt, uint8_t *base, bool v6, bool tcp)
+{
+	uint8_t *const p = shunt_pkt_data(pkt, base);
+	const uint16_t start = SHUNT_GEN_L4_OFF(v6), offset = tcp ? 16 : 6;
+	uint32_t sum = sum_words(p + SHUNT_GEN_ETH_LEN + (v6 ? 8 : 12), v6 ? 32 : 8) +
+		       (tcp ? IPPROTO_TCP : IPPROTO_UDP) + pkt->len - start;
+
+	sum = shunt_gen_fold(sum);
+	p[start + offset] = (uint8_t)(sum >> 8);
+	p[start + offset + 1] = (uint8_t)sum;
+	shunt_xsk_tx_checksum(pkt, base, start, offset);
+}

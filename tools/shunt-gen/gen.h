@@ -59,6 +59,9 @@ struct gen_field {
 	bool is_given, is_random;
 };
 
+/* Who computes UDP's and TCP's checksum. */
+enum gen_checksum { GEN_CSUM_SOFTWARE, GEN_CSUM_OFFLOAD, GEN_CSUM_AUTO };
+
 struct gen_send_opts {
 	const char *dev;
 	struct gen_rate rate;
@@ -78,6 +81,7 @@ struct gen_send_opts {
 	enum gen_way way;
 	unsigned threads, queue;
 	enum shunt_copy_mode copy_mode;
+	enum gen_checksum checksum;
 	int cpus[GEN_THREADS_MAX];
 	unsigned cpu_cnt; /* 0: anywhere */
 	bool json, progress, strict, stamped;
@@ -168,6 +172,7 @@ struct gen_sender {
 	struct shunt_gen *skel; /* of the XDP way */
 	struct gen_xsk *xsk;	/* of the XSK way */
 	bool zerocopy;		/* as the kernel confirmed */
+	const char *checksum;	/* who computes it: software, driver, kernel */
 	bool is_started;
 	pthread_t thread;
 	atomic_bool stop, finished;
@@ -224,6 +229,10 @@ void gen_plan_fini(struct gen_plan *plan);
 
 /* gen_frame_init makes the frame's constant part, of the given run. */
 void gen_frame_init(struct shunt_gen_frame *f, const struct gen_plan *plan, uint16_t run);
+
+/* gen_frame_offload leaves the checksum of a written frame to the device: the field gets the sum of
+ * the pseudo header, and the metadata before the frame says so. Cost: packet. */
+void gen_frame_offload(struct shunt_pkt *pkt, uint8_t *base, bool v6, bool tcp);
 
 /* gen_flows_make fills plan's flows from the fields. Returns 0 or -ENOMEM. */
 int gen_flows_make(struct gen_plan *plan, struct shunt_err *err);

@@ -26,6 +26,7 @@
 	X(LOOP, "loop", 1)             \
 	X(WAY, "way", 1)               \
 	X(COPY_MODE, "copy-mode", 1)   \
+	X(CHECKSUM, "checksum", 1)     \
 	X(QUEUE, "queue", 1)           \
 	X(THREADS, "threads", 1)       \
 	X(SEED, "seed", 1)             \

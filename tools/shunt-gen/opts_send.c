@@ -48,6 +48,15 @@ static int parse_copy_mode(enum shunt_copy_mode *out, struct shunt_err *err)
 	return rc;
 }
 
+static int parse_checksum(enum gen_checksum *out, struct shunt_err *err)
+{
+	static const char *const words[] = {"software", "offload", "auto", NULL};
+	int i = 0, rc = parse_word(&i, "checksum", words, err);
+
+	*out = (enum gen_checksum)i;
+	return rc;
+}
+
 static int parse_proto(bool *tcp, struct shunt_err *err)
 {
 	static const char *const words[] = {"udp", "tcp-syn", NULL};
@@ -212,6 +221,8 @@ int gen_send_take(struct gen_send_opts *o, int opt, struct shunt_err *err)
 		return parse_way(&o->way, err);
 	case OPT_COPY_MODE:
 		return parse_copy_mode(&o->copy_mode, err);
+	case OPT_CHECKSUM:
+		return parse_checksum(&o->checksum, err);
 	case OPT_CPU:
 		return parse_cpus(o, err);
 	case OPT_PROGRESS:
@@ -273,6 +284,10 @@ static int check(const struct gen_send_opts *o, struct shunt_err *err)
 		return shunt_err_set(err, EINVAL, "--pcap keeps its order in one thread only");
 	if (o->capture && o->way == GEN_XDP)
 		return shunt_err_set(err, EINVAL, "--pcap is sent by --way xsk or packet, not xdp");
+	if (o->checksum == GEN_CSUM_OFFLOAD && (o->way != GEN_XSK || o->capture))
+		return shunt_err_set(err, EINVAL,
+				     "--checksum offload is of --way xsk, and of frames that are "
+				     "not a capture's");
 	if (!o->capture && o->loops > 1)
 		return shunt_err_set(err, EINVAL, "--loop repeats a --pcap");
 	if (o->sport.cnt == 1 && o->sport.first > SPORT_MAX && o->flows > 1)

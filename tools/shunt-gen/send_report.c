@@ -116,6 +116,8 @@ json_t *gen_send_json(const struct gen_plan *plan, struct gen_sender *senders,
 	if (plan->way == GEN_XSK)
 		json_object_set_new(j, "copy_mode",
 				    json_string(senders[0].zerocopy ? "zerocopy" : "copy"));
+	if (plan->way == GEN_XSK)
+		json_object_set_new(j, "checksum", json_string(senders[0].checksum));
 	json_object_set_new(j, "sent", json_integer((json_int_t)r->sent));
 	json_object_set_new(j, "bytes", json_integer((json_int_t)r->bytes));
 	json_object_set_new(j, "device_frames", json_integer((json_int_t)r->device_frames));

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "gen.h"
+#include "io/netdev_xdp.h"
 #include "io/pool.h"
 #include "shunt_gen.skel.h"
 
@@ -29,6 +30,7 @@ struct gen_xsk {
 	struct shunt_pool pool;
 	struct shunt_xsk_umem *umem;
 	struct shunt_queue *queue;
+	bool has_offload; /* checksums are left to others */
 };
 
 /* Where a program is already, or none can be, the socket's mode shows it. */
@@ -53,6 +55,49 @@ static bool may_be_zerocopy(const struct gen_plan *plan)
 	return plan->opts->copy_mode != SHUNT_COPY_COPY && strcmp(plan->dev.driver, "veth") != 0;
 }
 
+static bool driver_has_checksum(const struct gen_plan *plan)
+{
+	struct shunt_netdev_xdp offers;
+
+	return !shunt_netdev_xdp_query((unsigned)plan->dev.ifindex, &offers, NULL) &&
+	       offers.xsk_features & SHUNT_NETDEV_XSK_tx_checksum;
+}
+
+/* A veth hands over what the kernel has not finished; any other device finishes it or has the
+ * kernel do so before. */
+static int make_umem(struct gen_sender *s, struct gen_xsk *x)
+{
+	const enum gen_checksum wanted = s->plan->opts->checksum;
+
+	s->checksum = "software";
+	if (wanted == GEN_CSUM_SOFTWARE || s->plan->capture.cnt ||
+	    (wanted == GEN_CSUM_AUTO && !driver_has_checksum(s->plan)))
+		return shunt_xsk_umem_create(&x->umem, &x->pool, &s->err);
+	x->has_offload = true;
+	return shunt_xsk_umem_create_tx(&x->umem, &x->pool, !strcmp(s->plan->dev.driver, "veth"),
+					&s->err);
+}
+
+static int settle_checksum(struct gen_sender *s, struct gen_xsk *x)
+{
+	const struct gen_send_opts *o = s->plan->opts;
+	const bool can = !s->zerocopy || driver_has_checksum(s->plan);
+
+	if (!x->has_offload)
+		return 0;
+	if (o->checksum == GEN_CSUM_OFFLOAD && !can)
+		return shunt_err_set(&s->err, EOPNOTSUPP,
+				     "%s: the driver %s computes no checksums for AF_XDP without a "
+				     "copy; --copy-mode copy has the kernel do it, --checksum "
+				     "software shunt-gen",
+				     o->dev, s->plan->dev.driver);
+	/* auto is for the driver's sake alone */
+	x->has_offload = can && (s->zerocopy || o->checksum == GEN_CSUM_OFFLOAD);
+	if (x->has_offload)
+		s->checksum = s->zerocopy ? "driver" : "kernel";
+	return 0;
+}
+
 static int set_up(struct gen_sender *s, struct gen_xsk *x)
 {
 	const struct gen_send_opts *o = s->plan->opts;
@@ -68,14 +113,14 @@ static int set_up(struct gen_sender *s, struct gen_xsk *x)
 	if (!s->number && may_be_zerocopy(s->plan))
 		attach_pass(s, x);
 	if (!rc)
-		rc = shunt_xsk_umem_create(&x->umem, &x->pool, &s->err);
+		rc = make_umem(s, x);
 	if (!rc)
 		rc = shunt_xsk_open(&x->queue, x->umem, &opts, &s->err);
 	if (rc)
 		return rc;
 	shunt_xsk_in_use(x->queue, &in_use);
 	s->zerocopy = in_use.zerocopy;
-	return 0;
+	return settle_checksum(s, x);
 }
 
 int gen_send_xsk_open(struct gen_sender *s)
@@ -123,6 +168,9 @@ static unsigned prepare(struct gen_sender *s, struct shunt_pkt *pkts, unsigned r
 		shunt_pool_alloc(pool, &addr, 1);
 		pkts[n] = (struct shunt_pkt){.addr = addr + SHUNT_FRAME_OVERHEAD};
 		pkts[n].len = gen_next_write(s, pool->mem + pkts[n].addr, now);
+		if (s->xsk->has_offload)
+			gen_frame_offload(&pkts[n], pool->mem, s->plan->opts->v6,
+					  s->plan->opts->tcp);
 		n++;
 	}
 	return n;

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The steering program that writes the packet's metadata (bpf/shunt_steer_meta.bpf.c). It is put on
+ * the device by itself, not under libxdp's dispatcher: a dispatcher is bound to no device, and
+ * since Linux 6.14 lets no program change what lies before a frame. */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "io/netdev_xdp.h"
+#include "io/xdp_private.h"
+#include "shunt_steer_meta.h"
+#include "shunt_steer_meta.skel.h"
+
+/* Linux 6.3. */
+#ifndef BPF_F_XDP_DEV_BOUND_ONLY
+#define BPF_F_XDP_DEV_BOUND_ONLY (1U << 6)
+#endif
+
+static const char *name_of(bool is_sg)
+{
+	return is_sg ? SHUNT_STEER_PROG_MDSG : SHUNT_STEER_PROG_MD;
+}
+
+static void set_want(struct bpf_object *obj, const struct shunt_steer_want *want)
+{
+	struct bpf_map *map;
+	size_t len;
+
+	bpf_object__for_each_map (map, obj) {
+		void *value = strcmp(bpf_map__name(map), ".rodata.shunt_want")
+				      ? NULL
+				      : (void *)bpf_map__initial_value(map, &len);
+
+		if (value && len == sizeof(*want))
+			memcpy(value, want, sizeof(*want));
+	}
+}
+
+/* The object with one program loaded, bound to the device where the driver is asked. */
+static struct bpf_object *load(unsigned ifindex, bool is_sg, const struct shunt_steer_want *want)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = SHUNT_STEER_PROG);
+	struct bpf_program *prog;
+	struct bpf_object *obj;
+	const void *elf;
+	size_t len;
+
+	elf = shunt_steer_meta__elf_bytes(&len);
+	obj = bpf_object__open_mem(elf, len, &opts);
+	if (!obj)
+		return NULL;
+	bpf_object__for_each_program(prog, obj)
+	{
+		const bool is_it = !strcmp(bpf_program__name(prog), name_of(is_sg));
+
+		bpf_program__set_autoload(prog, is_it);
+		if (!is_it || (!want->hash && !want->time))
+			continue;
+		bpf_program__set_ifindex(prog, ifindex);
+		bpf_program__set_flags(prog, bpf_program__flags(prog) | BPF_F_XDP_DEV_BOUND_ONLY);
+	}
+	set_want(obj, want);
+	if (!bpf_object__load(obj))
+		return obj;
+	bpf_object__close(obj);
+	return NULL;
+}
+
+static int fd_of(const struct bpf_object *obj, bool is_sg)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(obj, name_of(is_sg)));
+}
+
+static struct shunt_steer_want wanted_of(unsigned ifindex)
+{
+	struct shunt_netdev_xdp offers;
+
+	if (shunt_netdev_xdp_query(ifindex, &offers, NULL))
+		offers.rx_metadata = 0;
+	return (struct shunt_steer_want){
+		.hash = !!(offers.rx_metadata & SHUNT_NETDEV_XDP_MD_rx_hash),
+		.time = !!(offers.rx_metadata & SHUNT_NETDEV_XDP_MD_rx_timestamp),
+	};
+}
+
+static struct bpf_object *load_best(struct shunt_xdp *x)
+{
+	struct shunt_steer_want want = wanted_of(x->ifindex);
+	struct bpf_object *obj = load(x->ifindex, x->is_sg, &want);
+
+	snprintf(x->meta_why, sizeof(x->meta_why), "%s",
+		 want.hash || want.time ? "" : "the driver has none that it could be asked for");
+	if (!obj && (want.hash || want.time)) {
+		want = (struct shunt_steer_want){0};
+		obj = load(x->ifindex, x->is_sg, &want);
+		snprintf(x->meta_why, sizeof(x->meta_why),
+			 "the kernel refuses a program that asks the driver");
+	}
+	return obj;
+}
+
+static bool refuse(struct shunt_xdp *x, const char *why)
+{
+	snprintf(x->meta_why, sizeof(x->meta_why), "%s", why);
+	return false;
+}
+
+static bool attach(struct shunt_xdp *x)
+{
+	struct bpf_object *obj = load_best(x);
+	int rc;
+
+	if (!obj)
+		return refuse(x, "the kernel refuses the program that writes it");
+	rc = bpf_xdp_attach((int)x->ifindex, fd_of(obj, x->is_sg),
+			    XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+	if (rc || shunt_xdp_maps_open(x, fd_of(obj, x->is_sg), NULL)) {
+		if (!rc)
+			bpf_xdp_detach((int)x->ifindex, XDP_FLAGS_DRV_MODE, NULL);
+		bpf_object__close(obj);
+		return refuse(x, "the device does not take the program that writes it");
+	}
+	x->obj = obj;
+	x->adopted_fd = dup(fd_of(obj, x->is_sg));
+	x->is_adopted = true; /* taken off by its descriptor */
+	return true;
+}
+
+static void foreign_put_back(const struct shunt_xdp *x, int fd, enum xdp_attach_mode mode)
+{
+	if (fd < 0)
+		return;
+	if (!x->has_meta)
+		bpf_xdp_attach((int)x->ifindex, fd,
+			       mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE,
+			       NULL);
+	close(fd);
+}
+
+bool shunt_xdp_meta_put(struct shunt_xdp *x, bool replace)
+{
+	enum xdp_attach_mode foreign_mode = XDP_MODE_UNSPEC;
+	struct xdp_multiprog *mp;
+	int foreign_fd = -1;
+
+	if (x->requested == SHUNT_XDP_GENERIC)
+		return refuse(x, "generic mode has none");
+	if (shunt_xdp_device_clear(x, replace, &foreign_fd, &foreign_mode, NULL))
+		return refuse(x, "another's program is on the device");
+	mp = shunt_xdp_device_get(x->ifindex);
+	if (mp) {
+		xdp_multiprog__close(mp);
+		return refuse(x, "other programs share the device, under libxdp's dispatcher");
+	}
+	x->has_meta = attach(x);
+	foreign_put_back(x, foreign_fd, foreign_mode);
+	return x->has_meta;
+}
+
+bool shunt_xdp_meta_is_same(unsigned ifindex, const char *name, int prog_fd)
+{
+	const bool is_sg = !strcmp(name, SHUNT_STEER_PROG_MDSG);
+	const struct shunt_steer_want want = wanted_of(ifindex);
+	struct bpf_object *obj = load(ifindex, is_sg, &want);
+	const bool is_same = obj && shunt_xdp_program_is_same(fd_of(obj, is_sg), prog_fd);
+
+	bpf_object__close(obj);
+	return is_same;
+}
+
+bool shunt_xdp_meta_is_its(const char *name)
+{
+	return !strcmp(name, SHUNT_STEER_PROG_MD) || !strcmp(name, SHUNT_STEER_PROG_MDSG);
+}
+
+bool shunt_xdp_has_meta(const struct shunt_xdp *x, const char **why)
+{
+	*why = x->meta_why;
+	return x->has_meta;
+}

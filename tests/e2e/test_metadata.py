@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a driver knows of a packet, written before the frame by a program that is bound to the device:
+the hash is veth's own, the time the program's, since veth has none."""
+import signal
+
+import pytest
+
+from daemon import Shuntd
+from frames import GEN, SINK, udp4, udp6
+from lab import wait_until
+
+PORTS = ("eth1,metadata=auto", "eth2")
+
+
+def port(daemon, name="eth1"):
+    return next(row for row in daemon.ctl("show", "ports")["ports"] if row["name"] == name)
+
+
+def metadata(daemon, name="eth1"):
+    return port(daemon, name)["in_use"]["metadata"]
+
+
+def crosses(lab, *frames):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    for frame in frames:
+        gen.send(frame)
+        sink.expect(frame)
+
+
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_hash_and_time_of_every_packet(make_lab, mtu):
+    """Bytes unchanged; each packet has a hash of the driver's, or of shunt's where the driver says
+    that its own is not of layer 4, and a time. A port without metadata has none."""
+    lab = make_lab(mtu=mtu) if mtu != 1500 else make_lab()
+    sizes = [size for size in (60, 61, 1514, 5000, 9014) if size <= mtu + 14]
+    with Shuntd(lab, "xconnect", *PORTS) as daemon:
+        assert metadata(daemon)["in_use"] and metadata(daemon)["why"] is None
+        assert not metadata(daemon, "eth2")["in_use"]
+        assert metadata(daemon)["rx_hash"]["driver_packets"] == 0
+        crosses(lab, *[udp4(size, eth_dst=SINK) for size in sizes],
+                udp6(80, eth_dst=SINK), bytes.fromhex((SINK + GEN).replace(":", "")) + b"\x88\xb5" +
+                bytes(46))
+        # The end of a turn comes after the frame has left.
+        wait_until(lambda: metadata(daemon)["latency_ns"]["count"]
+                   == port(daemon)["total"]["rx_packets"])
+        says = metadata(daemon)
+        assert says["missing"] == 0 and says["rx_hash"]["in_use"] == "driver", says
+        assert says["rx_hash"]["driver_packets"] >= len(sizes) + 1, says
+        assert says["rx_hash"]["other_packets"] >= 1, says
+        assert (says["rx_timestamp"]["driver"], says["rx_timestamp"]["in_use"]) == (True, "program")
+        assert 0 < says["latency_ns"]["p50"] <= says["latency_ns"]["p99"] < 20e9
+        assert port(daemon, "eth1")["program"]["dispatcher"] is False
+        shown = lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
+        assert "metadata: auto asked for, auto in use; flow hash driver" in shown, shown
+
+
+def test_flows_are_counted(lab):
+    """As many flows in a second as were sent, within the counting's error."""
+    with Shuntd(lab, "xconnect", *PORTS) as daemon:
+        wire = lab.wire("gen")
+        frames = [udp4(sport=1024 + n, eth_dst=SINK) for n in range(200)]
+
+        def counted():
+            for frame in frames:
+                wire.send(frame)
+            return 190 <= metadata(daemon)["flows"] <= 210
+
+        wait_until(counted, what="a second with 200 flows")
+
+
+def test_what_is_in_the_way_is_said(lab):
+    """Generic mode: forwards all the same, and says why there is none."""
+    with Shuntd(lab, "xconnect", *PORTS, "--driver-mode", "generic") as daemon:
+        assert not metadata(daemon)["in_use"]
+        assert metadata(daemon)["why"] == "generic mode has none"
+        assert metadata(daemon)["rx_hash"]["in_use"] is None
+        crosses(lab, udp4(100, eth_dst=SINK))
+        shown = lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
+        assert "metadata: auto asked for, none in use" in shown and "generic mode has" in shown
+
+
+def test_killed_taken_over_and_replaced(lab):
+    """The program is shunt's like the other: a killed daemon's goes, a running one's is taken over
+    untouched, and one of the other kind is replaced."""
+    killed = Shuntd(lab, "xconnect", *PORTS)
+    killed.process.send_signal(signal.SIGKILL)
+    killed.process.communicate(timeout=60)
+    first = Shuntd(lab, "xconnect", *PORTS)
+    was = port(first)["program"]["id"]
+    second = Shuntd(lab, "xconnect", *PORTS, "--takeover")
+    assert first.process.wait(60) == 0
+    assert port(second)["program"]["id"] == was and metadata(second)["in_use"]
+    crosses(lab, udp4(100, eth_dst=SINK))
+    wait_until(lambda: metadata(second)["latency_ns"]["count"] >= 1)
+    third = Shuntd(lab, "xconnect", "eth1", "eth2", "--takeover")
+    assert second.process.wait(60) == 0
+    assert port(third)["program"]["id"] != was and not metadata(third)["in_use"]
+    crosses(lab, udp4(101, eth_dst=SINK))
+    third.stop()
