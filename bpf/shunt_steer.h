@@ -153,6 +153,10 @@ struct shunt_steer_cfg {
 	__u16 in_port;	/* bridge in lane xdp: the port's own number */
 	__u16 bridge;	/* bridge in lane xdp: the bridge's number + 1; 0: none */
 	__u32 user_below, xdp_below; /* lane SHARED: of a flow's 16-bit hash */
+	__u8 hop[12];  /* lane xdp, one next hop: destination and source it leaves with; zeros: none
+			*/
+	__u16 hop_mtu; /* and the longest IP packet that it takes */
+	__u16 zero;
 };
 
 /* A whole configuration, as the program reads it. */
@@ -164,10 +168,14 @@ struct shunt_steer_half {
 	__u64 len_max;
 	__u32 lane;	/* of what forwarding can finish */
 	__u32 out_port; /* slot of the other port for xconnect, of this port for layer 3 */
-	__u16 in_port, bridge;
+	union {
+		__u16 in_port; /* bridge */
+		__u16 hop_mtu; /* one next hop */
+	};
+	__u16 bridge;
 	__u32 user_below, xdp_below;
-	__u32 zero;
-	__u64 zeros;
+	__u32 hop_rest;
+	__u64 hop; /* the first eight bytes; 0: none */
 	/* One bit a hash value: an address whose bit is 0 is not this host's. */
 	__u64 filter[SHUNT_STEER_FILTER_WORDS];
 	struct shunt_steer_rule rules[SHUNT_STEER_RULES_MAX];
@@ -304,7 +312,7 @@ static inline __attribute__((always_inline)) __u32 shunt_steer_hash6(__u64 hi, _
 
 _Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
-_Static_assert(sizeof(struct shunt_steer_cfg) == 40, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_cfg) == 56, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
 _Static_assert(sizeof(struct shunt_steer_counters) == 576, "shared layout");

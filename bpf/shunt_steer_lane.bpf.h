@@ -35,10 +35,19 @@ static __always_inline bool sum_is_right(const struct ipv4 *ip)
 	return sum == 0xffff;
 }
 
-static __always_inline void write_eth(void *data, const struct way *way)
+static __always_inline void write_eth(void *data, __u64 eth, __u32 rest)
 {
-	*(__u64 *)data = way->eth;
-	*(__u32 *)(data + 8) = (__u32)way->rest;
+	*(__u64 *)data = eth;
+	*(__u32 *)(data + 8) = rest;
+}
+
+/* ip_decrease_ttl of the kernel (RFC 1624, equation 3, for this one change). */
+static __always_inline void decrease_ttl(struct ipv4 *ip)
+{
+	__u32 sum = ip->csum_be + (__u32)bpf_htons(0x0100);
+
+	ip->csum_be = sum + (sum >= 0xffff);
+	ip->ttl--;
 }
 
 /* What is not for this lane but for the worker. */
@@ -86,7 +95,6 @@ static __always_inline int route4(struct xdp_md *ctx, const struct shunt_steer_h
 	__u32 flags = *(volatile __u32 *)&shunt_ctl.tables.flags, len;
 	struct ipv4 *ip = data + sizeof(struct eth);
 	struct way way;
-	__u32 sum;
 	int reason;
 
 	if ((void *)(ip + 1) > end)
@@ -110,11 +118,8 @@ static __always_inline int route4(struct xdp_md *ctx, const struct shunt_steer_h
 		if ((void *)(ip + 1) > end)
 			return SHUNT_STEER_TRUNCATED;
 	}
-	write_eth(data, &way);
-	/* ip_decrease_ttl of the kernel (RFC 1624, equation 3, for this one change). */
-	sum = ip->csum_be + (__u32)bpf_htons(0x0100);
-	ip->csum_be = sum + (sum >= 0xffff);
-	ip->ttl--;
+	write_eth(data, way.eth, (__u32)way.rest);
+	decrease_ttl(ip);
 	return SHUNT_STEER_XDP_FORWARD4;
 }
 
@@ -147,9 +152,39 @@ static __always_inline int route6(struct xdp_md *ctx, const struct shunt_steer_h
 		if ((void *)(ip + 1) > end)
 			return SHUNT_STEER_TRUNCATED;
 	}
-	write_eth(data, &way);
+	write_eth(data, way.eth, (__u32)way.rest);
 	ip->hop_limit--;
 	return SHUNT_STEER_XDP_FORWARD6;
+}
+
+/* ---- one next hop ---------------------------------------------------------------------------- */
+
+/* macrewrite and static3: no table, no route; what the headers must be, the steering has seen. */
+static __always_inline int to_hop(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				  int reason, const bool is_sg)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *l3 = data + sizeof(struct eth);
+	__u64 hop = half->hop;
+	__u32 hop_rest = half->hop_rest;
+
+	if (l3 > end || (reason == SHUNT_STEER_FORWARD4 && l3 + sizeof(struct ipv4) > end) ||
+	    (reason == SHUNT_STEER_FORWARD6 && l3 + sizeof(struct ipv6) > end))
+		return SHUNT_STEER_TRUNCATED;
+	if (reason != SHUNT_STEER_BRIDGED && end - l3 > half->hop_mtu)
+		return SHUNT_STEER_TOO_BIG;
+	if (!redirects(half->out_port, is_sg))
+		return SHUNT_STEER_NO_XDP_PORT;
+	write_eth(data, hop, hop_rest);
+	if (reason == SHUNT_STEER_FORWARD4) {
+		decrease_ttl(l3);
+		return SHUNT_STEER_XDP_FORWARD4;
+	}
+	if (reason == SHUNT_STEER_FORWARD6) {
+		((struct ipv6 *)l3)->hop_limit--;
+		return SHUNT_STEER_XDP_FORWARD6;
+	}
+	return SHUNT_STEER_XDP_BRIDGED;
 }
 
 /* ---- the lane ------------------------------------------------------------------------------- */
@@ -158,6 +193,8 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 				 struct shunt_steer_slot *slot, int reason, const bool is_sg,
 				 const bool can_trim)
 {
+	if (half->hop)
+		return to_hop(ctx, half, reason, is_sg);
 	if (reason == SHUNT_STEER_BRIDGED)
 		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
 							: SHUNT_STEER_NO_XDP_PORT;
@@ -195,7 +232,8 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 	}
 	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
 		return switch_frame(ctx, half, eth, slot, queue, is_ruled, len, is_sg);
-	if (half->bridge)
+	/* mix: routed here if there are tables for it */
+	if (half->bridge && !generation())
 		return lane_user(ctx, slot, queue, reason, len);
 	done = leave(ctx, half, slot, reason, is_sg, can_trim);
 	if (done == LANE_WORKER)

@@ -119,6 +119,21 @@ int shunt_config_peer(const struct shunt_config *config, unsigned port)
 	return -ENOENT;
 }
 
+const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++) {
+		const struct shunt_pair_config *pair = &config->pairs[i];
+
+		if (pair->mode == SHUNT_FORWARD_XCONNECT)
+			continue;
+		if (pair->port[0] == port || pair->port[1] == port)
+			return pair->next_hop[pair->port[0] == port];
+	}
+	return NULL;
+}
+
 static const struct shunt_group_config *group_of(const struct shunt_config *config, unsigned port)
 {
 	unsigned i, k;

@@ -253,16 +253,10 @@ static int check_group(const struct check *c, unsigned i, uint8_t *used)
 static int check_lane(const struct check *c, unsigned entry, unsigned port)
 {
 	const struct shunt_config *config = c->config;
-	enum shunt_forward_mode mode = (enum shunt_forward_mode)shunt_config_mode(config, port);
 
 	if (shunt_config_lane(config, port) != SHUNT_REQUEST_XDP)
 		return 0;
 	AT(c, "forward[%u].lane", entry);
-	if (!shunt_lane_has_xdp(mode))
-		return shunt_err_set(c->err, EINVAL,
-				     "lane is xdp, which mode %s does not have: expected auto, "
-				     "user or kernel",
-				     shunt_forward_mode_name(mode));
 	if (config->ports[port].kind != SHUNT_PORT_XSK)
 		return shunt_err_set(c->err, EINVAL,
 				     "lane is xdp and port %s is of kind %s, expected network "

@@ -41,6 +41,19 @@ static int set_ports(const struct shunt_engine *engine, const struct shunt_port 
 		   : 0;
 }
 
+/* What a frame of a port with one next hop leaves with, in lane xdp. */
+static void set_hop(const struct shunt_engine *engine, unsigned port, unsigned peer,
+		    struct shunt_steer_cfg *cfg)
+{
+	const uint8_t *next_hop = shunt_config_next_hop(engine->config, port);
+
+	if (!next_hop)
+		return;
+	memcpy(cfg->hop, next_hop, 6);
+	memcpy(cfg->hop + 6, engine->ports[peer].netdev.mac, 6);
+	cfg->hop_mtu = (uint16_t)SHUNT_MIN(engine->ports[peer].netdev.mtu, 0xffffu);
+}
+
 static int set_config(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	struct shunt_steer_cfg cfg = {.lane = port->lane.in_use};
@@ -52,6 +65,8 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;
 	cfg.len_max = shunt_port_len_max(port);
 	memcpy(cfg.mac, port->netdev.mac, 6);
+	if (peer >= 0)
+		set_hop(engine, port->index, (unsigned)peer, &cfg);
 	if (engine->bridge && is_bridged(engine->config, port->index))
 		shunt_bridge_steer(engine->bridge, port->index, &cfg);
 	shunt_lane_share_steer(&port->share, shunt_lane_share_has_xdp(engine, port), &cfg);

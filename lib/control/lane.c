@@ -9,12 +9,6 @@
 #include "control/router.h"
 #include "io/netdev_xdp.h"
 
-bool shunt_lane_has_xdp(enum shunt_forward_mode mode)
-{
-	return mode == SHUNT_FORWARD_XCONNECT || mode == SHUNT_FORWARD_ROUTE ||
-	       mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
-}
-
 /* ---- what the devices can ------------------------------------------------------------------- */
 
 /* Before Linux 6.3 no driver can be asked. These sent redirected frames by then, with a program
@@ -127,9 +121,7 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 		(enum shunt_forward_mode)shunt_config_mode(engine->config, port->index);
 	struct far far = far_of(engine, port);
 
-	if (!shunt_lane_has_xdp(mode))
-		say(choice, SHUNT_LANE_USER, "mode %s has no other", shunt_forward_mode_name(mode));
-	else if (!far.are_devices)
+	if (!far.are_devices)
 		say(choice, SHUNT_LANE_USER, "not all of the ports are network devices");
 	else if (engine->config->front_cnt)
 		say(choice, SHUNT_LANE_USER, "nodes are configured, which no other lane has");

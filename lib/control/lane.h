@@ -34,9 +34,6 @@ struct shunt_lane_choice {
 	char why[192];	     /* one clause */
 };
 
-/* shunt_lane_has_xdp says whether a mode can be done in lane xdp. Thread: any. */
-bool shunt_lane_has_xdp(enum shunt_forward_mode mode);
-
 /* shunt_lane_choose looks at the devices and chooses for every port. Returns whether any choice,
  * or what a port takes, is another than before. Thread: control. Cost: two netlink exchanges a
  * port.

@@ -152,13 +152,6 @@ static struct shunt_port *find(struct shunt_engine *engine, const char *name, st
 static int check_xdp(const struct shunt_engine *engine, const struct shunt_port *port,
 		     struct shunt_err *err)
 {
-	enum shunt_forward_mode mode =
-		(enum shunt_forward_mode)shunt_config_mode(engine->config, port->index);
-
-	if (!shunt_lane_has_xdp(mode))
-		return shunt_err_set(err, EOPNOTSUPP,
-				     "lane: %s: mode %s has no lane xdp; share out user and kernel",
-				     port->config->name, shunt_forward_mode_name(mode));
 	if (shunt_lane_share_has_xdp(engine, port))
 		return 0;
 	return shunt_err_set(err, EOPNOTSUPP,

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "control/redirects.h"
 
-static bool can_redirect(const struct shunt_engine *engine, unsigned port)
-{
-	return engine->ports[port].xdp &&
-	       shunt_lane_has_xdp((enum shunt_forward_mode)shunt_config_mode(engine->config, port));
-}
-
 void shunt_redirects_open(struct shunt_engine *engine)
 {
 	uint32_t ifindexes[SHUNT_PORT_MAX] = {0};
@@ -14,7 +8,7 @@ void shunt_redirects_open(struct shunt_engine *engine)
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++) {
-		is_needed |= can_redirect(engine, i);
+		is_needed |= engine->ports[i].xdp != NULL;
 		if (engine->ports[i].xdp)
 			ifindexes[i] = (uint32_t)engine->ports[i].netdev.ifindex;
 	}

@@ -7,8 +7,10 @@
 
 static bool routes(const struct shunt_engine *engine, unsigned port)
 {
+	int mode = shunt_config_mode(engine->config, port);
+
 	return engine->ports[port].xdp &&
-	       shunt_config_mode(engine->config, port) == SHUNT_FORWARD_ROUTE;
+	       (mode == SHUNT_FORWARD_ROUTE || mode == SHUNT_FORWARD_MIX);
 }
 
 /* What the driver says it can; sockets, which say what it does, are opened later. */

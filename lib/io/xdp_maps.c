@@ -220,7 +220,7 @@ void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t qui
 static uint64_t quick_of(const struct shunt_steer_half *half)
 {
 	if (half->mode != SHUNT_STEER_MODE_XCONNECT || half->lane != SHUNT_LANE_XDP ||
-	    half->rule_cnt || half->bridge || half->out_port >= SHUNT_STEER_PORTS_MAX)
+	    half->rule_cnt || half->bridge || half->hop || half->out_port >= SHUNT_STEER_PORTS_MAX)
 		return 0;
 	return shunt_steer_quick(half->mac_word, (uint16_t)half->out_port);
 }
@@ -263,10 +263,12 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.len_max = cfg->len_max;
 	x->shadow.lane = cfg->lane;
 	x->shadow.out_port = cfg->out_port;
-	x->shadow.in_port = cfg->in_port;
+	x->shadow.in_port = cfg->bridge ? cfg->in_port : cfg->hop_mtu;
 	x->shadow.bridge = cfg->bridge;
 	x->shadow.user_below = cfg->user_below;
 	x->shadow.xdp_below = cfg->xdp_below;
+	memcpy(&x->shadow.hop, cfg->hop, 8);
+	memcpy(&x->shadow.hop_rest, cfg->hop + 8, 4);
 	x->is_configured = true;
 	x->is_open = true;
 	publish(x);

@@ -50,23 +50,30 @@ def both_ways(lab, mode, frames):
         gen.expect(here(mode, answer))
 
 
+EVERY_SIZE = [*range(60, 130), *range(130, 1514, 61), *range(1500, 1515)]
+IN_LANES = pytest.mark.parametrize("lane, sizes", [("user", EVERY_SIZE),
+                                                   ("xdp", [60, 61, 80, 129, 1000, 1513, 1514])])
+
+
+@IN_LANES
 @pytest.mark.parametrize("mode", MODES)
-def test_both_ways_in_every_size(lab, mode):
-    sizes = list(range(60, 130)) + list(range(130, 1514, 61)) + list(range(1500, 1515))
-    with Shuntd(lab, *PAIRS[mode]) as shuntd:
+def test_both_ways_in_every_size(lab, mode, lane, sizes):
+    with Shuntd(lab, *PAIRS[mode], "--lane", lane) as shuntd:
         both_ways(lab, mode, [udp4(size, eth_dst=to_dut(mode)) for size in sizes])
         both_ways(lab, mode, [udp6(size, eth_dst=to_dut(mode)) for size in sizes if size >= 80])
         sent = len(sizes) + sum(size >= 80 for size in sizes)
-        lanes = {port["name"]: port["lanes"]["user"] for port in shuntd.show("ports")["ports"]}
+        lanes = {port["name"]: port["lanes"][lane] for port in shuntd.show("ports")["ports"]}
         assert min(lanes.values()) >= sent
     assert lab.changes() == []
 
 
 @pytest.mark.parametrize("mode", ["macrewrite", "static3"])
 def test_every_ttl_and_hop_limit(lab, mode):
-    with Shuntd(lab, *PAIRS[mode]):
-        both_ways(lab, mode, [udp4(ttl=ttl, eth_dst=to_dut(mode)) for ttl in range(2, 256)] +
-                  [udp6(hops=hops, eth_dst=to_dut(mode)) for hops in range(2, 256)])
+    for lane, step in ("user", 1), ("xdp", 11):
+        with Shuntd(lab, *PAIRS[mode], "--lane", lane):
+            both_ways(lab, mode,
+                      [udp4(ttl=ttl, eth_dst=to_dut(mode)) for ttl in range(2, 256, step)] +
+                      [udp6(hops=hops, eth_dst=to_dut(mode)) for hops in range(2, 256, step)])
 
 
 ODD = {
@@ -152,7 +159,12 @@ def test_static3_leaves_the_rest_to_the_kernel(lab):
         "wrong version": udp4()[:14] + b"\x55" + udp4()[15:],
         "unknown ethertype": ethernet(b"x" * 46, ethertype=0x1234),
     }
-    with Shuntd(lab, *PAIRS["static3"]):
+    for lane in "user", "xdp":
+        leaves_to_the_kernel(lab, lane, rest)
+
+
+def leaves_to_the_kernel(lab, lane, rest):
+    with Shuntd(lab, *PAIRS["static3"], "--lane", lane):
         gen, sink, kernel = lab.wire("gen"), lab.wire("sink"), lab.wire("dut", "eth1")
         marker = udp4(dport=9999)
         gen.send(*rest.values(), marker)
@@ -193,6 +205,11 @@ def test_static3_keeps_to_the_mtu(make_lab):
         gen.send(udp4(1515), udp4(1518), udp4(dport=9999))
         assert [len(f) for f in sink.until(there("static3", udp4(dport=9999))) if len(f) > 99] == []
         assert counted(shuntd, "transmit", "too_big") == 2
+    with Shuntd(lab, *PAIRS["static3"], "--lane", "xdp", "--frame-size", 4096) as shuntd:
+        gen.send(udp4(1514))
+        sink.expect(there("static3", udp4(1514)))
+        gen.send(udp4(1515))
+        wait_until(lambda: counted(shuntd, "steer", "too_big"), what="that it is the kernel's")
 
 
 @pytest.mark.parametrize("poll", ["spin", "busy", "adaptive", "interrupt"])
