@@ -159,7 +159,7 @@ SEED   ?= 1
 SECONDS_ ?= 600
 
 # --- what one runs ------------------------------------------------------------------------------
-.PHONY: deps demo test build-vm test-vm demo-vm unit e2e bench report torture switchover parity lint asan tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm test-vm test-vm-all demo-vm unit e2e bench report torture switchover parity lint asan tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -182,6 +182,9 @@ build-vm: deps
 
 test-vm: build-vm ## the tests on drivers with zero-copy, in QEMU
 	$(Q)B=$(VM_B) tests/vm/run
+
+test-vm-all: build-vm ## the same, each case on every guest that it is for
+	$(Q)ALL=1 B=$(VM_B) tests/vm/run
 
 demo-vm: build-vm ## which kernels and drivers have zero-copy, and shunt using it, in QEMU
 	$(Q)B=$(VM_B) tests/vm/demo

@@ -58,11 +58,11 @@ class Shuntd(daemon.Shuntd):
         super().__init__(made, *args, **options)
 
     def ctl(self, *args):
-        done = subprocess.run([f"{e2e.BIN}/shuntctl", "-s", self.control, "-j", *args], timeout=30,
+        done = subprocess.run([f"{e2e.BIN}/shuntctl", "-s", self.control, "-j", *args], timeout=120,
                               capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
-    def stop(self, number=signal.SIGTERM, timeout=30):
+    def stop(self, number=signal.SIGTERM, timeout=120):
         self.process.send_signal(number)
         _, err = self.process.communicate(timeout=timeout)
         assert self.process.returncode == 0, "".join(self.log) + err
@@ -81,7 +81,7 @@ class Shuntd(daemon.Shuntd):
 
     def balanced(self):
         """A worker that waits for the one CPU does not answer at once."""
-        return e2e.wait_until(lambda: self.said_of_ledger() or None, 20, "the workers' ledgers")[0]
+        return e2e.wait_until(lambda: self.said_of_ledger() or None, 60, "the workers' ledgers")[0]
 
     def said_of_ledger(self):
         """[whether all balance], or [] while not all have answered."""
