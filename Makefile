@@ -221,6 +221,8 @@ tsan: ## lookups while tables change, under ThreadSanitizer, in build/tsan
 parity: deps ## a million frames to the kernel and to shunt, what leaves compared byte by byte (root)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tools/parity --frames $(FRAMES) --seed $(SEED)
+	$(Q)tools/parity --bridge --seed $(SEED) --lane user
+	$(Q)tools/parity --bridge --seed $(SEED) --lane xdp
 
 fuzzers:
 	$(Q)$(MAKE) --no-print-directory B=build/fuzz CC=$(CLANG) \
