@@ -160,6 +160,7 @@ static __always_inline bool is_link_local_control(const struct eth *eth)
 #include "shunt_steer_rules.bpf.h"
 #include "shunt_steer_reason.bpf.h"
 #include "shunt_steer_meta.bpf.h"
+#include "shunt_steer_csum.bpf.h"
 
 /* ---- the program ---------------------------------------------------------------------------- */
 
@@ -184,18 +185,19 @@ static __noinline void sample_end(struct shunt_steer_sample *sample, __u32 lane)
 	sample->start_ns = 0;
 }
 
-static __noinline void sample_start(struct shunt_steer_sample *sample)
+static __noinline void sample_start(struct xdp_md *ctx, struct shunt_steer_sample *sample)
 {
 	if (!sample)
 		return;
+	look_at_checksum(ctx, sample);
 	sample->due--;
 	sample->start_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void sample_begin(struct shunt_steer_sample *sample)
+static __always_inline void sample_begin(struct xdp_md *ctx, struct shunt_steer_sample *sample)
 {
 	if (*(volatile __u32 *)&sample->due)
-		sample_start(sample);
+		sample_start(ctx, sample);
 }
 
 static __always_inline int count(struct shunt_steer_counters *counters, int reason,
@@ -260,7 +262,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	int reason = RULE_NONE;
 	bool is_ruled;
 
-	sample_begin(&slot->sample);
+	sample_begin(ctx, &slot->sample);
 	if (live - 1 > 1)
 		return lane_kernel(slot, live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF, len);
 	if (data + sizeof(struct eth) > end)

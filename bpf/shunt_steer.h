@@ -255,7 +255,11 @@ struct shunt_steer_sample {
 	__u64 start_ns; /* of the frame that is timed; 0: this one is not */
 	__u64 cnt[SHUNT_LANE_CNT];
 	__u64 ns[SHUNT_LANE_CNT];
-	__u64 zeros[6];
+	/* Of the timed frames: TCP and UDP, and those of them whose checksum was left to a device.
+	 */
+	__u64 l4;
+	__u64 unfinished;
+	__u64 zeros[4];
 };
 
 /* What the program keeps of a queue. */

@@ -23,7 +23,7 @@ static __always_inline bool crosses_quickly(struct xdp_md *ctx)
 	slot = slot_of(queue);
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
 		return false;
-	sample_begin(&slot->sample);
+	sample_begin(ctx, &slot->sample);
 	if (!redirects(shunt_steer_quick_port(word), false))
 		return false;
 	count(&slot->counters, SHUNT_STEER_XDP_BRIDGED, SHUNT_LANE_XDP, end - data, XDP_REDIRECT);

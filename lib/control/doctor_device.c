@@ -272,11 +272,13 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 			      "tso");
 	} else if (is_veth) {
 		shunt_doctor_remedy(
-			shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
-					 "the other end is in another network namespace: its "
-					 "transmit checksums and TSO must be off, and its GRO or "
-					 "an XDP program on"),
-			"there: ethtool -K PEER tx off tso off gro on");
+			shunt_doctor_add(
+				d, SHUNT_DOCTOR_note, f->ifname, "offload",
+				"the other end is in another network namespace: unless its "
+				"transmit checksums are off TCP and UDP come through lane "
+				"kernel only, and lane xdp reaches it only with its GRO or "
+				"an XDP program on"),
+			"there: ethtool -K PEER tx off gro on");
 	}
 	if (d->cnt == before)
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "offload",

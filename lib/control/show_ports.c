@@ -8,6 +8,7 @@
 #include "control/share.h"
 #include "control/show_json.h"
 #include "control/steer_counters.h"
+#include "control/unfinished.h"
 #include "io/ntuple.h"
 #include "steer/steer.h"
 
@@ -127,6 +128,8 @@ static void set_share(json_t *row, const struct shunt_port *port)
 		shunt_share_sentence(port, q, &share, &text);
 		json_array_append_new(warnings, json_string(text.msg));
 	}
+	if (shunt_unfinished_sentence(port, &text))
+		json_array_append_new(warnings, json_string(text.msg));
 	json_object_set_new(row, "kernel_share", shares);
 	json_object_set_new(row, "warnings", warnings);
 }

@@ -22,6 +22,7 @@
 #include "control/server.h"
 #include "control/share.h"
 #include "control/show.h"
+#include "control/unfinished.h"
 #include "notify.h"
 #include "reload.h"
 #include "rollback.h"
@@ -128,6 +129,7 @@ static void tick(struct daemon *d)
 		complain(&err);
 	announce_lanes(d->engine);
 	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
+	say(warnings, shunt_unfinished_warn(d->engine, warnings, WARNINGS_MAX));
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
 		watch(d->epoll_fd, shunt_engine_fd(d->engine));
