@@ -77,6 +77,8 @@ def test_what_is_in_the_way_is_said(lab):
         crosses(lab, udp4(100, eth_dst=SINK))
         shown = lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
         assert "metadata: auto asked for, none in use" in shown and "generic mode has" in shown
+        said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
+        assert "metadata was asked for and there is none: generic mode has none" in said, said
 
 
 def test_killed_taken_over_and_replaced(lab):
