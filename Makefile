@@ -159,7 +159,7 @@ SEED   ?= 1
 SECONDS_ ?= 600
 
 # --- what one runs ------------------------------------------------------------------------------
-.PHONY: deps demo test build-vm test-vm test-vm-all demo-vm unit e2e bench report torture switchover parity lint asan tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm test-vm test-vm-all demo-vm unit e2e bench report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -208,10 +208,16 @@ report: deps ## all experiments in shortened form, in build/report/report.html (
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)$(B)/bin/shunt-bench --short --out $(B)/report all
 
+ASAN := B=build/asan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
+	SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+ASAN_TESTS := build/asan/tests/unit/shunt-unit $(REPLAYS:$(B)/%=build/asan/%)
+
 asan: ## everything again with address and undefined-behaviour sanitizers, in build/asan
-	$(Q)$(MAKE) --no-print-directory B=build/asan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
-		SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined' all \
-		build/asan/tests/unit/shunt-unit $(REPLAYS:$(B)/%=build/asan/%)
+	$(Q)$(MAKE) --no-print-directory $(ASAN) all $(ASAN_TESTS)
+
+# What the suites asan and fuzz run, without the programs.
+asan-tests:
+	$(Q)$(MAKE) --no-print-directory $(ASAN) $(ASAN_TESTS)
 
 tsan: ## lookups while tables change, under ThreadSanitizer, in build/tsan
 	$(Q)$(MAKE) --no-print-directory B=build/tsan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
@@ -221,8 +227,6 @@ tsan: ## lookups while tables change, under ThreadSanitizer, in build/tsan
 parity: deps ## a million frames to the kernel and to shunt, what leaves compared byte by byte (root)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tools/parity --frames $(FRAMES) --seed $(SEED)
-	$(Q)tools/parity --bridge --seed $(SEED) --lane user
-	$(Q)tools/parity --bridge --seed $(SEED) --lane xdp
 
 fuzzers:
 	$(Q)$(MAKE) --no-print-directory B=build/fuzz CC=$(CLANG) \

@@ -26,11 +26,16 @@ class TestTimeout(Exception):
     pass
 
 
+def end(*_):
+    """An interrupt lets the fixtures take their labs down; a second one would keep them from it."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "limit(seconds): how long the test may take")
     config.addinivalue_line("markers", "alone: time decides; nothing else is to run meanwhile")
-    # An interrupt lets the fixtures take their labs down.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, end)
 
 
 def pytest_collection_modifyitems(items):

@@ -77,10 +77,14 @@ class Lab:
         args += ["--static-neigh"] if static_neigh else []
         args += [] if gro else ["--no-gro"]
         args += [] if threaded is None else ["--threaded", threaded]
-        up = tool("up", "--name", self.name, *args)
-        assert up.returncode == 0, up.stderr
-        self._settle()
-        self._before = self.snapshot("dut")
+        try:
+            up = tool("up", "--name", self.name, *args)
+            assert up.returncode == 0, up.stderr
+            self._settle()
+            self._before = self.snapshot("dut")
+        except BaseException:  # interrupted: nobody else knows of it yet
+            tool("down", "--name", self.name)
+            raise
 
     def _settle(self):
         """Unlike veth, a real device drops what is for another's address and has no link at first.
