@@ -120,7 +120,7 @@ def test_memory_experiments(memory_report):
                          ids="-".join)
 def test_lab_experiments(names, tmp_path):
     """The least that there is of each; and nothing is left behind."""
-    done = bench(*SHORT, "--seconds", "0.05", "--trials", "1", "--precision", "50",
+    done = bench(*SHORT, "--seconds", "0.05", "--trials", "1", "--precision", "50", "--search-seconds", "2",
                  "--only", "kernel ip_forward,xconnect user spin", "-o", str(tmp_path), *names,
                  timeout=200)
     assert done.returncode == 0, done.stderr
@@ -148,7 +148,7 @@ def test_devices(lab, tmp_path):
 @pytest.mark.parametrize("options, said", [
     (["--ports", "eth1,eth9", "--gen-ports", "eth1,eth2"], "there is no device 'eth"),
     (["--ports", "eth1,eth2"], "wants --gen-ports too"),
-    (["--ports", "vm", "--cpu", "0"], "--ports vm: scale does not run there, only: compare"),
+    (["--ports", "vm", "--driver", "virtio"], "--ports vm: scale: the guest's virtio devices have one"),
 ])
 def test_devices_refused(options, said, tmp_path):
     done = bench(*SHORT, *options, "-o", str(tmp_path), "scale")
@@ -180,6 +180,19 @@ def test_report_again(memory_report, tmp_path):
     done = bench("-o", str(tmp_path), "report", *(str(folder / f"{n}-mem.json") for n in MEMORY))
     assert done.returncode == 0, done.stderr
     check_report(tmp_path, [check_document(folder / f"{n}-mem.json") for n in MEMORY])
+
+
+def test_tables_as_markdown(memory_report):
+    folder, _ = memory_report
+    path = folder / "batch-mem.json"
+    done = bench("table", str(path))
+    assert done.returncode == 0, done.stderr
+    doc = check_document(path)
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"### {doc['title']} (batch-mem)"
+    rows = [line.count("|") for line in lines if line.startswith("|")]
+    assert rows == (2 + len(doc["tables"][0]["rows"])) * [1 + len(doc["tables"][0]["columns"])]
+    assert sum(line.startswith("- **") for line in lines) == len(doc["findings"])
 
 
 @pytest.mark.limit(180)
@@ -223,6 +236,9 @@ def test_without_gnuplot(tmp_path):
     (["--ports", "nowhere", "cio"], 1, "--ports 'nowhere' is none of"),
     (["report"], 1, "report needs JSON documents"),
     (["report", "/dev/null"], 1, "/dev/null is no JSON"),
+    (["table"], 1, "table needs JSON documents"),
+    (["--ports", "vm", "cache"], 1, "--ports vm: cache: the guest counts instructions"),
+    (["--ports", "vm", "model"], 1, "--ports vm: model: the queue's model wants times"),
     (["report", "/nowhere.json"], 1, "cannot read /nowhere.json: No such file or directory"),
     (["-o", "/dev/null/x", "cio"], 1, "cannot make the folder /dev/null/x: Not a directory"),
 ])

@@ -46,7 +46,7 @@ def check_frame(frame, size, v6):
 @pytest.mark.alone
 @pytest.mark.parametrize("rate, way, pps", RATES, ids=[f"{r} by {w}" for r, w, _ in RATES])
 def test_rate(lab, rate, way, pps):
-    """All arrive, never faster than asked for. A machine that others use may hold the generator up
+    """All arrive, at the rate asked for. A machine that others use may hold the generator up
     at the wrong moment: it is right when one of five times it is within 1 %."""
     rates = []
     while not any(0.99 <= r <= 1.005 for r in rates) and len(rates) < 5:
@@ -57,8 +57,9 @@ def test_rate(lab, rate, way, pps):
         assert (got["frames"], got["lost"], got["late"]) == (pps, 0, 0)
         assert (got["ttl_min"], got["ttl_max"], got["mode"]) == (63, 63, "native")
         rates.append(sent["pps"] / pps)
-    assert max(rates) <= 1.005
-    assert max(rates) >= 0.99, rates
+    # what it was held up for it makes up at 5/4 of the rate, no faster
+    assert max(rates) <= 1.25, rates
+    assert any(0.99 <= r <= 1.005 for r in rates), rates
 
 
 @pytest.mark.parametrize("way, most", [("packet", 2000), ("xdp", 2001)])

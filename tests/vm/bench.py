@@ -107,10 +107,9 @@ def pktgen_write(lab, name, *commands):
 
 
 @contextlib.contextmanager
-def generator(lab, dst_mac):
+def generator(lab, dst_mac, burst=BURST, every_ns=BURST_EVERY_NS, size=FRAME_BYTES):
     pktgen_write(lab, "kpktgend_0", "rem_device_all", "add_device eth1")
-    pktgen_write(lab, "eth1", "count 0", f"burst {BURST}",
-                 f"delay {BURST_EVERY_NS}", f"pkt_size {FRAME_BYTES}",
+    pktgen_write(lab, "eth1", "count 0", f"burst {burst}", f"delay {every_ns}", f"pkt_size {size}",
                  f"dst_mac {dst_mac}", "src_min 198.18.0.1", "src_max 198.18.0.1",
                  "dst_min 198.19.0.1", "dst_max 198.19.0.1", "udp_src_min 1024",
                  "udp_src_max 1024", "udp_dst_min 9", "udp_dst_max 9")

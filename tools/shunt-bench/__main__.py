@@ -14,22 +14,24 @@ sys.dont_write_bytecode = True
 import document
 import forwarders
 import guest
-import lab
 import lab_points
 import machine
+import markdown
 import mem
 import paths
+import places
 import report
 import terminal
 
 # In the order of the report. Each is a module exp_NAME with TITLE, HELP and run(ctx, doc).
 EXPERIMENTS = ["compare", "cio", "cache", "batch", "model", "size", "rfc2544", "scale", "idle"]
 IN_MEMORY = {"compare", "cio", "cache", "batch", "model", "scale"}
-IN_GUEST = {"compare"}
 ONLY_IN_MEMORY = {"model"}  # with --ports or without
 # What `all` runs on, where it is not the lab alone.
 ALL_PORTS = {"compare": ("lab", "mem"), "cio": ("mem", "lab"), "cache": ("mem",), "batch": ("mem",),
              "model": ("mem",), "scale": ("mem", "lab")}
+# Seconds of an experiment with --short until its searches end, and at least of those to come.
+SEARCH_S, SEARCH_LEAST_S = 90, 10
 TEN_GIGABIT_PPS = 1e10 / (84 * 8)  # frames of 64 bytes with FCS, preamble and gap
 
 
@@ -37,7 +39,7 @@ class Refused(Exception):
     """What was asked for cannot be done: one sentence, exit status 1."""
 
 
-FAILURES = (Refused, paths.Missing, mem.Failed, lab.Failed)
+FAILURES = (Refused, paths.Missing, mem.Failed, places.Failed)
 
 
 def module_of(name):
@@ -74,16 +76,22 @@ def parser():
     helps = "\n".join(f"  {name:<8} {module_of(name).HELP}" for name in EXPERIMENTS)
     made = argparse.ArgumentParser(
         prog="shunt-bench", formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="shunt-bench [OPTIONS] EXPERIMENT...|all\n       shunt-bench [OPTIONS] report FILE.json...",
+        usage="shunt-bench [OPTIONS] EXPERIMENT...|all\n       shunt-bench [OPTIONS] report FILE.json...\n"
+              "       shunt-bench table FILE.json...",
         description="Measures, and writes JSON, tables, figures and one HTML report.",
-        epilog=f"Experiments:\n{helps}\n  report   draw the report again from JSON documents\n\n"
+        epilog=f"Experiments:\n{helps}\n  report   draw the report again from JSON documents\n"
+               "  table    their main tables and findings as Markdown\n\n"
                "Exit status: 0 done, 1 failed, 2 wrong usage. See shunt-bench(1).")
     made.add_argument("names", nargs="+", metavar="EXPERIMENT", help=argparse.SUPPRESS)
     made.add_argument("-o", "--out", default="shunt-report", metavar="DIR",
                       help="folder for report.html, JSON and figures (shunt-report)")
     made.add_argument("-p", "--ports", metavar="WHERE",
-                      help="lab (network namespaces), mem (in-memory ports), vm (compare: zero-copy in "
-                           "a guest), or two devices of this machine, as eth1,eth2 (lab)")
+                      help="lab (network namespaces), mem (in-memory ports), vm (zero-copy in a guest, "
+                           "instructions for cycles), or two devices of this machine, as eth1,eth2 (lab)")
+    made.add_argument("--driver", choices=guest.DRIVERS, default=guest.DRIVERS[0],
+                      help="vm: the guest's devices (igb)")
+    made.add_argument("--queues", type=number(1, 4, int), default=2, metavar="N",
+                      help="vm, scale: queues of the guest's devices, igb's only (2)")
     made.add_argument("--gen-ports", metavar="DEV,DEV",
                       help="with devices: where the generator sends and the sink counts, at the other "
                            "ends; NAMESPACE/DEV too")
@@ -106,6 +114,9 @@ def parser():
                       help="searches: trials at one rate at most, odd (7; 3 with --short)")
     made.add_argument("--precision", type=number(0.1, 50), metavar="PERCENT",
                       help="searches: how close to come (3; 20 with --short)")
+    made.add_argument("--search-seconds", type=number(0.1, 1e6), metavar="S",
+                      help="searches of an experiment end after so long, whatever was found (90 with "
+                           "--short; else no limit)")
     made.add_argument("--only", metavar="WORD[,WORD...]",
                       help="compare: the forwarders with one of these words in their names")
     made.add_argument("--points", type=number(2, 200, int), default=0, metavar="N",
@@ -125,7 +136,8 @@ class Context:
         self.name, self.short = name, args.short
         self.ports = "mem" if name in ONLY_IN_MEMORY else args.ports or "lab"
         in_memory = self.ports == "mem"
-        self.runs = args.runs or ((3 if in_memory else 2) if args.short else 7 if in_memory else 5)
+        self.runs = args.runs or (1 if self.ports == "vm" else  # the same from run to run
+                                  (3 if in_memory else 2) if args.short else 7 if in_memory else 5)
         self.seconds = args.seconds or ((0.05 if args.short else 0.2) if in_memory else
                                         (0.4 if args.short else 2.0))
         self.rate = args.rate or TEN_GIGABIT_PPS
@@ -136,24 +148,42 @@ class Context:
         self.trials = args.trials or (3 if args.short else 7)
         self.precision = args.precision / 100 if args.precision else (0.2 if args.short else 0.03)
         self.only = args.only.split(",") if args.only else []
+        # When searches end, whatever they have found; None: when they are done.
+        limit = args.search_seconds or (SEARCH_S if args.short else None)
+        self.search_end = time.monotonic() + limit if limit else None
+        self.search_least = min(SEARCH_LEAST_S, limit or SEARCH_LEAST_S)
         self.place, self.close = None, lambda: None
-        if self.ports in ("mem", "vm"):
+        if in_memory:
             self.memory = mem.Memory(self.cpus, self.seconds)
 
     def open_place(self, args):
         """The lab, or the devices, that it is measured on."""
-        if self.ports in ("mem", "vm"):
+        if self.ports == "mem":
+            return
+        if self.ports == "vm":
+            self._open_guest()
             return
         gen_cpus = args.gen_cpu or [c for c in sorted(os.sched_getaffinity(0))
                                     if c != self.cpus[0]][:1] or self.cpus[:1]
         if self.ports == "lab":
             wide = len(self.cpus) if self.name == "scale" else 1
-            self.place = lab.Lab(queues=wide, gen_cpus=(gen_cpus * wide)[:wide])
+            self.place = places.Lab(queues=wide, gen_cpus=(gen_cpus * wide)[:wide])
         else:
-            self.place = lab.Devices(self.ports.split(","), args.gen_ports.split(","), args.gen_via,
+            self.place = places.Devices(self.ports.split(","), args.gen_ports.split(","), args.gen_via,
                                      gen_cpus)
         self.close = self.place.close
         self.memory = lab_points.Points(self.place, self.cpus, self.seconds)
+
+    def _open_guest(self):
+        """The lab of the guest's devices."""
+        import guest_points  # pylint: disable=import-outside-toplevel  # there only
+        self.place = places.Lab(queues=int(os.environ.get("VMLAB_QUEUES", "1")), gen_cpus=self.cpus[:1])
+        self.memory = guest_points.Points(self.place, self.seconds)
+
+        def close():
+            self.memory.close()
+            self.place.close()
+        self.close = close
 
     @staticmethod
     def in_use(doc, shown):
@@ -171,6 +201,13 @@ class Context:
     def user_lane():
         return ["--lane", "user"] if forwarders.lane_options() else []
 
+    def until(self, left):
+        """When the first of so many searches to come is to end; None: when it is done."""
+        if not self.search_end:
+            return None
+        now = time.monotonic()
+        return now + max(self.search_end - now, self.search_least) / left
+
     def thinned(self, values):
         """As many of a sweep's values as --points asks for, evenly, the ends among them."""
         cnt = max(self.points, 2)
@@ -184,12 +221,13 @@ class Context:
 
     def ports_facts(self):
         if self.ports == "vm":
-            return {"kind": "vm", "copy_mode": "zerocopy"}
+            return {"kind": "vm", "driver": os.environ["VMLAB_DRIVER"], "copy_mode": "zerocopy",
+                    "names": list(self.place.devices)}
         return self.place.facts() if self.place else dict(mem.PORTS)
 
 
 def check_ports(name, args):
-    ports = "mem" if name in ONLY_IN_MEMORY else args.ports
+    ports = "mem" if name in ONLY_IN_MEMORY and args.ports != "vm" else args.ports
     if ports in (None, "lab") or ports == "mem" and name in IN_MEMORY:
         if ports != "mem" and os.geteuid() != 0:
             raise Refused("network namespaces, where it runs, need root; "
@@ -198,7 +236,9 @@ def check_ports(name, args):
     if ports == "mem":
         raise Refused(f"{name} does not run on in-memory ports, only: {', '.join(sorted(IN_MEMORY))}")
     if ports == "vm":
-        why = guest.why_not() if name in IN_GUEST else f"{name} does not run there, only: compare"
+        why = None if guest.is_here() else guest.why_not(name)
+        if name == "scale" and args.driver == "virtio":
+            why = "scale: the guest's virtio devices have one queue; take --driver igb"
         if why:
             raise Refused(f"--ports vm: {why}")
         return
@@ -209,11 +249,10 @@ def check_ports(name, args):
                       "the other ends of the links")
 
 
-def run_one(args, name):
-    """Runs an experiment; its document, saved."""
+def run_here(args, name):
+    """Runs an experiment; its document's data."""
     ctx = Context(args, name)
     module = module_of(name)
-    started = time.monotonic()
     ctx.open_place(args)
     try:
         doc = document.Document(name, module.TITLE, ctx.ports_facts(), ctx.parameters())
@@ -222,24 +261,51 @@ def run_one(args, name):
         ctx.progress.end()
         ctx.close()
     ctx.memory.confess(doc)
-    doc.data["seconds"] = round(time.monotonic() - started, 1)
-    doc.save(os.path.join(args.out, f"{document.ident(doc.data)}.json"))
-    print(f"\n=== {name}: {module.TITLE} ({doc.data['seconds']:.0f} s)")
-    terminal.print_document(doc.data)
     return doc.data
+
+
+def run_in_guest(args, names):
+    """Experiments, all in one guest; their documents' data, saved."""
+    progress = terminal.Progress("vm", args.quiet)
+    try:
+        docs, failures = guest.run(args, names, progress)
+    finally:
+        progress.end()
+    for line in failures:
+        print(line, file=sys.stderr)
+    args.has_failed = bool(failures)
+    return [finish(args, data) for data in docs]
+
+
+def run_one(args, name):
+    """Runs an experiment; its document's data, saved."""
+    started = time.monotonic()
+    data = run_here(args, name)
+    data["seconds"] = round(time.monotonic() - started, 1)
+    return finish(args, data)
+
+
+def finish(args, data):
+    """Saves and prints it."""
+    document.save(data, os.path.join(args.out, f"{document.ident(data)}.json"))
+    print(f"\n=== {data['experiment']}: {data['title']} ({data['seconds']:.0f} s)")
+    terminal.print_document(data)
+    return data
 
 
 def run_all(args, names):
     """The experiments asked for, one after the other; `all`, with no ports asked for, runs those that
     can on in-memory ports as well."""
     asked, docs = args.ports, []
+    if asked == "vm" and not guest.is_here():
+        return run_in_guest(args, names)
     for name in names:
         for ports in ALL_PORTS.get(name, ("lab",)) if args.is_all and not asked else (asked,):
             args.ports = ports
             try:
                 docs.append(run_one(args, name))
             except FAILURES as error:
-                if len(names) == 1:
+                if len(names) == 1 and not docs and (not args.is_all or asked):
                     raise
                 # the others are worth having
                 print(f"\rshunt-bench: {name}: {error}", file=sys.stderr)
@@ -261,6 +327,15 @@ def write_report(args, docs):
     print(f"\nwritten to {path}{' without figures' if why else ''}")
 
 
+def load_all(names):
+    """The documents of files, in the order of the report; what was asked for is names[0]."""
+    if len(names) == 1:
+        raise Refused(f"{names[0]} needs JSON documents of shunt-bench, as shunt-report/*.json")
+    docs = [document.load(path) for path in names[1:]]
+    order = {name: i for i, name in enumerate(EXPERIMENTS)}
+    return sorted(docs, key=lambda d: order.get(d["experiment"], len(order)))
+
+
 def make_folder(path):
     try:
         os.makedirs(path, exist_ok=True)
@@ -277,22 +352,22 @@ def main():
     args = parser().parse_args()
     names, docs = args.names, []
     args.has_failed = False
+    if names[0] == "table":
+        print(markdown.text(load_all(names)))
+        return 0
     if names[0] != "report":
         args.is_all = names == ["all"]
-        names = EXPERIMENTS if args.is_all else names
+        if args.is_all:
+            names = [n for n in EXPERIMENTS if args.ports != "vm" or n not in guest.CANNOT]
         for name in names:
             if name not in EXPERIMENTS:
                 print(f"shunt-bench: no experiment is called '{name}', only: "
-                      f"{', '.join(EXPERIMENTS)}, all, report", file=sys.stderr)
+                      f"{', '.join(EXPERIMENTS)}, all, report, table", file=sys.stderr)
                 return 2
             check_ports(name, args)
     make_folder(args.out)
     if names[0] == "report":
-        if len(names) == 1:
-            raise Refused("report needs JSON documents of shunt-bench, as shunt-report/*.json")
-        docs = [document.load(path) for path in names[1:]]
-        order = {name: i for i, name in enumerate(EXPERIMENTS)}
-        docs.sort(key=lambda d: order.get(d["experiment"], len(order)))
+        docs = load_all(names)
     else:
         docs = run_all(args, names)
     write_report(args, docs)

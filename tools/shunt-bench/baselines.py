@@ -23,12 +23,12 @@ class Baseline:
 
     @contextlib.contextmanager
     def start(self, place):
-        import lab  # pylint: disable=import-outside-toplevel  # not needed to run one
+        import places  # pylint: disable=import-outside-toplevel  # not needed to run one
         try:
             with self.run(place) as started:
                 yield started
         except Absent as error:
-            raise lab.Failed(str(error)) from error
+            raise places.Failed(str(error)) from error
 
 
 @contextlib.contextmanager

@@ -20,8 +20,9 @@ def series(title, points, style="linespoints", axis="y1"):
 
 
 def ident(data):
-    """What a document is called beside others: experiment and ports."""
-    return f"{data['experiment']}-{data['ports']['kind']}"
+    """What a document is called beside others: experiment, ports, the guest's driver."""
+    ports = data["ports"]
+    return "-".join(word for word in (data["experiment"], ports["kind"], ports.get("driver")) if word)
 
 
 class Document:
@@ -54,13 +55,18 @@ class Document:
     def figure(self, name, title, x, y, lines, **options):
         """options: caption, paper, y2 (a label), x_scale and y_scale (linear, log2, log10), x_range,
         y_range, y2_range ([low, high], null for automatic), marks ([[x, text]]), key."""
-        self.data["figures"].append({
-            "name": name, "title": title, "x": x, "y": y,
-            "series": [s for s in lines if s["points"]], **options})
+        drawn = [s for s in lines if s["points"]]
+        if not drawn:
+            self.skip(f"figure '{title}'", "there was nothing to draw")
+            return
+        self.data["figures"].append({"name": name, "title": title, "x": x, "y": y, "series": drawn,
+                                     **options})
 
-    def finding(self, paper, claim, holds, measured):
+    def finding(self, paper, claim, holds, measured, figure=None):
+        """figure: the name of the one that shows it."""
         self.data["findings"].append({"paper": paper, "claim": claim,
-                                      "verdict": VERDICTS[holds], "measured": measured})
+                                      "verdict": VERDICTS[holds], "measured": measured,
+                                      **({"figure": figure} if figure else {})})
 
     def note(self, text):
         if text not in self.data["notes"]:
@@ -70,12 +76,14 @@ class Document:
         """Something that this experiment would have and has not."""
         self.data["skipped"].append({"what": what, "why": why})
 
-    def save(self, path):
-        temporary = path + ".tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(self.data, file, indent=1)
-            file.write("\n")
-        os.replace(temporary, path)
+
+def save(data, path):
+    """Writes a document; the file is there whole or not at all."""
+    temporary = path + ".tmp"
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(data, file, indent=1)
+        file.write("\n")
+    os.replace(temporary, path)
 
 
 def load(path):

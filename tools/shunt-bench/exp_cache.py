@@ -117,8 +117,9 @@ def run(ctx, doc):
     medians = [stats.median(v) for _, _, v in found if v]
     doc.finding(f"{PAPER}, section 5.4", "each level further away takes longer",
                 medians == sorted(medians) if len(medians) > 1 else None,
-                ", ".join(f"{name} {stats.median(v):.0f}" for name, _, v in found if v) + " cycles")
+                ", ".join(f"{name} {stats.median(v):.0f}" for name, _, v in found if v) + " cycles",
+                figure="access")
     worst = max(abs(row[-1]) for row in rows)
     doc.finding(f"{PAPER}, section 5.4", "the model predicts the throughput from the access time "
-                "within 10 %", worst <= 10, f"at most {worst:.1f} % beside it")
+                "within 10 %", worst <= 10, f"at most {worst:.1f} % beside it", figure="throughput")
     draw(doc, access, points, base, hz, ctx.asked_rate, caches)

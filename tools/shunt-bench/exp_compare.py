@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Is this faster than the kernel here, and by how much: the kernel's bridge, its IP forwarding, a bare
 XDP redirect, and shunt in each lane and mode, on the same devices with the same traffic, in turn."""
+import os
 import time
 
 import baselines
 import forwarders
-import guest
-import lab
+import places
 import stats
 from document import series
 from exp_size import note_generator
@@ -35,14 +35,19 @@ def is_main(one):
     return getattr(one, "is_main", one.name == "DPDK testpmd, net_af_xdp")
 
 
-def timed_trial(ctx, dst_mac, rate=0, **options):
-    """A trial with the CPU time that the whole machine spent meanwhile, per packet that arrived."""
-    busy, start = lab.cpu_seconds(), time.monotonic()
+def timed_trial(ctx, dst_mac, rate=0, beside=None, **options):
+    """A trial with the CPU time that the whole machine spent meanwhile; cpu_us, that for a packet that
+    arrived, less what `beside` spent: an idle trial, for the programs that begin and end take longer
+    than short traffic."""
+    busy, start = places.cpu_seconds(), time.monotonic()
     trial = ctx.place.trial(dst_mac, rate, ctx.seconds, **options)
-    spent, passed = lab.cpu_seconds() - busy, time.monotonic() - start
-    # what is spent before and after the traffic is a trial's own, not the packets'
-    trial["cpu_us"] = 1e6 * spent / trial["received"] if trial["received"] else None
-    trial["cpus_busy"] = spent / passed
+    trial["cpu_s"], trial["passed_s"] = places.cpu_seconds() - busy, time.monotonic() - start
+    trial["cpus_busy"] = trial["cpu_s"] / trial["passed_s"]
+    if beside and trial["received"] > beside["received"]:
+        spent = trial["cpu_s"] - beside["cpu_s"]
+        resolution = 2 * os.cpu_count() * places.CPU_TICK_S
+        trial["cpu_us"] = 1e6 * spent / trial["received"] if spent > resolution else None
+        trial["cpu_us_off"] = 1e6 * resolution / trial["received"]
     return trial
 
 
@@ -57,28 +62,29 @@ def flood_all(ctx, doc, chosen):
                 with one.start(ctx.place) as started:
                     made.setdefault(one.name, []).append(timed_trial(ctx, started["dst_mac"]))
                     ctx.in_use(doc, started["in_use"])
-            except lab.Failed as error:
+            except places.Failed as error:
                 doc.skip(one.name, str(error))
                 chosen.remove(one)
                 made.pop(one.name, None)
     return made
 
 
-def look_closer(ctx, one, top):
-    """Loss-free rate, and latency and CPU at shares of it."""
+def look_closer(ctx, one, top, left):
+    """Loss-free rate, and latency and CPU at shares of it; left: how many are to come, with this one."""
     with one.start(ctx.place) as started:
         def trial(rate):
             ctx.progress.step(f"{one.name} at {rate / 1e6:.3f} Mpps")
             return ctx.place.trial(started["dst_mac"], rate, ctx.seconds)
-        search = Search(trial, ctx.trials, ctx.precision)
+        search = Search(trial, ctx.trials, ctx.precision, ctx.until(left))
         pdr = search.find(PDR, 0.9 * top, 2 * top)
         ndr = search.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
         pdr = max(pdr, ndr, key=lambda found: found["rate"])
         base = ndr["rate"] or pdr["rate"]
         at = {}
+        idle = timed_trial(ctx, started["dst_mac"], 1000, count=1) if base else None
         for share in SHARES if base else ():
             ctx.progress.step(f"{one.name}: latency at {100 * share:.0f} %")
-            at[share] = timed_trial(ctx, started["dst_mac"], share * base, latency=True)
+            at[share] = timed_trial(ctx, started["dst_mac"], share * base, idle, latency=True)
     return {"ndr": ndr, "pdr": pdr, "base": "NDR" if ndr["rate"] else "PDR", "at": at}
 
 
@@ -96,12 +102,14 @@ def describe(doc, floods, closer):
                      (found["ndr"]["rate"] / 1e6 or None) if found else None,
                      100 * found["ndr"]["confidence"] if found else None,
                      (found["pdr"]["rate"] / 1e6 or None) if found else None,
-                     at[0.9]["cpu_us"] if 0.9 in at else None,
+                     at[0.9].get("cpu_us") if 0.9 in at else None,
+                     at[0.9].get("cpu_us_off") if 0.9 in at else None,
                      stats.median([t["cpus_busy"] for t in trials])])
     doc.table("main", "Throughput of 64-byte frames (with FCS), flooded and without loss; CPU of all "
               "cores, generator and sink included",
               ["forwarder", ("flooded", "Mpps"), ("least", "Mpps"), ("most", "Mpps"), ("NDR", "Mpps"),
                ("confidence", "%"), ("PDR", "Mpps"), ("CPU at 90 %", "us/packet"),
+               ("resolution", "us/packet"),
                ("CPUs busy, flooded", "CPUs")], rows)
     rows = []
     for name, found in closer.items():
@@ -144,7 +152,8 @@ def judge(doc, floods):
     for other, value in kernel.items():
         doc.finding("DESIGN", f"shunt's user lane ({name}) forwards more than {other}",
                     shunt[name] > value, f"{shunt[name] / 1e6:.3f} Mpps beside {value / 1e6:.3f}: "
-                    f"{shunt[name] / max(value, 1):.2f} times as much")
+                    f"{shunt[name] / max(value, 1):.2f} times as much",
+                    figure="throughput")
 
 
 # --- in memory --------------------------------------------------------------------------------------
@@ -191,22 +200,23 @@ def run(ctx, doc):
         run_in_memory(ctx, doc)
         return
     if ctx.ports == "vm":
-        guest.compare(ctx, doc)
+        import guest_costs  # pylint: disable=import-outside-toplevel  # there only
+        guest_costs.compare(ctx, doc)
         return
     chosen = candidates(ctx, doc)
     floods = flood_all(ctx, doc, chosen)
     if not floods:
-        raise lab.Failed("nothing could be measured: " + "; ".join(
+        raise places.Failed("nothing could be measured: " + "; ".join(
             f"{s['what']}: {s['why']}" for s in doc.data["skipped"]))
     closer = {}
     ctx.progress.expect(len(chosen) * 3 * ctx.trials)
-    for one in chosen:
-        top = stats.median([t["pps"] for t in floods[one.name]])
-        if top and (not ctx.short or is_main(one)):
-            try:
-                closer[one.name] = look_closer(ctx, one, top)
-            except lab.Failed as error:
-                doc.skip(f"{one.name}, without loss", str(error))
+    tops = {one: stats.median([t["pps"] for t in floods[one.name]]) for one in chosen}
+    asked = [one for one in chosen if tops[one] and (not ctx.short or is_main(one))]
+    for i, one in enumerate(asked):
+        try:
+            closer[one.name] = look_closer(ctx, one, tops[one], len(asked) - i)
+        except places.Failed as error:
+            doc.skip(f"{one.name}, without loss", str(error))
     if ctx.short:
         doc.note("A short run: the rate without loss, and latency, of the main forwarders only.")
     doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,

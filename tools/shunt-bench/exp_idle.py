@@ -3,7 +3,7 @@
 import time
 
 import forwarders
-import lab
+import places
 import stats
 from document import series
 
@@ -18,7 +18,7 @@ def measure(ctx, doc, mode, load):
                           str(ctx.batch), *ctx.user_lane()) as forwarder:
         ctx.in_use(doc, forwarder["in_use"])
         tid = forwarder["daemon"].show("workers")["workers"][0]["tid"]
-        start, before = time.monotonic(), lab.thread_seconds(tid)
+        start, before = time.monotonic(), places.thread_seconds(tid)
         if load:
             # a trickle is sent one by one: what is sent in batches waits for its batch
             trial = ctx.place.trial(forwarder["dst_mac"], load, ctx.seconds, latency=True,
@@ -26,7 +26,7 @@ def measure(ctx, doc, mode, load):
         else:
             time.sleep(ctx.seconds)  # the time that is measured
             trial = None
-        share = (lab.thread_seconds(tid) - before) / (time.monotonic() - start)
+        share = (places.thread_seconds(tid) - before) / (time.monotonic() - start)
     latency = trial["latency_ns"] if trial else None
     return {"cpu_pct": 100 * share, "latency": latency if latency and latency["count"] else None,
             "loss": trial["loss"] if trial else None,
@@ -76,6 +76,6 @@ def run(ctx, doc):
     idle = {m: stats.median([r["cpu_pct"] for r in made[m, loads[0]]]) for m in MODES}
     doc.finding("DESIGN", "a worker that sleeps costs next to nothing when nothing arrives",
                 idle["interrupt"] < 5 and idle["adaptive"] < 5,
-                ", ".join(f"{m} {v:.1f} %" for m, v in idle.items()))
+                ", ".join(f"{m} {v:.1f} %" for m, v in idle.items()), figure="cpu")
     doc.note("Latency is from the generator's stamp to the sink's XDP program: it holds the sender's "
              "own batches (64 frames above 10 000 a second) and the kernel's way on both sides.")

@@ -106,7 +106,7 @@ def draw(doc, made, predicted):
                     series("predicted", [[100 * l, said(p)] for l, p in sorted(predicted.items())],
                            "predicted")],
                    y_scale="log10" if name == "latency" else "linear",
-                   paper=f"{PAPER}, figure " + {"latency": "3(c)", "cost": "3(a)"}.get(name, "model"))
+                   paper=PAPER + {"latency": ", figure 3(c)", "cost": ", figure 3(a)"}.get(name, ""))
     middle = min(made, key=lambda l: abs(l - 0.7))
     sizes = dict(enumerate(predicted[middle]["batch_distribution"], 1))
     counted = {}
@@ -131,7 +131,7 @@ def judge(doc, made, predicted):
         doc.finding(PAPER, f"the model predicts the {name} within {100 * CLOSE:.0f} % up to 80 % load",
                     max(low) <= CLOSE,
                     f"most {100 * max(low):.1f} % off up to 80 %, {100 * off[worst]:+.1f} % at "
-                    f"{100 * worst:.0f} %")
+                    f"{100 * worst:.0f} %", figure=name)
 
 
 def run(ctx, doc):

@@ -15,7 +15,7 @@ LOSS_STEPS = 10
 BURST_MAX_S = 2.0  # RFC 9004 asks for at most 2 s of frames
 
 
-def throughput(ctx, dst_mac, size):
+def throughput(ctx, dst_mac, size, left):
     """The search for no loss at all; from it everything else follows."""
     flood = stats.median([ctx.place.trial(dst_mac, 0, ctx.seconds, size=size - FCS)["pps"]
                           for _ in range(ctx.runs)])
@@ -23,7 +23,7 @@ def throughput(ctx, dst_mac, size):
     def trial(rate):
         ctx.progress.step(f"{size} bytes, throughput at {rate / 1e6:.3f} Mpps")
         return ctx.place.trial(dst_mac, rate, ctx.seconds, size=size - FCS)
-    search = Search(trial, ctx.trials, ctx.precision)
+    search = Search(trial, ctx.trials, ctx.precision, ctx.until(left))
     return search.find(0.0, max(0.8 * flood, 1000), max(2 * flood, 1000)), flood
 
 
@@ -79,8 +79,8 @@ def buffer_time(found, rate, ndr):
     return implied, implied * max(0.0, 1 - ndr / rate)
 
 
-def one_size(ctx, dst_mac, size):
-    ndr, flood = throughput(ctx, dst_mac, size)
+def one_size(ctx, dst_mac, size, left):
+    ndr, flood = throughput(ctx, dst_mac, size, left)
     result = {"ndr": ndr, "flood": flood,
               "latency": latency(ctx, dst_mac, size, ndr["rate"]) if ndr["rate"] else [],
               "loss": loss_by_rate(ctx, dst_mac, size, flood) if flood else []}
@@ -118,8 +118,8 @@ def run(ctx, doc):
     with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", "spin", "--batch",
                           str(ctx.batch), *ctx.user_lane()) as forwarder:
         ctx.in_use(doc, forwarder["in_use"])
-        for size in sizes:
-            results[size] = one_size(ctx, forwarder["dst_mac"], size)
+        for i, size in enumerate(sizes):
+            results[size] = one_size(ctx, forwarder["dst_mac"], size, len(sizes) - i)
     doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,
                                    "precision": ctx.precision})
     note_generator(doc, {f"{size} bytes": r["ndr"] for size, r in results.items()})

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues and workers, 1 to as many as there are CPUs (PFQ, figures 2 to 4): each worker has a queue and
 a CPU of his own."""
+import os
+
 import forwarders
 import stats
 from document import series
@@ -42,6 +44,10 @@ def devices(ctx, doc, counts):
 
 
 def run(ctx, doc):
+    if ctx.ports == "vm":
+        import guest_costs  # pylint: disable=import-outside-toplevel  # there only
+        guest_costs.scale(ctx, doc, int(os.environ["VMLAB_QUEUES"]))
+        return
     counts = list(range(1, len(ctx.cpus) + 1))
     lines = memory(ctx, counts) if ctx.ports == "mem" else devices(ctx, doc, counts)
     doc.table("workers", "Throughput by workers",
@@ -67,4 +73,4 @@ def run(ctx, doc):
     doc.finding(f"{PAPER}, fig. 2 to 4", "throughput grows in proportion with queues and workers",
                 ratio > 0.85 * counts[-1] if enough else None,
                 f"{ratio:.2f} times with {counts[-1]}" + ("" if enough else
-                "; generator and sink share the workers' CPUs in a lab"))
+                "; generator and sink share the workers' CPUs in a lab"), figure="throughput")

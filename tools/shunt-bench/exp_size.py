@@ -30,8 +30,8 @@ def gbit(pps, size):
     return pps * (bytes_of(size) + 20) * 8 / 1e9
 
 
-def search(ctx, place, dst_mac, size):
-    """(most at full speed, NDR, PDR, Search) of what forwards now."""
+def search(ctx, place, dst_mac, size, left):
+    """left: how many searches, this one among them, are to come. (most at full speed, NDR, PDR, Search) of what forwards now."""
     word = IMIX if size == IMIX else size - FCS
     full = [place.trial(dst_mac, 0, ctx.seconds, size=word) for _ in range(ctx.runs)]
     top = stats.median([t["pps"] for t in full])
@@ -41,7 +41,7 @@ def search(ctx, place, dst_mac, size):
     def trial(rate):
         ctx.progress.step(f"{size} bytes at {rate / 1e6:.3f} Mpps")
         return place.trial(dst_mac, rate, ctx.seconds, size=word)
-    made = Search(trial, trials=ctx.trials, precision=ctx.precision)
+    made = Search(trial, ctx.trials, ctx.precision, ctx.until(left))
     # What it forwards of a flood may be less than what it forwards without one.
     pdr = made.find(PDR, 0.9 * top, 2 * top)
     ndr = made.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
@@ -66,12 +66,16 @@ COLUMNS = [("frame", "bytes with FCS"), ("flood", "Mpps"), ("least", "Mpps"), ("
 
 def run(ctx, doc):
     chosen, results = sizes(ctx), {}
+    if ctx.ports == "vm":
+        import guest_costs  # pylint: disable=import-outside-toplevel  # there only
+        guest_costs.size(ctx, doc, [s for s in chosen if s != IMIX], FCS)
+        return
     ctx.progress.expect(len(chosen) * 4 * ctx.trials)
     with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", "spin", "--batch",
                           str(ctx.batch), *ctx.user_lane()) as forwarder:
         ctx.in_use(doc, forwarder["in_use"])
-        for size in chosen:
-            results[size] = search(ctx, ctx.place, forwarder["dst_mac"], size)
+        for i, size in enumerate(chosen):
+            results[size] = search(ctx, ctx.place, forwarder["dst_mac"], size, len(chosen) - i)
     doc.data["parameters"].update({"trial_seconds": ctx.seconds, "trials_at_most": ctx.trials,
                                    "precision": ctx.precision, "pdr_loss": PDR})
     doc.table("sizes", "Cross-connect by frame size: flooded, without loss (NDR), with "
@@ -93,7 +97,8 @@ def run(ctx, doc):
     doc.finding("Gallenmüller et al. 2015, section 4.3, after Rizzo",
                 f"a frame of {numbered[-1]} bytes costs only a little more than one of {numbered[0]}",
                 ratio > 0.75, f"{100 * ratio:.0f} % as many packets a second"
-                + ("; ports that copy pay for bytes" if ctx.is_copying(doc) else ""))
+                + ("; ports that copy pay for bytes" if ctx.is_copying(doc) else ""),
+                figure="throughput")
 
 
 def note_generator(doc, found):
@@ -102,6 +107,10 @@ def note_generator(doc, found):
     if names:
         doc.note("The next higher rate could not be sent, so these may take more than was found: "
                  + ", ".join(names) + ".")
+    cut = [name for name, one in found.items() if one.get("is_cut")]
+    if cut:
+        doc.note("Time for searching was up before the precision asked for was reached: " +
+                 ", ".join(cut) + ". What was found is a lower bound.")
 
 
 def bracket(results, chosen, which, value):

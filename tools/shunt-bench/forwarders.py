@@ -6,7 +6,7 @@ import json
 import os
 
 import paths
-from lab import Failed, running
+from places import Failed, running
 
 
 class Forwarder:

@@ -1,93 +1,97 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Zero-copy without the hardware: QEMU's network cards have it. The guest counts instructions, so what a
-packet costs there is the same from run to run, kernel and driver included. The measuring is done by
-tests/vm/bench; this makes a document of its answer. Only in the source tree, after `make build-vm`."""
-import json
+"""Zero-copy without the hardware: QEMU's network cards have it (tools/vmlab). An experiment runs as a whole
+in a guest, by this program there (guest_points.py), and the guest's document comes out. Only in the
+source tree, after `make build-vm`."""
+import contextlib
 import os
+import shlex
+import signal
 import subprocess
+import sys
+import tempfile
 
-import lab
+import document
+import machine
 import paths
-import stats
-from document import series
+import places
 
-BENCH = os.path.join(paths.TOP, "tests", "vm", "bench")
-ANSWER = os.path.join(paths.TOP, "build", "bench-vm.json")
-READY = os.path.join(paths.TOP, "build", "vm", "bin", "shuntd")
-SHORT = ["vm.kernel.ip_forward", "vm.kernel.bridge", "vm.xconnect", "vm.route"]
-LIMIT_S = 3600
+DRIVERS = ("igb", "virtio")
+BUILD = os.path.join("build", "vm")  # of what runs there
+PROGRAM = "/usr/bin/python3 -B tools/shunt-bench"
+LIMIT_S = 3000
+# What an experiment cannot do there.
+CANNOT = {
+    "cache": "the guest counts instructions, and a step through a list is the same ones wherever the list "
+             "lies: take --ports mem",
+    "model": "the queue's model wants times, the guest counts instructions: take --ports mem",
+}
 
 
-def why_not():
-    """None, or why there is no guest to be had."""
-    if not os.path.exists(BENCH):
-        return "the guest's benchmark is part of the source tree, which this is not"
-    if not os.path.exists(READY):
+def is_here():
+    """Whether this is the guest."""
+    return os.environ.get("VMLAB") == "1"
+
+
+def why_not(name):
+    """None, or why that experiment is not to be had in a guest."""
+    if name in CANNOT:
+        return f"{name}: {CANNOT[name]}"
+    if not os.path.exists(paths.VMLAB):
+        return "the guests are part of the source tree, which this is not"
+    if not os.access(os.path.join(paths.TOP, BUILD, "bin", "shuntd"), os.X_OK):
         return "what runs in the guest is not built: run make build-vm"
     return None
 
 
-def label(entry):
-    params = " ".join(str(v) for k, v in entry["params"].items() if k not in ("driver", "size"))
-    return f"{entry['name'].removeprefix('vm.')} {params}".strip()
+def inner_options(args):
+    """The options of this program that the guest's wants too."""
+    given = []
+    for option in ("runs", "seconds", "rate", "batch", "trials", "precision", "only", "points"):
+        value = getattr(args, option)
+        if value:
+            given += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return given + ["--short"] * args.short
 
 
-def measure(ctx):
-    """The entries of bench-vm.json, fresh."""
-    ctx.progress.step("a guest of each driver: minutes")
-    if os.path.exists(ANSWER):
-        os.unlink(ANSWER)
-    process = subprocess.Popen([BENCH, *ctx.only], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, start_new_session=True, env={**os.environ, "B": "build/vm"})
+def argv_of(args, names, folder):
+    queues = args.queues if "scale" in names else 1
+    inside = (f"modprobe pktgen && exec {PROGRAM} --ports vm --no-figures -o \"$VMLAB_OUT\" "
+              f"{shlex.join(inner_options(args) + names)}")
+    return [paths.VMLAB, "run", "--driver", args.driver, "--icount", "--queues", str(queues),
+            "--timeout", str(LIMIT_S), "--out", folder, "env", f"B={BUILD}", "bash", "-c", inside]
+
+
+def run(args, names, progress):
+    """The guest's documents of these experiments, and what it says of those that failed."""
+    with tempfile.TemporaryDirectory(prefix="shunt-bench-") as folder:
+        progress.say(f"a guest with {args.driver} boots")
+        lines = _follow(argv_of(args, names, folder), progress)
+        docs = [document.load(os.path.join(folder, f)) for f in os.listdir(folder)
+                if f.endswith(".json")]
+    if not docs:
+        last = [line for line in lines if line.strip()]
+        raise places.Failed(f"in the guest: {last[-1] if last else 'it said nothing'}")
+    for data in docs:
+        data["command"] = shlex.join(["shunt-bench", *sys.argv[1:]])
+        data["machine"]["emulated_on"] = machine.facts()["cpu"]
+    docs.sort(key=lambda data: names.index(data["experiment"]))
+    return docs, [line for line in lines if line.startswith("shunt-bench: ")]
+
+
+def _follow(argv, progress):
+    """Runs it to its end; its lines, those of its progress shown."""
     lines = []
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               cwd=paths.TOP, start_new_session=True)
     try:
         for line in process.stdout:
             lines.append(line.strip())
-            ctx.progress.expect(1)
-            ctx.progress.step(line.strip()[:60])
-        process.wait(LIMIT_S)
+            if " of " in line and ": " in line:
+                progress.say(line.strip())
+        process.wait(60)
     finally:
         if process.poll() is None:
-            os.killpg(process.pid, 15)
-            process.wait(30)
-    if process.returncode or not os.path.exists(ANSWER):
-        raise lab.Failed(f"the guest's benchmark failed: {lines[-1] if lines else 'it said nothing'}")
-    with open(ANSWER, encoding="ascii") as file:
-        return json.load(file)
-
-
-def compare(ctx, doc):
-    """Instructions per forwarded packet, by driver."""
-    entries = [e for e in measure(ctx) if e["name"] != "vm.generator"]
-    if not entries:
-        raise lab.Failed("the guest measured nothing; see tests/vm/bench for the names for --only")
-    drivers = sorted({e["params"]["driver"] for e in entries})
-    doc.data["ports"].update({"driver_mode": "native", "names": drivers})
-    kernel = {e["params"]["driver"]: e["value"] for e in entries
-              if e["name"] == "vm.kernel.ip_forward"}
-    doc.table("main", "Instructions per forwarded packet, kernel and driver included, generator and sink "
-              "not", ["driver", "forwarder", ("median", "instructions/packet"), ("least", ""),
-                      ("most", ""), ("ip_forward takes", "times as many")],
-              [[e["params"]["driver"], label(e), e["value"], e["min"], e["max"],
-                kernel[e["params"]["driver"]] / e["value"] if e["params"]["driver"] in kernel else None]
-               for e in entries])
-    names = list(dict.fromkeys(label(e) for e in entries))
-    doc.figure("instructions", "Instructions per forwarded packet, zero-copy drivers", "forwarder",
-               "instructions per packet",
-               [series(driver, [[names.index(label(e)), e["value"], e["min"], e["max"]]
-                                for e in entries if e["params"]["driver"] == driver], "points")
-                for driver in drivers],
-               x_labels=[[i, name] for i, name in enumerate(names)], x_rotated=True,
-               y_range=[0, None], x_range=[-0.7, len(names) - 0.3])
-    for driver in drivers:
-        ours = {label(e): e["value"] for e in entries if e["params"]["driver"] == driver
-                and not e["name"].startswith("vm.kernel")}
-        if driver in kernel and ours:
-            best = min(ours, key=ours.get)
-            doc.finding("DESIGN", f"{driver}: shunt takes fewer instructions than the kernel's ip_forward",
-                        ours[best] < kernel[driver], f"{ours[best]:.0f} ({best}) beside "
-                        f"{kernel[driver]:.0f}: {kernel[driver] / ours[best]:.1f} times fewer")
-    doc.data["parameters"]["spread"] = stats.median(
-        [e["max"] / e["min"] - 1 for e in entries if e["min"] > 0] or [0.0])
-    doc.note("An instruction is not a cycle: what waits for memory costs nothing more here. The guest's "
-             "processor is emulated and has no AVX-512.")
+            os.killpg(process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=30)
+    return lines

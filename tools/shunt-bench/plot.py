@@ -10,6 +10,9 @@ COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 AREAS = ["#9ecae1", "#fdd0a2", "#c7e9c0", "#dadaeb"]
 WIDTH, HEIGHT = 900, 520
 KEY_ROW = 24  # of a key below, which long titles want
+KEY_LINES = 1.4  # the same in lines of text
+LABEL_LINES = 3.6  # below the axis: numbers and what they are
+ROTATED = 0.32  # lines that a letter of a rotated label takes
 LONG_TITLE = 24
 MANY_LABELS = 8  # of the x axis: they want the width, and height when they are rotated
 LABEL_HEIGHT = 130
@@ -85,19 +88,38 @@ def axis_script(figure):
 def key_rows(figure):
     """Rows of a key below the figure; 0: beside it."""
     titles = [s["title"] for s in figure["series"]]
+    if len(titles) == 1 and figure["series"][0]["style"] == "bars":
+        return 0
     many = len(figure.get("x_labels", [])) > MANY_LABELS or figure.get("x_rotated")
     if max(map(len, titles), default=0) <= LONG_TITLE and not many:
         return 0
-    return (len(titles) + 1) // 2
+    return len(titles)
+
+
+def bottom_lines(figure):
+    """Lines of text below the axis: a key there would lie upon the axis' own words otherwise."""
+    lines = LABEL_LINES + KEY_LINES * key_rows(figure)
+    if figure.get("x_rotated"):
+        lines += ROTATED * max((len(text) for _, text in figure["x_labels"]), default=0)
+    return lines
+
+
+def title_script(figure):
+    title = quoted(figure["title"])
+    if not figure.get("paper"):
+        return f"set title {title}"
+    return f"set title {title[:-1]}\\n(after {quoted(figure['paper'])[1:-1]})\""
 
 
 def script(figure, terminal, path):
     lines = [
         "set encoding utf8", terminal, f"set output {quoted(path)}", "set termoption noenhanced",
         "set border lw 1 lc rgb '#555555'", "set grid lc rgb '#dddddd' lw 1",
-        f"set title {quoted(figure['title'])}", "set tics out nomirror",
-        "set key " + ("below center maxcols 2" if key_rows(figure) else "outside right top") +
-        " Left reverse samplen 2 spacing 1.2",
+        title_script(figure), "set tics out nomirror",
+        "set key " + ("at screen 0.5, screen 0.015 center bottom" if key_rows(figure)
+                      else "outside right top") + " Left reverse samplen 2 spacing 1.2",
+        f"set bmargin {bottom_lines(figure):.1f}",
+        "set key off" if len(figure["series"]) == 1 and figure["series"][0]["style"] == "bars" else "",
     ]
     lines += axis_script(figure)
     for i, line in enumerate(figure["series"]):
@@ -107,7 +129,7 @@ def script(figure, terminal, path):
         lines.append("EOD")
     for at, text in figure.get("marks", []):
         lines += [f"set arrow from first {at:.9g}, graph 0 to first {at:.9g}, graph 1 nohead "
-                  "lw 1 dt (3,3) lc rgb '#555555'",
+                  "lw 1 dt (3,3) lc rgb '#555555' front",
                   f"set label {quoted(text)} at first {at:.9g}, graph 0.97 offset 0.5,0 "
                   "tc rgb '#333333'"]
     plots, areas = [], 0
@@ -122,7 +144,7 @@ def draw(figure, stem):
     """Draws STEM.svg and STEM.png; NoGnuplot when that cannot be done."""
     gnuplot = find()
     height = HEIGHT + KEY_ROW * key_rows(figure)
-    if len(figure.get("x_labels", [])) > MANY_LABELS and figure.get("x_rotated"):
+    if figure.get("x_rotated"):
         height += LABEL_HEIGHT
     terminals = {
         "svg": f"set terminal svg size {WIDTH},{height} dynamic font 'sans,14' "

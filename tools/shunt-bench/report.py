@@ -6,6 +6,7 @@ import json
 import os
 
 import plot
+import seen
 import terminal
 from document import ident
 
@@ -59,6 +60,10 @@ def figure_html(doc, figure, folder):
     about = [html.escape(figure["caption"])] if figure.get("caption") else []
     if figure.get("paper"):
         about.append(f"After {html.escape(figure['paper'])}.")
+    about.append(html.escape(seen.of(figure)))
+    about += [f"<br><span class={f['verdict'].replace(' ', '-')}>{html.escape(f['claim'])}: "
+              f"{html.escape(f['verdict'])}</span> ({html.escape(f['measured'])})."
+              for f in seen.findings_of(doc, figure)]
     name = os.path.basename(stem)
     about.append(f'<a download="{name}.png" href="{data_url(stem + ".png", "image/png")}">PNG</a>')
     return (f'<figure><img alt="{html.escape(figure["title"])}" id="{name}" '

@@ -5,8 +5,10 @@ tried several times and passes when more than half of its trials do; trials end 
 decided. With it come the trials made, and how sure it is: 1 less the probability that a rate which
 passes half of the time would look like this. All trials are kept; NDR and PDR share them."""
 import math
+import time
 
-STEP = 1.3  # from rate to rate until the one sought is between two
+# From rate to rate until the one sought is between two: the first step, and the largest.
+STEP, STEP_MAX = 1.3, 4.0
 
 
 def confidence(good, cnt):
@@ -20,8 +22,10 @@ class Search:
     """trial(pps) makes one trial and returns {loss, offered_pps, held: whether it was sent at that
     rate}. trials: an odd number, the most at one rate."""
 
-    def __init__(self, trial, trials=5, precision=0.03):
+    def __init__(self, trial, trials=5, precision=0.03, until=None):
+        """until: time.monotonic() at which a search ends with what it has found."""
         self.trial, self.trials, self.precision = trial, trials, precision
+        self.until = until or math.inf
         self.made = {}  # rate: [trial]
 
     def _passes(self, rate, limit):
@@ -44,25 +48,28 @@ class Search:
     def find(self, limit, start, high):
         """The highest rate up to high whose loss is limit at most: a dict with rate (0.0: none was
         found down to a 64th of start), failing (the lowest rate above it that failed; None when high
-        passed), by_generator (that one could not be sent), trials, good, confidence. In steps from start until one rate passes and another does
+        passed), by_generator (that one could not be sent), trials, good, confidence, is_cut (time was
+        up before the precision was reached). In steps from start until one rate passes and another does
         not, then by halving what is between them down to the precision."""
-        best, failing, rate = None, None, min(start, high)
-        while rate:
+        best, failing, rate, step = None, None, min(start, high), STEP
+        while rate and (time.monotonic() < self.until or not failing and not best):
             one = self._passes(rate, limit)
             if one["passes"]:
                 best = one
             else:
                 failing = one
-            rate = self._next(best, failing, start, high)
-        return self._result(best, failing)
+            rate = self._next(best, failing, start, high, step)
+            # the further away it is, the larger the steps
+            step = min(step * STEP, STEP_MAX)
+        return {**self._result(best, failing), "is_cut": bool(rate)}
 
-    def _next(self, best, failing, start, high):
+    def _next(self, best, failing, start, high, step):
         """The rate to try next; None when it is decided."""
         if not best:
-            rate = failing["rate"] / STEP
+            rate = failing["rate"] / step
             return self._near(rate, 0, failing["rate"]) if rate > start / 64 else None
         if not failing:
-            return min(best["rate"] * STEP, high) if best["rate"] < high else None
+            return min(best["rate"] * step, high) if best["rate"] < high else None
         if failing["rate"] / best["rate"] - 1 <= self.precision:
             return None
         return self._near(math.sqrt(best["rate"] * failing["rate"]), best["rate"], failing["rate"])

@@ -34,6 +34,11 @@ class Progress:
         self.done += 1
         self.total = max(self.total, self.done)
 
+    def say(self, text):
+        """A line that is not a step's own."""
+        if not self.is_quiet:
+            self._say(text)
+
     def _left(self, now):
         passed = now - self.started
         if self.done < 2:

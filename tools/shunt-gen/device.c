@@ -7,6 +7,8 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -107,4 +109,69 @@ void gen_device_await(const struct gen_device *before, const char *name)
 			return;
 		usleep(20000);
 	}
+}
+
+/* --- the driver's own counters ---------------------------------------------------------------- */
+
+static int ethtool(int fd, const char *name, void *cmd)
+{
+	struct ifreq req;
+
+	set_name(&req, name, cmd);
+	return ioctl(fd, SIOCETHTOOL, &req);
+}
+
+static unsigned counter_cnt(int fd, const char *name)
+{
+	struct {
+		struct ethtool_sset_info info;
+		uint32_t len;
+	} sset = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_STATS}};
+
+	return ethtool(fd, name, &sset) || !sset.info.sset_mask ? 0 : sset.len;
+}
+
+/* tx0_xdp_tx, tx1_xdp_tx ... */
+static bool is_xdp_tx(const char *counter)
+{
+	unsigned queue;
+	int end = 0;
+
+	return sscanf(counter, "tx%u_xdp_tx%n", &queue, &end) == 1 && end && !counter[end];
+}
+
+static uint64_t sum_xdp_tx(int fd, const char *name, unsigned cnt)
+{
+	struct ethtool_gstrings *names = calloc(1, sizeof(*names) + cnt * ETH_GSTRING_LEN);
+	struct ethtool_stats *values = calloc(1, sizeof(*values) + cnt * sizeof(uint64_t));
+	uint64_t sum = 0;
+
+	if (!names || !values)
+		goto out;
+	*names = (struct ethtool_gstrings){
+		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS, .len = cnt};
+	*values = (struct ethtool_stats){.cmd = ETHTOOL_GSTATS, .n_stats = cnt};
+	if (ethtool(fd, name, names) || ethtool(fd, name, values))
+		goto out;
+	for (unsigned i = 0; i < cnt; i++)
+		if (is_xdp_tx((const char *)names->data + (size_t)i * ETH_GSTRING_LEN))
+			sum += values->data[i];
+out:
+	free(names);
+	free(values);
+	return sum;
+}
+
+uint64_t gen_device_xdp_tx(const char *name)
+{
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	unsigned cnt;
+	uint64_t sum;
+
+	if (fd < 0)
+		return 0;
+	cnt = counter_cnt(fd, name);
+	sum = cnt ? sum_xdp_tx(fd, name, cnt) : 0;
+	close(fd);
+	return sum;
 }

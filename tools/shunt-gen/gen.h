@@ -222,6 +222,11 @@ int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err
  * before it was changed: some drivers take it down for that. */
 void gen_device_await(const struct gen_device *before, const char *name);
 
+/* gen_device_xdp_tx sums the driver's counters tx*_xdp_tx of a device of this network
+ * namespace. Returns 0 where it has none. virtio_net counts what it sends by zero-copy
+ * there only. Cost: setup; syscalls. */
+uint64_t gen_device_xdp_tx(const char *name);
+
 /* gen_plan_init decides all that is decided before the first frame; fini is legal
  * after a failure too. */
 int gen_plan_init(struct gen_plan *plan, const struct gen_send_opts *opts, struct shunt_err *err);

@@ -238,21 +238,35 @@ static uint16_t pick_run(void)
 	return (uint16_t)(n % 65535 + 1);
 }
 
-static uint64_t device_frames(const struct crew *c)
+/* What the device says it has sent, and what its driver counts on its own. */
+struct device_counts {
+	uint64_t packets, xdp_tx;
+};
+
+static struct device_counts device_counts(const struct crew *c)
 {
 	struct rtnl_link_stats64 stats = {};
 
 	shunt_link_stats((unsigned)c->plan.dev.ifindex, &stats, NULL);
-	return stats.tx_packets;
+	return (struct device_counts){stats.tx_packets, gen_device_xdp_tx(c->plan.opts->dev)};
 }
 
-static void read_device(const struct crew *c, struct gen_result *r, uint64_t before)
+/* By either: a driver may count frames in one of them, or in both. */
+static uint64_t device_frames(const struct crew *c, const struct device_counts *before)
+{
+	const struct device_counts now = device_counts(c);
+
+	return SHUNT_MAX(now.packets - before->packets, now.xdp_tx - before->xdp_tx);
+}
+
+static void read_device(const struct crew *c, struct gen_result *r,
+			const struct device_counts *before)
 {
 	const bool prompt = !strcmp(c->plan.dev.driver, "veth");
 	const uint64_t until = shunt_clock_ns() + (uint64_t)(COUNTER_S * 1e9);
 
 	do {
-		r->device_frames = device_frames(c) - before;
+		r->device_frames = device_frames(c, before);
 		if (prompt || r->device_frames >= r->sent)
 			return;
 	} while (shunt_clock_ns() < until && !gen_signal_wait(0.02));
@@ -260,7 +274,7 @@ static void read_device(const struct crew *c, struct gen_result *r, uint64_t bef
 
 static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
 {
-	const uint64_t before = device_frames(c);
+	const struct device_counts before = device_counts(c);
 	int rc = start(c, err);
 	uint64_t now;
 
@@ -282,7 +296,7 @@ static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
 	}
 	if (!rc && !r->sent && !r->signal)
 		return shunt_err_set(err, ETIMEDOUT, "nothing was sent in %d seconds", START_S);
-	read_device(c, r, before);
+	read_device(c, r, &before);
 	return rc;
 }
 

@@ -4,7 +4,6 @@ generator, a device under test (dut) and a sink, and runs trials: traffic of so 
 import contextlib
 import json
 import os
-import re
 import shlex
 import subprocess
 import time
@@ -216,18 +215,22 @@ def running(argv, word, stream="stderr", seconds=READY_S, number=15):
         raise Failed(f"{os.path.basename(argv[-1])}: {err.strip() or process.returncode}")
 
 
+# Of what cpu_seconds() says of one CPU.
+CPU_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
 def cpu_seconds():
-    """Seconds that all CPUs together were busy since boot, in ticks of 10 ms."""
+    """Seconds that all CPUs together were not idle since some time, softirqs included. By the time that
+    they were idle (or others' guests had them), which Linux counts exactly where it stops the tick, and
+    shows in ticks; the time that they were busy is sampled by the tick only."""
     with open("/proc/stat", encoding="ascii") as stat:
-        fields = [int(x) for x in stat.readline().split()[1:9]]
-    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+        lines = stat.readlines()
+    cpus = sum(line.startswith("cpu") for line in lines) - 1
+    fields = [int(x) for x in lines[0].split()[1:9]]
+    return cpus * time.monotonic() - (fields[3] + fields[4] + fields[7]) * CPU_TICK_S
 
 
 def thread_seconds(tid):
     """Seconds that a thread of this machine had a CPU."""
     with open(f"/proc/{tid}/schedstat", encoding="ascii") as file:
         return int(file.read().split()[0]) / 1e9
-
-
-def is_cpu_list(word):
-    return bool(re.fullmatch(r"\d+(,\d+)*", word))
