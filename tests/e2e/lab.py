@@ -21,9 +21,9 @@ IS_REAL = bool(os.environ.get("SHUNT_LAB_NICS"))
 OPTIONS = os.environ.get("SHUNT_TEST_OPTIONS", "").split()
 CARRIER_S = 30  # igb takes seconds after each of program and socket
 
-# Puts a command before all others without shutting them out: one of two CPUs that spins in real time
-# would starve whatever the kernel runs there.
-FIRST = ["nice", "-n", "-20"]
+# Put a command before all others: without shutting them out, and in real time, which starves whatever
+# the kernel runs on its CPU if the command spins.
+FIRST, REAL_TIME = ["nice", "-n", "-20"], ["chrt", "--fifo", "10"]
 
 _numbers = itertools.count()
 
@@ -147,10 +147,10 @@ class Lab:
         """Starts `shunt-gen sink` and waits until it counts. finish() it for its result."""
         return Sink(self, host, dev, options)
 
-    def send(self, host, dev, *options, first=False, timeout=120):
-        """`shunt-gen send` with options, its result as a dict. With first it goes before every
-        other process of the machine, which else may keep it from its rate."""
-        return self.json(host, *(FIRST if first else []), "shunt-gen", "send", dev, "-j", *options,
+    def send(self, host, dev, *options, first=(), timeout=120):
+        """`shunt-gen send` with options, its result as a dict. With first (FIRST, REAL_TIME) it goes
+        before others of the machine, which else may keep it from its rate."""
+        return self.json(host, *first, "shunt-gen", "send", dev, "-j", *options,
                          timeout=timeout)
 
     # --- what is there ----------------------------------------------------------------------------

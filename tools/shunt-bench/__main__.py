@@ -39,7 +39,8 @@ class Refused(Exception):
     """What was asked for cannot be done: one sentence, exit status 1."""
 
 
-FAILURES = (Refused, paths.Missing, mem.Failed, places.Failed)
+# AssertionError: what the guest's libraries, those of the tests, say when something is not as it should.
+FAILURES = (Refused, paths.Missing, mem.Failed, places.Failed, AssertionError)
 
 
 def module_of(name):

@@ -97,6 +97,26 @@ QUANTITIES = (
 )
 
 
+LOST = ("lost", "%", lambda r: 100 * r["lost"] / max(r["arrived"], 1), lambda p: 100 * p["loss"])
+
+
+def describe(ctx, doc, made, predicted):
+    rows = []
+    for name, unit, measured, said in (*QUANTITIES, LOST):
+        for load, runs in sorted(made.items()):
+            middle, low, high = stats.spread([measured(r) for r in runs])
+            want = said(predicted[load])
+            # of a share that is next to nothing no share can be told
+            off = 100 * (middle / want - 1) if want and name != "lost" else None
+            rows.append([f"{name} [{unit}]", 100 * load, middle, low, high, want, off,
+                         low <= want <= high])
+    doc.table("by-load", f"Measured and predicted, bursts of 1 to {PSI} packets, B = {BATCH}, R = {RING}; the "
+              f"true median lies between least and most of {ctx.runs} runs with "
+              f"{100 * stats.median_interval(ctx.runs):.0f} %",
+              ["", ("load", "%"), "measured", "least", "most", "predicted", ("difference", "%"),
+               "predicted lies between"], rows)
+
+
 def draw(doc, made, predicted):
     for name, unit, measured, said in QUANTITIES:
         doc.figure(name, f"{name.capitalize()} by load, B = {BATCH}", "offered load [% of saturation]",
@@ -149,18 +169,6 @@ def run(ctx, doc):
               "C_io: the two cannot be told apart by rates)",
               ["C_io + C_task", "C_call", "C_v", ("fit's rms", "cycles")],
               [[constants[k] for k in ("c_io", "c_call", "c_v", "rms")]])
-    rows = []
-    for load, runs in sorted(made.items()):
-        row = [100 * load]
-        for _, _, measured, said in QUANTITIES:
-            row += [stats.median([measured(r) for r in runs]), said(predicted[load])]
-        row += [100 * stats.median([r["lost"] / max(r["arrived"], 1) for r in runs]),
-                100 * predicted[load]["loss"]]
-        rows.append(row)
-    columns = [("load", "%")]
-    for name, unit, _, _ in QUANTITIES:
-        columns += [(name, unit), (f"{name}, predicted", unit)]
-    doc.table("by-load", f"Measured and predicted, bursts of 1 to {PSI} packets, B = {BATCH}, R = {RING}",
-              columns + [("lost", "%"), ("lost, predicted", "%")], rows)
+    describe(ctx, doc, made, predicted)
     draw(doc, made, predicted)
     judge(doc, made, predicted)

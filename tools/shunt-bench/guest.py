@@ -65,21 +65,22 @@ def run(args, names, progress):
     """The guest's documents of these experiments, and what it says of those that failed."""
     with tempfile.TemporaryDirectory(prefix="shunt-bench-") as folder:
         progress.say(f"a guest with {args.driver} boots")
-        lines = _follow(argv_of(args, names, folder), progress)
+        lines, code = _follow(argv_of(args, names, folder), progress)
         docs = [document.load(os.path.join(folder, f)) for f in os.listdir(folder)
                 if f.endswith(".json")]
+    last = ([line for line in lines if line] or ["it said nothing"])[-1]
     if not docs:
-        last = [line for line in lines if line.strip()]
-        raise places.Failed(f"in the guest: {last[-1] if last else 'it said nothing'}")
+        raise places.Failed(f"in the guest: {last}")
     for data in docs:
         data["command"] = shlex.join(["shunt-bench", *sys.argv[1:]])
         data["machine"]["emulated_on"] = machine.facts()["cpu"]
     docs.sort(key=lambda data: names.index(data["experiment"]))
-    return docs, [line for line in lines if line.startswith("shunt-bench: ")]
+    failures = [line for line in lines if line.startswith("shunt-bench: ")]
+    return docs, failures or [f"shunt-bench: in the guest: {last}"] * bool(code)
 
 
 def _follow(argv, progress):
-    """Runs it to its end; its lines, those of its progress shown."""
+    """Runs it to its end; its lines, those of its progress shown, and its exit status."""
     lines = []
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                cwd=paths.TOP, start_new_session=True)
@@ -94,4 +95,4 @@ def _follow(argv, progress):
             os.killpg(process.pid, signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=30)
-    return lines
+    return lines, process.returncode

@@ -13,6 +13,7 @@ import sys
 
 import lab_points
 import paths
+import places
 from forwarders import Forwarder
 
 HZ = 1e9  # a tick of the guest's clock, 1 ns of it, is an instruction
@@ -39,6 +40,7 @@ class Points:
         self.lab, self.seconds = self.bench.vm.lab(), seconds
         self.idler = self.bench.Idler()
         self._alone = {}
+        self.complaints = []
 
     def close(self):
         self.idler.stop()
@@ -83,7 +85,7 @@ class Points:
     def point(self, rate=0, cycles=0, list=None, batch=64, mode="xconnect", copy=None, cpus=None,
               poll="interrupt", **_):  # pylint: disable=redefined-builtin
         del copy  # what the driver does is what was asked for
-        one = worker(mode, batch, cycles, poll=poll, walk=list, cpus=cpus)
+        one, made = worker(mode, batch, cycles, poll=poll, walk=list, cpus=cpus), None
         every_ns = self.bench.BURST_EVERY_NS
         burst = self.bench.BURST
         if rate:
@@ -91,11 +93,18 @@ class Points:
             every_ns = int(burst * HZ / rate)
         elif cycles:  # the dearer, the rarer: nobody waits
             every_ns += int(burst * cycles * 1.2)
-        with self.bench.sink(self.lab, "sink") as counter, one.start(self.lab) as daemon:
-            first = counter.read()
-            with self.bench.generator(self.lab, one.mac, burst, every_ns, 60), self.idler:
-                self.bench.wait_for(counter, first + SETTLE_BURSTS * burst)
-                made = self._look(counter, daemon, rate, burst)
+        try:
+            with self.bench.sink(self.lab, "sink") as counter, one.start(self.lab) as daemon:
+                first = counter.read()
+                with self.bench.generator(self.lab, one.mac, burst, every_ns, 60), self.idler:
+                    self.bench.wait_for(counter, first + SETTLE_BURSTS * burst)
+                    made = self._look(counter, daemon, rate, burst)
+        except AssertionError as error:
+            said = " ".join(str(error).split())
+            if not made:
+                raise places.Failed(said) from error
+            # it was measured; what shuntd says at its end is worth knowing all the same
+            self.complaints.append(f"task of {cycles} cycles, batch {batch}: {said}")
         if not rate:
             made["pps"] = HZ / (made["busy"] - self.alone(burst=burst))
             made["c_busy"] = 0.0
@@ -125,6 +134,8 @@ class Points:
         """Says in the document what these figures are."""
         ports = doc.data["ports"]
         ports.setdefault("driver_mode", "native")
+        for said in self.complaints:
+            doc.note(f"shuntd ended with an error ({said}).")
         doc.note("Cycles are instructions here: the guest's clock ticks once for each, on its one "
                  "processor. Driver and kernel are in, generator and sink are not. What waits for "
                  "memory costs nothing more, and the processor emulated has no AVX-512.")

@@ -94,7 +94,7 @@ def of(figure):
             text = words and f"{line['title']}: {words}"
         if text:
             said.append(text)
-    text = ". ".join(said) + "." if said else ""
+    text = "Seen here: " + ". ".join(said) + "." if said else ""
     return " ".join(part for part in (text, spread(figure)) if part)
 
 
