@@ -57,7 +57,7 @@ static int knob_write(const char *ifname, const char *knob, unsigned long value)
 /* A sysfs that was mounted in another network namespace shows that one's devices. */
 static bool is_sysfs_ours(const char *ifname, unsigned ifindex)
 {
-	unsigned long shown;
+	unsigned long shown = 0;
 
 	return !knob_read(ifname, "ifindex", &shown) && shown == ifindex;
 }
@@ -65,7 +65,7 @@ static bool is_sysfs_ours(const char *ifname, unsigned ifindex)
 /* Who changed it after us has it. */
 static bool knob_restore(const char *ifname, const char *knob, unsigned long was, unsigned long now)
 {
-	unsigned long is;
+	unsigned long is = 0;
 
 	return !knob_read(ifname, knob, &is) && is == now && !knob_write(ifname, knob, was);
 }

@@ -125,7 +125,7 @@ static bool is_same(const struct ethtool_rx_flow_spec *a, const struct ethtool_r
 	size_t i;
 
 	if (a->flow_type != b->flow_type || a->ring_cookie != b->ring_cookie ||
-	    memcmp(&a->m_u, &b->m_u, sizeof(a->m_u)) != 0 ||
+	    memcmp(a->m_u.hdata, b->m_u.hdata, sizeof(a->m_u.hdata)) != 0 ||
 	    a->m_ext.vlan_tci != b->m_ext.vlan_tci ||
 	    (a->h_ext.vlan_tci ^ b->h_ext.vlan_tci) & a->m_ext.vlan_tci)
 		return false;

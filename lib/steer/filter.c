@@ -213,7 +213,7 @@ int shunt_filter_parse(const char *text, struct shunt_filter *filter, struct shu
 	if (strlen(text) >= sizeof(r.text) / 2)
 		return shunt_err_set(err, EINVAL, "filter '%.60s...': longer than %zu characters",
 				     text, sizeof(r.text) / 2 - 1);
-	strcpy(r.text, text);
+	snprintf(r.text, sizeof(r.text), "%s", text);
 	ret = read_all(&r);
 	if (ret)
 		shunt_err_prefix(err, "filter '%.120s': ", text);
