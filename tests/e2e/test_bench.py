@@ -134,10 +134,11 @@ def test_lab_experiments(names, tmp_path):
 
 @pytest.mark.limit(120)
 def test_devices(lab, tmp_path):
-    """Devices by name, the generator at their other ends; dut is as before."""
+    """Devices by name, the generator at their other ends, reached by a command; dut is as before."""
+    via = f"env PATH={os.path.dirname(BENCH)}:{os.environ['PATH']}"
     ends = ",".join(f"shunt-{lab.name}-{host}/eth1" for host in ("gen", "sink"))
     done = lab.exec("dut", BENCH, *SHORT, "--seconds", "0.1", "--cpu", "0", "--ports", "eth1,eth2",
-                    "--gen-ports", ends, "-o", str(tmp_path), "scale", timeout=100)
+                    "--gen-ports", ends, "--gen-via", via, "-o", str(tmp_path), "scale", timeout=100)
     doc = check_document(tmp_path / "scale-nic.json")
     assert doc["ports"] == {"kind": "nic", "names": ["eth1", "eth2"], "driver_mode": "native",
                             "copy_mode": "copy"}
