@@ -159,7 +159,7 @@ SEED   ?= 1
 SECONDS_ ?= 600
 
 # --- what one runs ------------------------------------------------------------------------------
-.PHONY: deps demo test build-vm test-vm test-vm-all demo-vm unit e2e bench report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm test-vm test-vm-all demo-vm unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -203,6 +203,10 @@ switchover: deps ## at what load adaptive polling sleeps and spins, what a lone 
 bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/run
+
+bench-auto: deps ## lane auto beside the kernel on the lab's configurations; fails where it is slower (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tools/lab run --static-neigh /usr/bin/python3 tests/bench/bench_auto.py
 
 report: deps ## all experiments in shortened form, in build/report/report.html (root)
 	$(Q)$(MAKE) --no-print-directory all

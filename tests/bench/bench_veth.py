@@ -23,6 +23,8 @@ def cases():
         yield "veth.kernel.bridge", napi, lambda t=threaded: veth.kernel_bridge(t)
         yield "veth.kernel.ip_forward", napi, lambda t=threaded: veth.kernel_ip_forward(t)
         yield "veth.devmap", napi, lambda t=threaded: veth.devmap(t)
+        yield ("veth.devmap.look", {**napi, "reads": "destination address"},
+               lambda t=threaded: veth.devmap(t, ("look",)))
         yield ("veth.xconnect.xdp", napi,
                lambda t=threaded: veth.shunt_in_kernel("xconnect", "xdp", t))
         yield ("veth.xdp_forward", {**napi, "by": "bpf_fib_lookup, as xdp-forward"},

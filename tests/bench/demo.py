@@ -51,6 +51,22 @@ def calibrate():
     return math.ceil(12 * best) / 10
 
 
+RIVALS = [("route lane auto", "kernel ip_forward"), ("xconnect lane xdp", "kernel bridge"),
+          ("shunt xconnect", "kernel bridge"), ("shunt static3", "kernel ip_forward")]
+
+
+def conclude(got):
+    """What the table says at full load, for better or worse."""
+    print("\nAt full load, at the sink:")
+    for name, rival in RIVALS:
+        for core in ("generator's", "own"):
+            if (name, core) in got and got[rival, core] > 0:
+                times = got[name, core] / got[rival, core]
+                print(f"  {name + ' (lane user)' * name.startswith('shunt')}, core {core}: "
+                      f"{times:.2f} times the {rival} there"
+                      f"{'' if times >= 1 else ', so it is SLOWER'}")
+
+
 def main():
     server = veth.start("dut", "iperf3", "-s")
     print("Looking for the rate that the fastest forwarder here gets through ...", flush=True)
@@ -59,15 +75,17 @@ def main():
           "The generator has CPU 0. `core` is where the forwarding runs: CPU 1, the forwarder's\n"
           "own, or in the generator's softirq. Ping and a TCP transfer of 100 Mbit/s go to the\n"
           "forwarder's own address meanwhile.  Mpps:\n\n" + HEAD, flush=True)
-    modes = {}
+    modes, got = {}, {}
     for name, core, forwarder in FORWARDERS:
         with forwarder() as made:
             modes.update(made["info"])
             for load, rate in (("full", full), ("half", full / 2)):
                 result = veth.traffic(made["dst_mac"], int(rate * 1e6), SECONDS,
                                       kernel_share=True)
+                got.setdefault((name, core), result["mpps"])
                 print(line(name, core, load, result), flush=True)
     server.terminate()
+    conclude(got)
     driver = {m["driver_mode"] for m in modes.values()}
     copy = {m["copy_mode"] for m in modes.values()}
     print(f"\nThe kernel confirmed for shunt's ports: driver mode {'/'.join(sorted(driver))}, "

@@ -114,7 +114,7 @@ def shunt(mode, *options, lane="user"):
                    "--control", CONTROL, "--lane", lane, *options)
     try:
         wait_for_line(daemon, daemon.stderr, "forwarding")
-        yield {"dst_mac": SINK_MAC if mode == "xconnect" else DUT_MAC,
+        yield {"dst_mac": SINK_MAC if mode in ("xconnect", "macrewrite") else DUT_MAC,
                "info": confirmed_modes(CONTROL)}
     finally:
         daemon.send_signal(signal.SIGTERM)
@@ -124,11 +124,11 @@ def shunt(mode, *options, lane="user"):
 
 
 @contextlib.contextmanager
-def shunt_in_kernel(mode, lane, threaded):
+def shunt_in_kernel(mode, lane, threaded, *options):
     """shuntd whose frames need not leave the kernel: its worker sleeps."""
     set_threaded(threaded)
     try:
-        with shunt(mode, "--poll", "interrupt", lane=lane) as made:
+        with shunt(mode, "--poll", "interrupt", *options, lane=lane) as made:
             yield made
     finally:
         set_threaded(False)
@@ -136,13 +136,14 @@ def shunt_in_kernel(mode, lane, threaded):
 
 @contextlib.contextmanager
 def devmap(threaded, how=()):
-    """A bare XDP redirect, eth1 to eth2: the cheapest that the kernel can do. With how=("fib",)
-    routing by bpf_fib_lookup, as xdp-forward does it."""
+    """A bare XDP redirect, eth1 to eth2: the cheapest that the kernel can do. With how=("look",) one
+    that has read the destination address, with ("fib",) routing by bpf_fib_lookup, as xdp-forward
+    does it."""
     set_threaded(threaded)
     redirect = start("dut", os.path.join(BIN, "shunt-devmap"), "eth1", "eth2", *how)
     try:
         wait_for_line(redirect, redirect.stdout, "redirecting")
-        yield {"dst_mac": DUT_MAC if how else SINK_MAC, "info": {}}
+        yield {"dst_mac": DUT_MAC if how == ("fib",) else SINK_MAC, "info": {}}
     finally:
         redirect.send_signal(signal.SIGTERM)
         redirect.communicate(timeout=10)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* shunt-devmap DEV1 DEV2 [fib]: forwards between two devices by a bare XDP redirect, or routes
- * between them by bpf_fib_lookup, until SIGINT or SIGTERM. A baseline for measurements, not a
- * forwarder: the hosts behind the devices no longer reach this one. The programs hang on BPF links
- * and are gone when the process is. */
+/* shunt-devmap DEV1 DEV2 [look|fib]: forwards between two devices by a bare XDP redirect, with look
+ * after a look at the destination address, or routes between them by bpf_fib_lookup, until SIGINT
+ * or SIGTERM. A baseline for measurements, not a forwarder: the hosts behind the devices no longer
+ * reach this one. The programs hang on BPF links and are gone when the process is. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <net/if.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 }
 
 /* Frames of `from` leave by `to`. */
-static struct bpf_link *redirect(const char *from, const char *to)
+static struct bpf_link *redirect(const char *from, const char *to, bool looks)
 {
 	struct shunt_devmap *skel = shunt_devmap__open_and_load();
 	unsigned to_index = if_nametoindex(to), zero = 0;
@@ -36,11 +37,23 @@ static struct bpf_link *redirect(const char *from, const char *to)
 			strerror(errno));
 		return NULL;
 	}
-	link = bpf_program__attach_xdp(skel->progs.shunt_devmap, (int)if_nametoindex(from));
+	link = bpf_program__attach_xdp(looks ? skel->progs.shunt_devmap_look
+					     : skel->progs.shunt_devmap,
+				       (int)if_nametoindex(from));
 	if (!link)
 		fprintf(stderr, "shunt-devmap: %s: cannot attach the program: %s\n", from,
 			strerror(errno));
 	return link;
+}
+
+static struct bpf_link *bare(const char *from, const char *to)
+{
+	return redirect(from, to, false);
+}
+
+static struct bpf_link *look(const char *from, const char *to)
+{
+	return redirect(from, to, true);
 }
 
 /* Packets of `from` leave by whichever of the two the kernel's routes say. */
@@ -67,17 +80,19 @@ static struct bpf_link *route(const char *from, const char *to)
 
 int main(int argc, char **argv)
 {
-	struct bpf_link *(*forward)(const char *, const char *) = redirect;
+	struct bpf_link *(*forward)(const char *, const char *) = bare;
 	struct bpf_link *links[2];
 	sigset_t set;
 	int sig;
 
 	if (argc == 4 && !strcmp(argv[3], "fib"))
 		forward = route;
+	else if (argc == 4 && !strcmp(argv[3], "look"))
+		forward = look;
 	else if (argc != 3)
 		argc = 0;
 	if (!argc || !if_nametoindex(argv[1]) || !if_nametoindex(argv[2])) {
-		fprintf(stderr, "usage: shunt-devmap DEV1 DEV2 [fib] (both must exist)\n");
+		fprintf(stderr, "usage: shunt-devmap DEV1 DEV2 [look|fib] (both must exist)\n");
 		return 2;
 	}
 	sigemptyset(&set);
