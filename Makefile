@@ -75,7 +75,7 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 # The same program in another object.
-$(B)/bpf/shunt_steer_meta.bpf.o: bpf/shunt_steer.bpf.c
+$(B)/bpf/shunt_steer_meta.bpf.o $(B)/bpf/shunt_steer_clock.bpf.o: bpf/shunt_steer.bpf.c
 
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)

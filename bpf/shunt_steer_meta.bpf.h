@@ -4,6 +4,12 @@
 #ifdef SHUNT_STEER_WITH_META
 #include "shunt_steer_meta.h"
 
+#ifdef SHUNT_STEER_WITHOUT_DRIVER
+static __always_inline __u32 ask_driver(struct xdp_md *ctx, __u32 *hash, __u64 *device_ns)
+{
+	return 0;
+}
+#else
 /* Of the kernel's enum xdp_rss_hash_type: the hash covers layer 4. */
 enum xdp_rss_hash_type { RSS_L4 = 8 };
 
@@ -26,6 +32,7 @@ static __always_inline __u32 ask_driver(struct xdp_md *ctx, __u32 *hash, __u64 *
 		bits |= SHUNT_STEER_META_TIME;
 	return bits;
 }
+#endif
 
 /* To be called when the packet's bytes are not looked at any more. Where the driver leaves no room
  * nothing is written, and the worker finds no mark. */

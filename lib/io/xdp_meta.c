@@ -12,6 +12,7 @@
 
 #include "io/netdev_xdp.h"
 #include "io/xdp_private.h"
+#include "shunt_steer_clock.skel.h"
 #include "shunt_steer_meta.h"
 #include "shunt_steer_meta.skel.h"
 
@@ -49,7 +50,8 @@ static struct bpf_object *load(unsigned ifindex, bool is_sg, const struct shunt_
 	const void *elf;
 	size_t len;
 
-	elf = shunt_steer_meta__elf_bytes(&len);
+	elf = want->hash || want->time ? shunt_steer_meta__elf_bytes(&len)
+				       : shunt_steer_clock__elf_bytes(&len);
 	obj = bpf_object__open_mem(elf, len, &opts);
 	if (!obj)
 		return NULL;
