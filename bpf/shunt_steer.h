@@ -291,6 +291,26 @@ static inline __attribute__((always_inline)) __u64 shunt_steer_quick(__u64 mac_w
 #endif
 }
 
+/* In the slot's place, with a port in mode XCONNECT or LAYER3 and without rules whose forwardable
+ * frames are all the worker's: the mode, and the half that has the local addresses. Above any
+ * port's slot. */
+#define SHUNT_STEER_QUICK_HALF	   0x100
+#define SHUNT_STEER_QUICK_XCONNECT 0x200
+#define SHUNT_STEER_QUICK_LAYER3   0x400
+
+/* shunt_steer_quick_user returns that word for a half, 0 where the port is not so plain. */
+static inline __attribute__((always_inline)) __u64 shunt_steer_quick_user(
+	const struct shunt_steer_half *half, __u32 index)
+{
+	__u16 how = half->mode == SHUNT_STEER_MODE_XCONNECT ? SHUNT_STEER_QUICK_XCONNECT
+		    : half->mode == SHUNT_STEER_MODE_LAYER3 ? SHUNT_STEER_QUICK_LAYER3
+							    : 0;
+
+	if (!how || half->rule_cnt || half->lane != SHUNT_LANE_USER)
+		return 0;
+	return shunt_steer_quick(half->mac_word, how | (index ? SHUNT_STEER_QUICK_HALF : 0));
+}
+
 static inline __attribute__((always_inline)) __u32 shunt_steer_quick_port(__u64 word)
 {
 	return word & 0xffff;
@@ -323,6 +343,7 @@ _Static_assert(sizeof(struct shunt_steer_counters) == 576, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_gate) == 64, "a cache line");
 _Static_assert(sizeof(struct shunt_steer_sample) == 128, "two cache lines");
 _Static_assert((int)SHUNT_STEER_REASON_CNT <= SHUNT_STEER_REASON_MAX, "a reason more than room");
+_Static_assert(SHUNT_STEER_PORTS_MAX <= SHUNT_STEER_QUICK_HALF, "ports below the flags");
 _Static_assert(SHUNT_STEER_RULE_USER + 1 == SHUNT_STEER_USER_REASON_CNT, "user reasons first");
 
 #endif

@@ -8,14 +8,14 @@
 #ifndef SHUNT_STEER_QUICK_BPF_H
 #define SHUNT_STEER_QUICK_BPF_H
 
-static __always_inline bool crosses_quickly(struct xdp_md *ctx)
+static __always_inline bool crosses_quickly(struct xdp_md *ctx, __u64 word)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	__u64 word = *(volatile __u64 *)&shunt_ctl.quick, first;
+	__u64 first;
 	__u32 queue = ctx->rx_queue_index;
 	struct shunt_steer_slot *slot;
 
-	if (!word || data + sizeof(struct eth) > end)
+	if (data + sizeof(struct eth) > end)
 		return false;
 	first = *(const __u64 *)data;
 	if (((const struct eth *)data)->dst[0] & 1 || shunt_steer_quick_is_own(word, first))

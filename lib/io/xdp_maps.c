@@ -217,8 +217,12 @@ void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t qui
 }
 
 /* The short way's word, if what is in force leaves nothing to ask about a unicast frame. */
-static uint64_t quick_of(const struct shunt_steer_half *half)
+static uint64_t quick_of(const struct shunt_steer_half *half, unsigned index)
 {
+	const uint64_t user = shunt_steer_quick_user(half, index);
+
+	if (user)
+		return user;
 	if (half->mode != SHUNT_STEER_MODE_XCONNECT || half->lane != SHUNT_LANE_XDP ||
 	    half->rule_cnt || half->bridge || half->hop || half->out_port >= SHUNT_STEER_PORTS_MAX)
 		return 0;
@@ -244,7 +248,7 @@ void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open)
 	x->is_open = is_open;
 	shunt_xdp_live_set(x->ctl,
 			   is_open ? SHUNT_STEER_LIVE_HALF(x->half) : SHUNT_STEER_LIVE_CLOSED,
-			   is_open ? quick_of(&x->shadow) : 0);
+			   is_open ? quick_of(&x->shadow, x->half) : 0);
 }
 
 int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -58,10 +59,13 @@ void steer_rig_init(struct steer_rig *rig)
 	rig->ctl = &rig->skel->data_shunt_cfg->shunt_ctl;
 	rig->half = &rig->ctl->half[0];
 	rig->slots = rig->skel->data_shunt_cnt->shunt_cnt;
+	rig->xsk_fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 }
 
 void steer_rig_fini(struct steer_rig *rig)
 {
+	if (rig->xsk_fd >= 0)
+		close(rig->xsk_fd);
 	shunt_steer__destroy(rig->skel);
 }
 
@@ -155,7 +159,7 @@ static uint32_t verdict_of(int reason, bool is_served)
 	}
 }
 
-int steer_rig_run(struct steer_rig *rig, const void *data, size_t len)
+static int run_once(struct steer_rig *rig, const void *data, size_t len)
 {
 	struct shunt_steer_counters before, after;
 	uint8_t out[4096];
@@ -179,6 +183,40 @@ int steer_rig_run(struct steer_rig *rig, const void *data, size_t len)
 	cr_assert_eq(opts.retval, verdict_of(reason, wanted < 0), "reason %s, verdict %u",
 		     shunt_steer_reason_name(reason), opts.retval);
 	return wanted >= 0 ? wanted : reason;
+}
+
+/* The short way comes to the same, with a socket and without, and then is forgotten. */
+static void run_plain(struct steer_rig *rig, uint64_t word, const void *data, size_t len, int want)
+{
+	static struct shunt_steer_slot saved[SHUNT_STEER_QUEUES_MAX];
+	const uint32_t verdict = rig->verdict, queue = 0;
+	int fd = bpf_map__fd(rig->skel->maps.shunt_xsks), got;
+
+	memcpy(saved, rig->slots, sizeof(saved));
+	rig->ctl->quick = word;
+	got = run_once(rig, data, len);
+	cr_assert(got == want && rig->verdict == verdict, "plain: %s, else %s",
+		  shunt_steer_reason_name(got), shunt_steer_reason_name(want));
+	if (rig->xsk_fd >= 0 && want < SHUNT_STEER_USER_REASON_CNT && verdict == XDP_PASS) {
+		cr_assert_eq(bpf_map_update_elem(fd, &queue, &rig->xsk_fd, 0), 0);
+		cr_assert_eq(run_once(rig, data, len), want);
+		cr_assert_eq(rig->verdict, XDP_REDIRECT);
+		bpf_map_delete_elem(fd, &queue);
+	}
+	rig->ctl->quick = 0;
+	rig->verdict = verdict;
+	memcpy(rig->slots, saved, sizeof(saved));
+}
+
+int steer_rig_run(struct steer_rig *rig, const void *data, size_t len)
+{
+	const uint32_t half = rig->ctl->live - SHUNT_STEER_LIVE_HALF(0);
+	uint64_t word = half < 2 ? shunt_steer_quick_user(&rig->ctl->half[half], half) : 0;
+	int reason = run_once(rig, data, len);
+
+	if (word && !rig->ctl->quick)
+		run_plain(rig, word, data, len, reason);
+	return reason;
 }
 
 const uint8_t steer_local4[STEER_LOCAL4_CNT][4] = {{192, 0, 2, 1}, {10, 0, 0, 255}};
