@@ -113,6 +113,7 @@ struct shunt_worker {
 	struct pollfd pollfds[SHUNT_WORKER_QUEUE_MAX + 1]; /* wake_fd, then the sockets */
 	unsigned pollfd_cnt;
 	unsigned sample_due;  /* working turns until one is timed */
+	unsigned unflushed;   /* packets since all queues were to send */
 	uint64_t idle_cycles; /* opts.idle_us in ticks */
 	uint64_t beat_cycles; /* a millisecond in ticks */
 	uint64_t turn_end;    /* ticks at the end of the latest turn */

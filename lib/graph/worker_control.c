@@ -256,6 +256,7 @@ int shunt_worker_drain(struct shunt_worker *w, unsigned timeout_ms)
 
 	for (;;) {
 		for (i = 0; i < w->rx_queue_cnt; i++) {
+			w->rx_queues[i]->has_more = false;
 			w->rx_queues[i]->ops->flush(w->rx_queues[i]);
 			w->rx_queues[i]->ops->reclaim(w->rx_queues[i]);
 		}

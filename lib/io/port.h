@@ -65,7 +65,8 @@ struct shunt_queue_ops {
 	unsigned (*tx)(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt);
 
 	/* flush sees to it that what was accepted leaves, and that receive goes on:
-	 * wakes the kernel where it asked for that. Thread: owner worker.
+	 * wakes the kernel where it asked for that. While queue->has_more a bounded
+	 * number of frames may wait for a later flush. Thread: owner worker.
 	 * Cost: batch, at most a few syscalls. */
 	void (*flush)(struct shunt_queue *queue);
 
@@ -100,6 +101,7 @@ struct shunt_queue {
 	uint16_t port;		 /* index of the port in the engine */
 	uint16_t index;		 /* receive and transmit queue number on the device */
 	int fd;			 /* to poll() for POLLIN; -1 where there is none */
+	bool has_more;		 /* the worker's word: another turn follows at once, with packets */
 	struct shunt_queue_stats stats SHUNT_CACHE_ALIGNED;
 };
 

@@ -36,6 +36,7 @@ struct xsk_queue {
 	uint32_t fill_owed;	 /* frames the fill ring wants */
 	uint32_t fill_batch;	 /* refill when so many are owed */
 	uint32_t tx_outstanding; /* submitted and not yet completed */
+	uint32_t tx_flushed;	 /* the transmit ring's producer at the latest flush */
 	uint32_t dry_below;	 /* frames the kernel can receive into: fewer is dry */
 	struct shunt_steer_gate *gate;
 	uint32_t tx_budget; /* packets a copying transmit call sends at most */

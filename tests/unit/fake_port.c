@@ -61,6 +61,7 @@ static unsigned fake_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts,
 static void fake_flush(struct shunt_queue *queue)
 {
 	fake_of(queue)->flushes++;
+	fake_of(queue)->waits += queue->has_more;
 }
 
 static void fake_busy_poll(struct shunt_queue *queue)

@@ -27,6 +27,7 @@ struct fake_port {
 	struct fake_sent sent[FAKE_SENT_MAX];
 	unsigned sent_cnt;
 	unsigned reclaims, flushes, busy_polls, closes;
+	unsigned waits; /* flushes that were told of another turn */
 };
 
 /* fake_port_init makes a queue of a port over pool: nothing arrives, all is taken. */

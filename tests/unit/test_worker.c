@@ -76,6 +76,25 @@ Test(worker, one_turn_takes_a_batch_of_each_queue, .fini = fini)
 		  worker->stats.batch[5] == 1 && !worker->stats.batch[0]);
 }
 
+/* Of 256 packets in full batches the last is sent with the others at the latest, and of fewer,
+ * too, by the turn that finds no full batch. */
+Test(worker, full_batches_are_sent_together, .fini = fini)
+{
+	build(ordinary);
+	fakes[0].arriving = 3 * 32;
+	for (unsigned i = 1; i <= 3; i++) {
+		cr_assert_eq(shunt_worker_turn(worker), 32);
+		cr_assert(fakes[1].flushes == i && fakes[1].waits == i);
+	}
+	cr_assert_eq(shunt_worker_turn(worker), 0);
+	cr_assert(fakes[1].flushes == 4 && fakes[1].waits == 3);
+	fakes[0].arriving = 16 * 32;
+	for (unsigned i = 1; i <= 16; i++)
+		shunt_worker_turn(worker);
+	cr_assert(fakes[1].flushes == 20 && fakes[1].waits == 3 + 14, "twice not: %u",
+		  fakes[1].waits);
+}
+
 Test(worker, batch_of_one_and_of_256, .fini = fini)
 {
 	struct shunt_worker_opts opts = ordinary;
