@@ -22,7 +22,8 @@ EVERY_NS = 19973  # prime: in step with nothing
 
 PARTS = (  # beginnings of functions' names
     ("generator and sink", ("pktgen", "BPF shunt_sink")),
-    ("XDP program", ("BPF shunt_steer",)),
+    ("XDP program", ("BPF shunt_steer", "BPF steer_any", "BPF sample_end", "BPF xdp_dispatcher",
+                     "BPF prog", "bpf_dispatcher_xdp")),
     ("rings", ("xsk_", "__xsk_", "xp_", "__xp_", "xdp_do_redirect", "xdp_do_flush",
                "bpf_xdp_redirect_map")),
     ("driver transmit", ("virtnet_xsk_xmit", "virtnet_poll_tx", "virtnet_poll_cleantx",
