@@ -91,7 +91,11 @@ static void refill(struct xsk_queue *xsk)
 		set_dry(xsk);
 		return;
 	}
-	/* cannot fail: what is in the ring and what is owed make its size */
+	/* All that is owed, unless a driver gave a frame back that it never took (see
+	 * create_rings): then what the kernel has not taken must not be overwritten. */
+	n = SHUNT_MIN(n, xsk_prod_nb_free(&xsk->fill, n));
+	if (unlikely(!n))
+		return;
 	xsk_ring_prod__reserve(&xsk->fill, n, &at);
 	pool->free_cnt -= n;
 	top = pool->free + pool->free_cnt;

@@ -25,10 +25,9 @@ struct shunt_xsk_opts {
 	uint16_t port;	/* index in the engine */
 	uint16_t queue; /* on the device */
 	enum shunt_copy_mode copy_mode;
-	bool generic; /* the XDP program is attached in generic (skb) mode */
-	uint32_t
-		ring_size; /* receive and transmit ring, power of two; fill and completion: twice */
-	int xsks_fd;	   /* XSKMAP, or -1 */
+	bool generic;	    /* the XDP program is attached in generic (skb) mode */
+	uint32_t ring_size; /* fill, transmit and completion ring, power of two; receive: half */
+	int xsks_fd;	    /* XSKMAP, or -1 */
 	struct shunt_steer_gate *gate; /* of the queue, outlives it; NULL: nobody watches */
 	bool busy_poll;		       /* SO_PREFER_BUSY_POLL */
 	uint32_t busy_budget; /* packets a busy poll, 1..65535; above 64 needs CAP_NET_ADMIN */

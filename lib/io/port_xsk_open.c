@@ -91,21 +91,27 @@ static int map_ring(struct xsk_queue *xsk, unsigned which, const struct xdp_ring
 		(r)->cached_cons = *(r)->consumer;                             \
 	} while (0)
 
+/* The receive ring has half the fill ring's size, so that a worker who falls behind finds it full
+ * before the driver finds no frame: igb (Linux 7.3) that runs out of frames at its ring's end takes
+ * old descriptors for new ones and delivers frames twice. */
 static int create_rings(struct xsk_queue *xsk, uint32_t size)
 {
+	const uint32_t sizes[] = {
+		[RING_RX] = size / 2, [RING_TX] = size, [RING_FILL] = size, [RING_COMP] = size};
 	struct xdp_mmap_offsets off;
 	socklen_t len = sizeof(off);
 	unsigned i;
 	int ret;
 
-	for (i = 0; i < 4; i++)
-		if (setsockopt(xsk->queue.fd, SOL_XDP, specs[i].option, &size, sizeof(size)))
+	for (i = 0; i < SHUNT_ARRAY_LEN(sizes); i++)
+		if (setsockopt(xsk->queue.fd, SOL_XDP, specs[i].option, &sizes[i],
+			       sizeof(sizes[i])))
 			return -errno;
 	if (getsockopt(xsk->queue.fd, SOL_XDP, XDP_MMAP_OFFSETS, &off, &len))
 		return -errno;
 	if (len != sizeof(off)) /* before Linux 5.4: no need_wakeup */
 		return -EPROTO;
-	ret = map_ring(xsk, RING_RX, &off.rx, size);
+	ret = map_ring(xsk, RING_RX, &off.rx, sizes[RING_RX]);
 	if (!ret)
 		ret = map_ring(xsk, RING_TX, &off.tx, size);
 	if (!ret)
@@ -114,7 +120,7 @@ static int create_rings(struct xsk_queue *xsk, uint32_t size)
 		ret = map_ring(xsk, RING_COMP, &off.cr, size);
 	if (ret)
 		return ret;
-	SET_RING(&xsk->rx, xsk->map[RING_RX], &off.rx, size);
+	SET_RING(&xsk->rx, xsk->map[RING_RX], &off.rx, sizes[RING_RX]);
 	SET_RING(&xsk->tx, xsk->map[RING_TX], &off.tx, size);
 	SET_RING(&xsk->fill, xsk->map[RING_FILL], &off.fr, size);
 	SET_RING(&xsk->comp, xsk->map[RING_COMP], &off.cr, size);
