@@ -53,6 +53,7 @@ struct shunt_doctor {
 struct shunt_doctor_opts {
 	uint32_t frame_size; /* 2048 or 4096; 0: what the ports need */
 	unsigned worker_cnt;
+	uint32_t ring_size;    /* shuntd.yaml(5) */
 	bool generic;	       /* --driver-mode generic */
 	bool require_zerocopy; /* then its absence is an error */
 	bool in_use;	       /* a daemon serves it: its program belongs there */

@@ -216,6 +216,32 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 				    f->ifname, opts->worker_cnt);
 }
 
+/* Frames that are given to a queue lie in the NIC's ring or in the socket's, which has half of what
+ * is given: with a NIC's ring above the other half a late worker leaves the driver without frames.
+ */
+static void judge_ring(struct shunt_doctor *d, const struct doctor_device_facts *f,
+		       const struct shunt_doctor_opts *opts)
+{
+	struct shunt_finding *finding;
+	char why[192];
+
+	if (!f->ring || opts->generic || !shunt_doctor_zerocopy(f, why, sizeof(why)))
+		return;
+	if (f->ring <= opts->ring_size / 2) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ring",
+				 "a receive ring of %u, and ring_size %u gives it frames enough",
+				 f->ring, opts->ring_size);
+		return;
+	}
+	finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "ring",
+				   "a receive ring of %u is more than half of ring_size %u: when a "
+				   "worker is late the driver finds no frames to receive into, "
+				   "which some (igb) answer with frames delivered twice",
+				   f->ring, opts->ring_size);
+	shunt_doctor_remedy(finding, "ethtool -G %s rx %u, or a larger ring_size in the file",
+			    f->ifname, opts->ring_size / 2);
+}
+
 static void judge_ntuple(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
 	if (f->ntuple_cnt < 0)
@@ -391,6 +417,7 @@ void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_devic
 	judge_zerocopy(d, facts, opts);
 	judge_mtu(d, facts, opts);
 	judge_queues(d, facts, opts);
+	judge_ring(d, facts, opts);
 	judge_ntuple(d, facts);
 	judge_offloads(d, facts, opts);
 	judge_program(d, facts, opts);

@@ -45,6 +45,7 @@ struct doctor_device_facts {
 	char peer[IFNAMSIZ];
 	struct doctor_offloads peer_offloads;
 	unsigned channels, channels_max; /* combined and receive; 0: not told */
+	unsigned ring;			 /* descriptors of a receive ring; 0: not told */
 	int ntuple_cnt;			 /* filters that are set; -1: the driver has none */
 	uint32_t ntuple_size;
 	int numa_node; /* -1: none or one */

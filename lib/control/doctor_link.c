@@ -32,6 +32,14 @@ static void read_channels(int fd, struct doctor_device_facts *out)
 	out->channels_max = channels.max_combined ? channels.max_combined : channels.max_rx;
 }
 
+static void read_ring(int fd, struct doctor_device_facts *out)
+{
+	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
+
+	if (!shunt_ethtool(fd, out->ifname, &ring))
+		out->ring = ring.rx_pending;
+}
+
 static void read_ntuple(int fd, struct doctor_device_facts *out)
 {
 	struct shunt_ntuple *table = malloc(sizeof(*table));
@@ -217,6 +225,7 @@ int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *ou
 		return shunt_err_set(err, errno, "%s: socket: %s", ifname, strerror(errno));
 	out->is_running = has_carrier(fd, ifname);
 	read_channels(fd, out);
+	read_ring(fd, out);
 	read_ntuple(fd, out);
 	read_offloads(fd, ifname, &out->offloads);
 	read_neighbourhood(fd, out);

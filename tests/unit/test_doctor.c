@@ -33,7 +33,8 @@ static struct doctor_device_facts healthy(void)
 	return f;
 }
 
-static const struct shunt_doctor_opts wanted = {.frame_size = 2048, .worker_cnt = 1};
+static const struct shunt_doctor_opts wanted = {
+	.frame_size = 2048, .worker_cnt = 1, .ring_size = 2048};
 
 static const struct shunt_finding *find(const struct shunt_doctor *d, const char *topic)
 {
@@ -170,6 +171,17 @@ Test(doctor, queues)
 	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "5 of 8", "ethtool -L eth1 combined 4");
 	f.netdev.queue_cnt = 4;
 	expect(&f, &four, "queues", SHUNT_DOCTOR_ok, "4 queues", "");
+}
+
+Test(doctor, rings)
+{
+	struct doctor_device_facts f = healthy();
+
+	f.ring = 1024;
+	expect(&f, &wanted, "ring", SHUNT_DOCTOR_ok, "ring of 1024", "");
+	f.ring = 4096;
+	expect(&f, &wanted, "ring", SHUNT_DOCTOR_warning,
+	       "4096 is more than half of ring_size 2048", "ethtool -G eth1 rx 1024");
 }
 
 Test(doctor, says_whether_there_are_ntuple_filters)

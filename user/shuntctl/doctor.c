@@ -72,6 +72,9 @@ static void complete(struct shunt_doctor_opts *want, const struct daemon *daemon
 		want->worker_cnt = (unsigned)json_array_size(json_object_get(workers, "cpus"));
 	if (!want->worker_cnt)
 		want->worker_cnt = defaults.worker_cnt;
+	want->ring_size = (uint32_t)number(daemon->config, "ring_size");
+	if (!want->ring_size)
+		want->ring_size = defaults.ring_size;
 	shunt_config_fini(&defaults);
 }
 
