@@ -44,7 +44,8 @@ class Shuntd:
         self.process.send_signal(number)
         _, err = self.process.communicate(timeout=timeout)
         assert self.process.returncode == 0, err
-        assert self.lab.changes() == []
+        changes = self.lab.changes()
+        assert changes == [], changes
         return err
 
     def __enter__(self):

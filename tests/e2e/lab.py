@@ -49,6 +49,9 @@ done
 """
 
 
+SETTLE_S = 3
+
+
 def tool(*args, timeout=120, **options):
     """Runs tools/lab and returns its CompletedProcess, whatever its status."""
     return subprocess.run([TOOL, *map(str, args)], capture_output=True, text=True, env=ENV,
@@ -163,12 +166,18 @@ class Lab:
 
     def changes(self):
         """What differs on dut from when the lab was built: lines `subject: -was` and
-        `subject: +is`, none when it is as it was."""
-        before, now = self._before, self.snapshot("dut")
-        return [f"{what}: {line}" for what in sorted(before.keys() | now.keys())
-                for line in difflib.ndiff(before.get(what, "").splitlines(),
-                                          now.get(what, "").splitlines())
-                if line[0] in "-+"]
+        `subject: +is`, none when it is as it was. What the kernel itself is still about to settle
+        has some seconds for that."""
+        end = time.monotonic() + SETTLE_S
+        while True:
+            before, now = self._before, self.snapshot("dut")
+            changes = [f"{what}: {line}" for what in sorted(before.keys() | now.keys())
+                       for line in difflib.ndiff(before.get(what, "").splitlines(),
+                                                 now.get(what, "").splitlines())
+                       if line[0] in "-+"]
+            if not changes or time.monotonic() > end:
+                return changes
+            time.sleep(0.2)
 
     def processes(self, host):
         """The pids of what runs on a host."""
