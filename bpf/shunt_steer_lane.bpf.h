@@ -168,23 +168,28 @@ static __always_inline int to_hop(struct xdp_md *ctx, const struct shunt_steer_h
 	__u64 hop = half->hop;
 	__u32 hop_rest = half->hop_rest;
 
-	if (l3 > end || (reason == SHUNT_STEER_FORWARD4 && l3 + sizeof(struct ipv4) > end) ||
-	    (reason == SHUNT_STEER_FORWARD6 && l3 + sizeof(struct ipv6) > end))
+	if (l3 > end)
 		return SHUNT_STEER_TRUNCATED;
 	if (reason != SHUNT_STEER_BRIDGED && end - l3 > half->hop_mtu)
 		return SHUNT_STEER_TOO_BIG;
 	if (!redirects(half->out_port, is_sg))
 		return SHUNT_STEER_NO_XDP_PORT;
-	write_eth(data, hop, hop_rest);
+	/* Where the header is used: Linux 6.1's verifier does not tie a length to a reason. */
 	if (reason == SHUNT_STEER_FORWARD4) {
+		if (l3 + sizeof(struct ipv4) > end)
+			return SHUNT_STEER_TRUNCATED;
 		decrease_ttl(l3);
-		return SHUNT_STEER_XDP_FORWARD4;
-	}
-	if (reason == SHUNT_STEER_FORWARD6) {
+		reason = SHUNT_STEER_XDP_FORWARD4;
+	} else if (reason == SHUNT_STEER_FORWARD6) {
+		if (l3 + sizeof(struct ipv6) > end)
+			return SHUNT_STEER_TRUNCATED;
 		((struct ipv6 *)l3)->hop_limit--;
-		return SHUNT_STEER_XDP_FORWARD6;
+		reason = SHUNT_STEER_XDP_FORWARD6;
+	} else {
+		reason = SHUNT_STEER_XDP_BRIDGED;
 	}
-	return SHUNT_STEER_XDP_BRIDGED;
+	write_eth(data, hop, hop_rest);
+	return reason;
 }
 
 /* ---- the lane ------------------------------------------------------------------------------- */
