@@ -85,7 +85,7 @@ class Lab:
             up = tool("up", "--name", self.name, *args)
             assert up.returncode == 0, up.stderr
             self._settle()
-            self._before = self.snapshot("dut")
+            self.remember()
         except BaseException:  # interrupted: nobody else knows of it yet
             tool("down", "--name", self.name)
             raise
@@ -164,10 +164,18 @@ class Lab:
         parts = self.exec(host, "sh", "-c", SNAPSHOT).stdout.split("\n== ")
         return dict(part.split("\n", 1) for part in parts if "\n" in part)
 
+    def remember(self):
+        """Takes dut as it is for what changes() compares with; a test's own changes are none then.
+        An address that the kernel has not taken up yet, and its routes, are waited for."""
+        def settled():
+            now = self.snapshot("dut")
+            return None if " tentative" in now["-6 addr"] else now
+        self._before = wait_until(settled, what="dut's addresses to settle")
+
     def changes(self):
-        """What differs on dut from when the lab was built: lines `subject: -was` and
-        `subject: +is`, none when it is as it was. What the kernel itself is still about to settle
-        has some seconds for that."""
+        """What differs on dut from what was remembered, at first the lab as it was built: lines
+        `subject: -was` and `subject: +is`, none when it is as it was. What the kernel itself is
+        still about to settle has some seconds for that."""
         end = time.monotonic() + SETTLE_S
         while True:
             before, now = self._before, self.snapshot("dut")

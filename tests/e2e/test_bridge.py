@@ -56,11 +56,11 @@ def add_bridge(lab, **options):
     wait_until(lambda: all(link["linkinfo"]["info_slave_data"]["state"] == "forwarding"
                            for link in lab.json("dut", "ip", "-j", "-d", "link", "show",
                                                 "master", "br0")), what="ports that forward")
-    lab._before = lab.snapshot("dut")  # what the test itself made is no change
+    lab.remember()
 
 
 def bridge(lab, *args):
-    lab._before = lab.snapshot("dut")
+    lab.remember()
     return Shuntd(lab, "bridge", *args, "--poll", "interrupt")
 
 
@@ -232,7 +232,7 @@ def test_says_what_is_wrong(three):
 
 def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three, each_lane):
     """dut's own subnets are routed between, on the same ports on which others are bridged."""
-    three._before = three.snapshot("dut")
+    three.remember()
     with Shuntd(three, "mix", *PORTS, "--poll", "interrupt") as daemon:
         ping(three, "gen", "10.77.0.2")
         ping(three, "gen", "10.0.2.2")  # the neighbour gets known
