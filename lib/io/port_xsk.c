@@ -368,41 +368,21 @@ static void xsk_audit(const struct shunt_queue *queue, uint8_t *seen)
 		mark(xsk, seen, ((const struct xdp_desc *)xsk->tx.ring)[at & xsk->tx.mask].addr);
 }
 
-const struct shunt_queue_ops shunt_xsk_ops = {
-	.kind = "xsk",
-	.reclaim = xsk_reclaim,
-	.rx = xsk_rx,
-	.tx = xsk_tx,
-	.flush = xsk_flush,
-	.busy_poll = xsk_busy_poll,
-	.beat = xsk_beat,
-	.ledger = xsk_ledger,
-	.audit = xsk_audit,
-	.close = shunt_xsk_close,
-};
+/* They differ in nothing but how packets get in and out of the rings. */
+#define XSK_OPS(name, rx_fn, tx_fn)           \
+	const struct shunt_queue_ops name = { \
+		.kind = "xsk",                \
+		.reclaim = xsk_reclaim,       \
+		.rx = rx_fn,                  \
+		.tx = tx_fn,                  \
+		.flush = xsk_flush,           \
+		.busy_poll = xsk_busy_poll,   \
+		.beat = xsk_beat,             \
+		.ledger = xsk_ledger,         \
+		.audit = xsk_audit,           \
+		.close = shunt_xsk_close,     \
+	}
 
-const struct shunt_queue_ops shunt_xsk_tx_meta_ops = {
-	.kind = "xsk",
-	.reclaim = xsk_reclaim,
-	.rx = xsk_rx,
-	.tx = xsk_tx_meta,
-	.flush = xsk_flush,
-	.busy_poll = xsk_busy_poll,
-	.beat = xsk_beat,
-	.ledger = xsk_ledger,
-	.audit = xsk_audit,
-	.close = shunt_xsk_close,
-};
-
-const struct shunt_queue_ops shunt_xsk_sg_ops = {
-	.kind = "xsk",
-	.reclaim = xsk_reclaim,
-	.rx = shunt_xsk_sg_rx,
-	.tx = shunt_xsk_sg_tx,
-	.flush = xsk_flush,
-	.busy_poll = xsk_busy_poll,
-	.beat = xsk_beat,
-	.ledger = xsk_ledger,
-	.audit = xsk_audit,
-	.close = shunt_xsk_close,
-};
+XSK_OPS(shunt_xsk_ops, xsk_rx, xsk_tx);
+XSK_OPS(shunt_xsk_tx_meta_ops, xsk_rx, xsk_tx_meta);
+XSK_OPS(shunt_xsk_sg_ops, shunt_xsk_sg_rx, shunt_xsk_sg_tx);
