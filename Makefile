@@ -180,11 +180,11 @@ build-vm: deps
 	$(Q)$(MAKE) --no-print-directory B=$(VM_B) MARCH=x86-64-v3 all \
 		$(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler $(VM_B)/tests/vm/napi.bpf.o
 
-test-vm: build-vm ## the tests on drivers with zero-copy, in QEMU
-	$(Q)B=$(VM_B) tests/vm/run
+test-vm: deps ## the tests on drivers with zero-copy, in QEMU
+	$(Q)tests/run vm
 
-test-vm-all: build-vm ## the same, each case on every guest that it is for
-	$(Q)ALL=1 B=$(VM_B) tests/vm/run
+test-vm-all: deps ## the same, each case on every guest that it is for
+	$(Q)ALL=1 tests/run vm
 
 demo-vm: build-vm ## which kernels and drivers have zero-copy, and shunt using it, in QEMU
 	$(Q)B=$(VM_B) tests/vm/demo
