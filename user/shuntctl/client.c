@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ANSWER_SEC 10
+#define ANSWER_SEC 30
 #define REPLY_MAX  (64u << 20) /* far above what a daemon says */
 
 static int explain(const char *path, int code, struct shunt_err *err)

@@ -11,7 +11,7 @@
  * socket, and what is probably wrong. */
 int shuntctl_client_open(const char *path, struct shunt_err *err);
 
-/* shuntctl_client_show asks for an object and waits up to 10 seconds. Returns a new
+/* shuntctl_client_show asks for an object and waits up to 30 seconds. Returns a new
  * reference, or NULL with err set. */
 json_t *shuntctl_client_show(int fd, const char *object, struct shunt_err *err);
 
