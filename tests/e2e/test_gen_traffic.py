@@ -312,7 +312,7 @@ def test_bad_captures(net, made, says, tmp_path):
         capture(file, **made)
     done = net.exec("gen", "shunt-gen", "send", "eth1", "--pcap", file, check=False)
     assert done.returncode == 1
-    assert says in done.stderr and str(file) in done.stderr and done.stderr.count("\n") == 1
+    assert says in done.stderr and f"{file}: " in done.stderr and done.stderr.count("\n") == 1
 
 
 # --- bad input ------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ int gen_capture_load(struct gen_capture *c, const char *file, bool timed, struct
 				     strstr(why, file) ? "" : ": ", why);
 	rc = read_all(c, p, timed, err);
 	if (rc)
-		shunt_err_prefix(err, "--pcap %s", file);
+		shunt_err_prefix(err, "--pcap %s: ", file);
 	pcap_close(p);
 	return rc;
 }
