@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The veth benchmarks: each forwarder in turn, as often as asked, so that a change of the
 machine's mood hits all of them alike; medians with least and most. Runs inside `tools/lab run`.
+What is being measured is said on stderr. A run that is interrupted (SIGINT, SIGTERM) writes what it
+has; one of which a part failed says which, leaves it out and ends with 1.
 
 usage: bench_veth.py OUT.json [ROUNDS [NAME...]]"""
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -12,8 +15,8 @@ import time
 
 import veth
 
-SECONDS = 2
-IDLE_SECONDS = 3
+SECONDS = 1
+IDLE_SECONDS = 2
 
 
 def cases():
@@ -27,6 +30,8 @@ def cases():
                lambda t=threaded: veth.devmap(t, ("look",)))
         yield ("veth.xconnect.xdp", napi,
                lambda t=threaded: veth.shunt_in_kernel("xconnect", "xdp", t))
+        yield ("veth.xconnect.xdp", {**napi, "host": "none"},
+               lambda t=threaded: veth.shunt_in_kernel("xconnect", "xdp", t, "--transparent"))
         yield ("veth.xdp_forward", {**napi, "by": "bpf_fib_lookup, as xdp-forward"},
                lambda t=threaded: veth.devmap(t, ("fib",)))
         yield "veth.route.xdp", napi, lambda t=threaded: veth.shunt_in_kernel("route", "xdp", t)
@@ -63,27 +68,63 @@ def idle_pct(poll):
 def entry(name, params, unit, runs):
     made = {"name": name, "params": params, "value": statistics.median(runs), "unit": unit,
             "min": min(runs), "max": max(runs)}
-    print(f"{name:<24} {' '.join(f'{k}={v}' for k, v in params.items()):<32} "
+    print(f"{name:<24} {' '.join(f'{k}={v}' for k, v in params.items()):<38} "
           f"{made['value']:8.3f} {unit:<12} [{made['min']:.3f}, {made['max']:.3f}]", flush=True)
     return made
 
 
-def main(out, rounds=5, names=()):
-    chosen = [c for c in cases() if not names or c[0] in names]
-    runs = {i: [] for i in range(len(chosen))}
-    for _ in range(rounds):
-        for i, (_, _, forwarder) in enumerate(chosen):
-            with forwarder() as made:
-                runs[i].append(veth.traffic(made["dst_mac"], seconds=SECONDS)["mpps"])
-    results = [entry(name, {**params, "size": 60}, "Mpps", runs[i])
-               for i, (name, params, _) in enumerate(chosen)]
+def told(text, measure):
+    """Measures, saying what and how long it took; None where that failed."""
+    start = time.monotonic()
+    print(f"{text} ...", end=" ", file=sys.stderr, flush=True)
+    try:
+        value = measure()
+    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        print(f"failed: {error}", file=sys.stderr, flush=True)
+        return None
+    print(f"{value:.3f} ({time.monotonic() - start:.1f} s)", file=sys.stderr, flush=True)
+    return value
+
+
+def mpps(forwarder):
+    with forwarder() as made:
+        return veth.traffic(made["dst_mac"], seconds=SECONDS)["mpps"]
+
+
+def measures(names):
+    """(name, params, unit, function)"""
+    for name, params, forwarder in cases():
+        if not names or name in names:
+            yield name, {**params, "size": 60}, "Mpps", lambda f=forwarder: mpps(f)
     for poll in ("interrupt", "adaptive"):
-        if not names or "idle" in names:
-            results.append(entry("veth.idle", {"poll": poll}, "% of a core",
-                                 [idle_pct(poll) for _ in range(rounds)]))
+        if not names or names & {"idle", "veth.idle"}:
+            yield "veth.idle", {"poll": poll}, "% of a core", lambda p=poll: idle_pct(p)
+
+
+def main(out, rounds=5, names=()):
+    chosen = list(measures(names))
+    if not chosen:
+        sys.exit(f"bench_veth: nothing is called {' or '.join(names)}; known: "
+                 f"{', '.join(sorted({m[0] for m in measures(set())}))}")
+    runs = [[] for _ in chosen]
+    print(f"{len(chosen)} measurements, {rounds} rounds, some {len(chosen) * rounds * 4 // 60 + 1} "
+          "minutes where the machine has nothing else to do", file=sys.stderr, flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for r in range(rounds):
+            for i, (name, params, _, measure) in enumerate(chosen):
+                text = " ".join([name, *(f"{k}={v}" for k, v in params.items())])
+                runs[i].append(told(f"round {r + 1}/{rounds}, {i + 1}/{len(chosen)}: {text}",
+                                    measure))
+    except KeyboardInterrupt:
+        print("\ninterrupted: what follows is what was measured", file=sys.stderr, flush=True)
+    good = [[v for v in values if v is not None] for values in runs]
+    results = [entry(name, params, unit, values)
+               for (name, params, unit, _), values in zip(chosen, good) if values]
     with open(out, "w", encoding="ascii") as file:
         json.dump(results, file, indent=1)
+    return 0 if all(len(values) == rounds for values in good) else 1
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *[int(a) for a in sys.argv[2:3]], names=sys.argv[3:])
+    sys.exit(main(sys.argv[1], *[int(a) for a in sys.argv[2:3]], names=set(sys.argv[3:])))

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -42,16 +43,22 @@ def start(host, *cmd):
 
 
 def wait_for_line(process, stream, word, seconds=15):
-    """Reads the stream until a line has the word; that line."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        line = stream.readline()
-        if word in line:
-            return line
-        if not line and process.poll() is not None:
+    """Reads the stream until a line has the word; that line. What lies behind it stays readable: the
+    descriptor is read by the byte, so that select tells when there is none."""
+    end, line = time.monotonic() + seconds, b""
+    while select.select([stream], [], [], max(0, end - time.monotonic()))[0]:
+        byte = os.read(stream.fileno(), 1)
+        if not byte:
             break
-    raise RuntimeError(f"{' '.join(process.args)}: ended or said nothing of `{word}`: "
-                       f"{process.stderr.read() if process.poll() is not None else ''}")
+        if byte != b"\n":
+            line += byte
+        elif word in line.decode(errors="replace"):
+            return line.decode(errors="replace")
+        else:
+            line = b""
+    process.kill()
+    raise RuntimeError(f"{' '.join(process.args)}: ended, or said nothing of `{word}` in {seconds} s: "
+                       f"{line.decode(errors='replace')}{process.communicate()[1]}")
 
 
 # --- forwarders ------------------------------------------------------------------------------
