@@ -236,8 +236,8 @@ static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot
 #include "shunt_steer_mac.bpf.h"
 
 #include "shunt_steer_lane.bpf.h"
-#include "shunt_steer_quick.bpf.h"
 #include "shunt_steer_plain.bpf.h"
+#include "shunt_steer_quick.bpf.h"
 #include "shunt_steer_share.bpf.h"
 
 /* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
@@ -310,6 +310,8 @@ static __always_inline bool goes_quickly(struct xdp_md *ctx)
 
 	if (word & (SHUNT_STEER_QUICK_XCONNECT | SHUNT_STEER_QUICK_LAYER3))
 		return plain(ctx, word);
+	if (word & (SHUNT_STEER_QUICK_ALL | SHUNT_STEER_QUICK_ALL_USER))
+		return crosses_unseen(ctx, word);
 	return word && crosses_quickly(ctx, word);
 }
 

@@ -101,11 +101,12 @@ enum shunt_steer_reason { SHUNT_STEER_REASONS(SHUNT_STEER_REASON_X) SHUNT_STEER_
 #define SHUNT_STEER_REASON_MAX	    64
 
 enum shunt_steer_mode {
-	SHUNT_STEER_MODE_OFF = 0,  /* every frame is the kernel's */
-	SHUNT_STEER_MODE_XCONNECT, /* everything crosses but what is meant for this host */
-	SHUNT_STEER_MODE_LAYER3,   /* only what routing can finish */
-	SHUNT_STEER_MODE_BRIDGE,   /* a kernel bridge lies beneath: unicast to other stations */
-	SHUNT_STEER_MODE_MIX,	   /* to the own MAC as LAYER3, everything else as XCONNECT */
+	SHUNT_STEER_MODE_OFF = 0,     /* every frame is the kernel's */
+	SHUNT_STEER_MODE_XCONNECT,    /* everything crosses but what is meant for this host */
+	SHUNT_STEER_MODE_LAYER3,      /* only what routing can finish */
+	SHUNT_STEER_MODE_BRIDGE,      /* a kernel bridge lies beneath: unicast to other stations */
+	SHUNT_STEER_MODE_MIX,	      /* to the own MAC as LAYER3, everything else as XCONNECT */
+	SHUNT_STEER_MODE_TRANSPARENT, /* everything crosses, and is not looked at */
 };
 
 /* What a rule compares, in words: a rule matches where (key ^ value) & mask is 0
@@ -298,13 +299,18 @@ static inline __attribute__((always_inline)) __u64 shunt_steer_quick(__u64 mac_w
 #define SHUNT_STEER_QUICK_XCONNECT 0x200
 #define SHUNT_STEER_QUICK_LAYER3   0x400
 
+/* With a port in mode TRANSPARENT: everything leaves by the slot, or is the worker's. */
+#define SHUNT_STEER_QUICK_ALL	   0x800
+#define SHUNT_STEER_QUICK_ALL_USER 0x1000
+
 /* shunt_steer_quick_user returns that word for a half, 0 where the port is not so plain. */
 static inline __attribute__((always_inline)) __u64 shunt_steer_quick_user(
 	const struct shunt_steer_half *half, __u32 index)
 {
-	__u16 how = half->mode == SHUNT_STEER_MODE_XCONNECT ? SHUNT_STEER_QUICK_XCONNECT
-		    : half->mode == SHUNT_STEER_MODE_LAYER3 ? SHUNT_STEER_QUICK_LAYER3
-							    : 0;
+	__u16 how = half->mode == SHUNT_STEER_MODE_XCONNECT	 ? SHUNT_STEER_QUICK_XCONNECT
+		    : half->mode == SHUNT_STEER_MODE_LAYER3	 ? SHUNT_STEER_QUICK_LAYER3
+		    : half->mode == SHUNT_STEER_MODE_TRANSPARENT ? SHUNT_STEER_QUICK_ALL_USER
+								 : 0;
 
 	if (!how || half->rule_cnt || half->lane != SHUNT_LANE_USER)
 		return 0;

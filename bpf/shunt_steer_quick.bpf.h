@@ -30,4 +30,23 @@ static __always_inline bool crosses_quickly(struct xdp_md *ctx, __u64 word)
 	return true;
 }
 
+/* A transparent cross-connect's: no byte of the frame is loaded, in either lane. */
+static __always_inline bool crosses_unseen(struct xdp_md *ctx, __u64 word)
+{
+	__u32 queue = ctx->rx_queue_index;
+	struct shunt_steer_slot *slot;
+
+	if (word & SHUNT_STEER_QUICK_ALL_USER)
+		return plain_send(ctx, SHUNT_STEER_BRIDGED);
+	slot = slot_of(queue);
+	/* clang would keep its offset besides */
+	barrier_var(slot);
+	if (*(volatile __u32 *)&slot->sample.due || !bpf_map_lookup_elem(&shunt_xsks, &queue) ||
+	    !redirects(shunt_steer_quick_port(word) & (SHUNT_STEER_QUICK_ALL - 1), false))
+		return false;
+	slot->counters.packets[SHUNT_STEER_XDP_BRIDGED]++;
+	slot->counters.bytes[SHUNT_LANE_XDP] += ctx->data_end - ctx->data;
+	return true;
+}
+
 #endif

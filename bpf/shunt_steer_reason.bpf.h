@@ -200,6 +200,8 @@ static __always_inline int mode_reason(const struct shunt_steer_half *half, cons
 		return bridge_reason(half, eth);
 	if (half->mode == SHUNT_STEER_MODE_MIX)
 		return mix_reason(half, eth, end, beyond);
+	if (half->mode == SHUNT_STEER_MODE_TRANSPARENT)
+		return SHUNT_STEER_BRIDGED;
 	return SHUNT_STEER_OFF;
 }
 

@@ -134,6 +134,16 @@ const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned
 	return NULL;
 }
 
+bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
+			return config->pairs[i].is_transparent;
+	return false;
+}
+
 static const struct shunt_group_config *group_of(const struct shunt_config *config, unsigned port)
 {
 	unsigned i, k;

@@ -73,6 +73,7 @@ enum shunt_lane_request {
 struct shunt_pair_config {
 	enum shunt_forward_mode mode;
 	enum shunt_lane_request lane;
+	bool is_transparent;	/* xconnect: every frame crosses, the host's too */
 	unsigned port[2];	/* indices into ports[] */
 	uint8_t next_hop[2][6]; /* macrewrite, static3: destination MAC of what leaves port[i] */
 };
@@ -167,11 +168,13 @@ bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mod
 
 /* shunt_config_peer returns the other port of the port's pair, -ENOENT if it is in none.
  * shunt_config_next_hop returns the MAC address behind that port which what comes in here is sent
- * to, NULL where the mode has none. shunt_config_are_joined says whether two ports are in one
+ * to, NULL where the mode has none. shunt_config_is_transparent says whether every frame of the
+ * port crosses to its peer. shunt_config_are_joined says whether two ports are in one
  * group; shunt_config_lane returns the lane asked for; shunt_config_set_lane asks for one
  * everywhere. Thread: any. */
 int shunt_config_peer(const struct shunt_config *config, unsigned port);
 const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port);
+bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port);
 bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b);
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port);
 void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane);

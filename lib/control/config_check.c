@@ -271,15 +271,42 @@ static int check_lane(const struct check *c, unsigned entry, unsigned port)
 	return 0;
 }
 
+/* What would have to look at the frames of a transparent cross-connect, or keep some. */
+static int check_transparent(const struct check *c, unsigned i)
+{
+	const struct shunt_pair_config *pair = &c->config->pairs[i];
+	const char *a = c->config->ports[pair->port[0]].name;
+	const char *b = c->config->ports[pair->port[1]].name;
+
+	AT(c, "forward[%u].transparent", i);
+	if (!pair->is_transparent)
+		return 0;
+	if (c->config->rule_cnt)
+		return shunt_err_set(c->err, EINVAL,
+				     "%s and %s are connected transparently and there are rules, "
+				     "expected one of both: rules look at frames, and a "
+				     "transparent cross-connect looks at none",
+				     a, b);
+	if (pair->lane == SHUNT_REQUEST_KERNEL)
+		return shunt_err_set(c->err, EINVAL,
+				     "%s and %s are connected transparently and their lane is "
+				     "kernel, expected auto, user or xdp: in the kernel nothing "
+				     "crosses by itself",
+				     a, b);
+	return 0;
+}
+
 static int check_lanes(const struct check *c)
 {
 	const struct shunt_config *config = c->config;
 	unsigned i, k;
 	int ret = 0;
 
-	for (i = 0; i < config->pair_cnt && !ret; i++)
+	for (i = 0; i < config->pair_cnt && !ret; i++) {
+		ret = check_transparent(c, i);
 		for (k = 0; k < 2 && !ret; k++)
 			ret = check_lane(c, i, config->pairs[i].port[k]);
+	}
 	for (i = 0; i < config->group_cnt && !ret; i++)
 		for (k = 0; k < config->groups[i].port_cnt && !ret; k++)
 			ret = check_lane(c, config->pair_cnt + i, config->groups[i].port[k]);

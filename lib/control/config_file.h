@@ -29,6 +29,7 @@ struct config_file_port {
 struct config_file_forward {
 	enum shunt_forward_mode mode;
 	enum shunt_lane_request lane;
+	bool transparent;
 	char **ports;
 	unsigned port_cnt;
 	char **next_hop;

@@ -104,7 +104,8 @@ static int load_next_hops(const struct load *l, const struct config_file_forward
 static int load_pair(const struct load *l, const struct config_file_forward *in, unsigned i,
 		     const struct shunt_group_config *group)
 {
-	struct shunt_pair_config pair = {.mode = in->mode, .lane = in->lane};
+	struct shunt_pair_config pair = {
+		.mode = in->mode, .lane = in->lane, .is_transparent = in->transparent};
 	int ret;
 
 	AT(l, "forward[%u].ports", i);
@@ -135,6 +136,12 @@ static int load_forward(const struct load *l, unsigned i)
 					     in->ports[k]);
 		group.port[k] = (unsigned)ret;
 	}
+	AT(l, "forward[%u].transparent", i);
+	if (in->transparent && in->mode != SHUNT_FORWARD_XCONNECT)
+		return shunt_err_set(l->err, EINVAL,
+				     "transparent is given for mode %s, expected with xconnect "
+				     "only: every other mode reads the frame",
+				     shunt_forward_mode_name(in->mode));
 	if (shunt_forward_mode_is_pair(in->mode))
 		return load_pair(l, in, i, &group);
 	ret = load_next_hops(l, in, i, NULL);

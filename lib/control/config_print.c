@@ -62,7 +62,9 @@ static json_t *pair_json(const struct shunt_config *config, const struct shunt_p
 				 "lane", shunt_lane_request_name(p->lane), "ports",
 				 config->ports[p->port[0]].name, config->ports[p->port[1]].name);
 
-	if (p->mode != SHUNT_FORWARD_XCONNECT)
+	if (p->mode == SHUNT_FORWARD_XCONNECT)
+		json_object_set_new(pair, "transparent", json_boolean(p->is_transparent));
+	else
 		json_object_set_new(
 			pair, "next_hop",
 			json_pack("[o, o]", mac_json(p->next_hop[0]), mac_json(p->next_hop[1])));

@@ -89,6 +89,7 @@ static const cyaml_schema_value_t cpu = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int
 static const cyaml_schema_field_t forward_fields[] = {
 	CYAML_FIELD_ENUM("mode", STRICT, F, mode, forward_modes, SHUNT_ARRAY_LEN(forward_modes)),
 	CYAML_FIELD_ENUM("lane", OPT | STRICT, F, lane, lanes, SHUNT_ARRAY_LEN(lanes)),
+	CYAML_FIELD_BOOL("transparent", OPT, F, transparent),
 	CYAML_FIELD_SEQUENCE_COUNT("ports", PTR, F, ports, port_cnt, &word, 1, SHUNT_PORT_MAX),
 	CYAML_FIELD_SEQUENCE_COUNT("next_hop", PTR | OPT, F, next_hop, next_hop_cnt, &word, 2, 2),
 	CYAML_FIELD_END,

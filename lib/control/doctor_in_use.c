@@ -90,6 +90,15 @@ static void judge_metadata(struct shunt_doctor *d, const json_t *port)
 				 why ? why : "unknown");
 }
 
+static void judge_transparent(struct shunt_doctor *d, const json_t *port)
+{
+	if (json_is_true(json_object_get(json_object_get(port, "requested"), "transparent")))
+		shunt_doctor_add(
+			d, SHUNT_DOCTOR_note, text(port, "name"), "in use",
+			"cross-connected transparently: every frame crosses, LLDP, LACP and "
+			"what is for this host too; addresses of this port do not answer");
+}
+
 static void judge_port(struct shunt_doctor *d, const json_t *port)
 {
 	const json_t *program = json_object_get(port, "program");
@@ -102,6 +111,7 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 	judge_queues(d, port);
 	judge_ntuple(d, port);
 	judge_metadata(d, port);
+	judge_transparent(d, port);
 	if (error)
 		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_error, text(port, "name"),
 						     "in use", "%s", error),

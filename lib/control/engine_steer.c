@@ -59,7 +59,9 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 	struct shunt_steer_cfg cfg = {.lane = port->lane.in_use};
 	int peer = shunt_config_peer(engine->config, port->index);
 
-	cfg.mode = shunt_engine_forwards_foreign_macs(engine->config, port->index)
+	cfg.mode = shunt_config_is_transparent(engine->config, port->index)
+			   ? SHUNT_STEER_MODE_TRANSPARENT
+		   : shunt_engine_forwards_foreign_macs(engine->config, port->index)
 			   ? SHUNT_STEER_MODE_XCONNECT
 			   : SHUNT_STEER_MODE_LAYER3;
 	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;

@@ -100,6 +100,17 @@ int shunt_lane_share_parse(struct shunt_lane_share *out, const char *const *word
 
 /* --- what the programs are told --------------------------------------------------------------- */
 
+/* The lane that has all of the flows, -1 without one: then no frame is asked for its flow. */
+static int whole_of(const struct shunt_lane_share *share)
+{
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(lanes); i++)
+		if (share->percent[lanes[i]] == 100)
+			return (int)lanes[i];
+	return -1;
+}
+
 /* Sixteen bits of a flow's hash are compared with the bounds. */
 static uint32_t bound(unsigned percent)
 {
@@ -109,8 +120,14 @@ static uint32_t bound(unsigned percent)
 void shunt_lane_share_steer(const struct shunt_lane_share *share, bool has_xdp,
 			    struct shunt_steer_cfg *cfg)
 {
+	const int whole = whole_of(share);
+
 	if (!share->is_set)
 		return;
+	if (whole >= 0) {
+		cfg->lane = whole == SHUNT_LANE_XDP && !has_xdp ? SHUNT_LANE_USER : (uint32_t)whole;
+		return;
+	}
 	cfg->lane = SHUNT_STEER_LANE_SHARED;
 	cfg->xdp_below = bound(share->percent[SHUNT_LANE_USER] + share->percent[SHUNT_LANE_XDP]);
 	cfg->user_below = has_xdp ? bound(share->percent[SHUNT_LANE_USER]) : cfg->xdp_below;
@@ -163,6 +180,13 @@ static int check_xdp(const struct shunt_engine *engine, const struct shunt_port 
 static int check(const struct shunt_engine *engine, const struct shunt_port *port,
 		 const struct shunt_lane_share *share, struct shunt_err *err)
 {
+	if (share->is_set && whole_of(share) < 0 &&
+	    shunt_config_is_transparent(engine->config, port->index))
+		return shunt_err_set(err, EOPNOTSUPP,
+				     "lane: %s is connected transparently: no frame is looked at "
+				     "for its flow, so all of them take one lane; give user, xdp "
+				     "or auto",
+				     port->config->name);
 	if (share->percent[SHUNT_LANE_KERNEL] && !port->has_fallback)
 		return shunt_err_set(err, EOPNOTSUPP,
 				     "lane: %s: the kernel forwards nothing between these ports, "

@@ -29,6 +29,8 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 	set_text(row, "mode",
 		 shunt_forward_mode_name(
 			 (enum shunt_forward_mode)shunt_config_mode(engine->config, port->index)));
+	json_object_set_new(row, "transparent",
+			    json_boolean(shunt_config_is_transparent(engine->config, port->index)));
 	set_text(row, "requested", shunt_lane_request_name(lane->requested));
 	set_text(row, "in_use",
 		 port->share.is_set ? "shared" : shunt_steer_lane_name(lane->in_use));

@@ -82,12 +82,13 @@ static json_t *requested_json(const struct shunt_engine *engine, const struct sh
 {
 	const struct shunt_port_config *config = port->config;
 
-	return json_pack("{s:s, s:s, s:b, s:b, s:I, s:s}", "driver_mode",
+	return json_pack("{s:s, s:s, s:b, s:b, s:I, s:s, s:b}", "driver_mode",
 			 shunt_driver_mode_name(config->driver_mode), "copy_mode",
 			 shunt_copy_mode_name(config->copy_mode), "require_zerocopy",
 			 config->require_zerocopy, "busy_poll",
 			 engine->config->poll == SHUNT_POLL_busy, "queues",
-			 (json_int_t)config->queues, "metadata", config->metadata ? "auto" : "off");
+			 (json_int_t)config->queues, "metadata", config->metadata ? "auto" : "off",
+			 "transparent", shunt_config_is_transparent(engine->config, port->index));
 }
 
 static json_t *lanes_json(const struct shunt_port *port)

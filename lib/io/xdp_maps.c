@@ -223,8 +223,12 @@ static uint64_t quick_of(const struct shunt_steer_half *half, unsigned index)
 
 	if (user)
 		return user;
-	if (half->mode != SHUNT_STEER_MODE_XCONNECT || half->lane != SHUNT_LANE_XDP ||
-	    half->rule_cnt || half->bridge || half->hop || half->out_port >= SHUNT_STEER_PORTS_MAX)
+	if (half->lane != SHUNT_LANE_XDP || half->rule_cnt || half->bridge || half->hop ||
+	    half->out_port >= SHUNT_STEER_PORTS_MAX)
+		return 0;
+	if (half->mode == SHUNT_STEER_MODE_TRANSPARENT)
+		return SHUNT_STEER_QUICK_ALL | half->out_port;
+	if (half->mode != SHUNT_STEER_MODE_XCONNECT)
 		return 0;
 	return shunt_steer_quick(half->mac_word, (uint16_t)half->out_port);
 }
@@ -256,7 +260,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 {
 	uint64_t mac_and_two = 0, mac2_and_two = 0;
 
-	if (cfg->mode > SHUNT_STEER_MODE_MIX)
+	if (cfg->mode > SHUNT_STEER_MODE_TRANSPARENT)
 		return shunt_err_set(err, EINVAL, "%s: steering mode %u does not exist", x->ifname,
 				     cfg->mode);
 	memcpy(&mac_and_two, cfg->mac, sizeof(cfg->mac));

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from daemon import Shuntd
-from frames import GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
+from frames import DUT1, GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
 
 # Sent by the station at one end to that at the other, as on one wire.
 FRAMES = [
@@ -33,6 +33,37 @@ def test_same_bytes_both_ways(lab):
             sink.expect(frame)
             sink.send(frame)
             gen.expect(frame)
+
+
+def kernels(daemon):
+    return [row["lanes"]["kernel"]["packets"] for row in daemon.ctl("show", "lanes")["lanes"]]
+
+
+def test_transparent_keeps_nothing(lab, each_lane):
+    """What is the host's otherwise crosses as well; once the daemon is gone all is the host's."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    lldp = ethernet(bytes(46), "01:80:c2:00:00:0e", GEN, 0x88cc)
+    whole = [lldp, udp4(eth_dst=DUT1), udp4(eth_dst=DUT1, dst="10.0.1.1"),
+             *(frame for _, frame in FRAMES)]
+    daemon = Shuntd(lab, "xconnect", "eth1", "eth2", "--transparent")
+    before = kernels(daemon)  # what came before the first configuration
+    for frame in whole:
+        gen.send(frame)
+        sink.expect(frame)
+        sink.send(frame)
+        gen.expect(frame)
+    for row in daemon.ctl("show", "lanes")["lanes"]:
+        assert row["transparent"]
+        assert row["lanes"][each_lane]["packets"] >= len(whole)
+    assert kernels(daemon) == before
+    assert any(" connected transparently" in line for line in daemon.log)
+    done = lab.exec("dut", "shuntctl", "-s", daemon.control, "lane", "set", "eth1", "user=50%",
+                    "xdp=50%", check=False)
+    assert done.returncode == 1 and "eth1 is connected transparently" in done.stderr
+    daemon.process.kill()
+    daemon.process.communicate(timeout=60)
+    gen.send(udp4())
+    sink.expect(routed(udp4()))
 
 
 @pytest.mark.parametrize("poll", POLLING)

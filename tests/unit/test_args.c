@@ -76,6 +76,11 @@ static const struct {
 	 "port a has an unknown key 'sise', expected one of kind, next_hop or "
 	 "those of its kind, see shuntd.yaml(5)"},
 	{"xconnect ,kind=mem b", "port name '' has 0 characters, expected 1 to 63"},
+	{"static3 a,next_hop=02:00:00:00:00:01 b,next_hop=02:00:00:00:00:02 --transparent",
+	 "--transparent is given for mode static3, expected with xconnect only: every other mode "
+	 "reads the frame"},
+	{"route a b --transparent", "--transparent is given for mode route, expected with xconnect "
+				    "only: every other mode reads the frame"},
 	{"xconnect a b --control relative",
 	 "control is 'relative', expected a path that starts with /, or none"},
 	{"-c /nonexistent extra",
@@ -98,6 +103,17 @@ Test(args, wrong_lines_end_with_one_sentence)
 		cr_expect_eq(shuntd_args_exit_code(ret), ret == -ENOENT ? 1 : 2);
 		shunt_config_fini(&args.config);
 	}
+}
+
+Test(args, transparent_is_of_every_pair)
+{
+	struct shuntd_args args;
+	struct shunt_err err = {""};
+
+	cr_assert_eq(parse("xconnect a b c d --transparent", &args, &err), 0, "%s", err.msg);
+	cr_expect(args.config.pairs[0].is_transparent && args.config.pairs[1].is_transparent);
+	cr_expect(shunt_config_is_transparent(&args.config, 3));
+	shunt_config_fini(&args.config);
 }
 
 Test(args, the_shortest_line)

@@ -12,8 +12,10 @@
 #include "control/config_print.h"
 
 /* What every good file needs; most bad ones are wrong behind it, from line 5 on. */
-#define PAIR   "ports:\n  - name: a\n  - name: b\nforward: [{mode: xconnect, ports: [a, b]}]\n"
-#define PORTS  "ports:\n  - name: a\n"
+#define PAIR  "ports:\n  - name: a\n  - name: b\nforward: [{mode: xconnect, ports: [a, b]}]\n"
+#define PORTS "ports:\n  - name: a\n"
+#define TRANSPARENT \
+	PORTS "  - name: b\nforward:\n  - mode: xconnect\n    transparent: true\n    ports: [a, b]\n"
 #define WIRING "forward: [{mode: xconnect, ports: [a, b]}]\n"
 
 /* Loads text as a file named FILE in a directory of its own. */
@@ -132,6 +134,16 @@ static const struct {
 	{PORTS "  - name: b\nforward:\n  - mode: xconnect\n    ports: [a, b]\n"
 	       "    next_hop: ['02:00:00:00:00:01', '02:00:00:00:00:02']\n",
 	 "FILE:7: next_hop is given for mode xconnect, expected with macrewrite and static3 only"},
+	{PORTS
+	 "  - name: b\nforward:\n  - mode: bridge\n    transparent: true\n    ports: [a, b]\n",
+	 "FILE:6: transparent is given for mode bridge, expected with xconnect only: every other "
+	 "mode reads the frame"},
+	{TRANSPARENT "rules: [lane user]\n",
+	 "FILE:6: a and b are connected transparently and there are rules, expected one of both: "
+	 "rules look at frames, and a transparent cross-connect looks at none"},
+	{TRANSPARENT "    lane: kernel\n",
+	 "FILE:6: a and b are connected transparently and their lane is kernel, expected auto, user "
+	 "or xdp: in the kernel nothing crosses by itself"},
 	{PORTS "    size: 64\n  - name: b\n" WIRING,
 	 "FILE:3: port a is of kind xsk and has the key size, which belongs to another kind"},
 	{PORTS "    kind: mem\n    size: 59\n  - name: b\n" WIRING,
@@ -240,7 +252,7 @@ static const char full[] =
 	"  - {name: cap, kind: pcap, in: a.pcap, out: 'b c.pcap', repeat: true}\n"
 	"  - {name: eth2, require_zerocopy: true}\n"
 	"forward:\n"
-	"  - {mode: xconnect, ports: [cap, null0]}\n"
+	"  - {mode: xconnect, ports: [cap, null0], transparent: false}\n"
 	"  - {mode: static3, ports: [eth1, eth2], next_hop: "
 	"['02:00:00:00:00:0A', '02:00:00:00:00:0b']}\n"
 	"rules: ['from 10.0.0.0/8 proto tcp dport 22 lane kernel', lane user]\n"
@@ -277,6 +289,7 @@ Test(config, a_full_file_is_read)
 	cr_assert_eq(c.pair_cnt, 2);
 	cr_expect_eq(c.pairs[0].port[0], 2);
 	cr_expect_eq(c.pairs[0].port[1], 1);
+	cr_expect_not(c.pairs[0].is_transparent);
 	cr_expect_eq(c.pairs[1].mode, SHUNT_FORWARD_STATIC3);
 	cr_expect_arr_eq(c.pairs[1].next_hop[0], mac, 6);
 	cr_assert_eq(c.rule_cnt, 2);

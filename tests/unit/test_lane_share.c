@@ -75,15 +75,26 @@ Test(lane_share, bounds)
 	cr_expect_eq(cfg.lane, SHUNT_STEER_LANE_SHARED);
 	cr_expect_eq(cfg.user_below, 16384);
 	cr_expect_eq(cfg.xdp_below, 49152);
-	parses("kernel");
-	shunt_lane_share_steer(&share, true, &cfg);
-	cr_expect_eq(cfg.user_below, 0);
-	cr_expect_eq(cfg.xdp_below, 0);
-	parses("user");
-	shunt_lane_share_steer(&share, true, &cfg);
-	cr_expect_eq(cfg.user_below, 65536); /* above every hash */
 	parses("user=25%", "xdp=50%", "kernel=25%");
 	shunt_lane_share_steer(&share, false, &cfg); /* nobody takes frames from XDP */
 	cr_expect_eq(cfg.user_below, 49152);
 	cr_expect_eq(cfg.xdp_below, 49152);
+}
+
+/* What is all of one lane's is not shared out: no frame is asked for its flow. */
+Test(lane_share, whole)
+{
+	struct shunt_steer_cfg cfg = {.lane = SHUNT_LANE_XDP};
+
+	parses("kernel");
+	shunt_lane_share_steer(&share, true, &cfg);
+	cr_expect_eq(cfg.lane, SHUNT_LANE_KERNEL);
+	parses("user=100%", "xdp=0");
+	shunt_lane_share_steer(&share, true, &cfg);
+	cr_expect_eq(cfg.lane, SHUNT_LANE_USER);
+	parses("xdp");
+	shunt_lane_share_steer(&share, true, &cfg);
+	cr_expect_eq(cfg.lane, SHUNT_LANE_XDP);
+	shunt_lane_share_steer(&share, false, &cfg); /* nobody takes frames from XDP */
+	cr_expect_eq(cfg.lane, SHUNT_LANE_USER);
 }

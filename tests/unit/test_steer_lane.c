@@ -131,6 +131,65 @@ Test(steer_lane, short_way_ends_where_the_long_one_does)
 	stop();
 }
 
+/* By the long way and by the short one; nothing of the frame is asked. */
+static void expect_unseen(const struct frame *f, int line, int want)
+{
+	for (unsigned is_quick = 0; is_quick < 2; is_quick++) {
+		rig.ctl->quick = is_quick ? SHUNT_STEER_QUICK_ALL | rig.half->out_port : 0;
+		steer_expect(&rig, __FILE__, line, f, want);
+	}
+}
+
+#define expect_unseen(f, reason) expect_unseen(f, __LINE__, SHUNT_STEER_##reason)
+
+Test(steer_lane, transparent_crosses_whatever_it_is)
+{
+	struct shunt_steer_counters *c;
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_TRANSPARENT);
+	c = &rig.slots[0].counters;
+	frame_good4(&f);
+	expect_unseen(&f, XDP_BRIDGED); /* to the port's own address */
+	cr_expect_eq(c->bytes[SHUNT_LANE_XDP], 2 * f.len);
+	memcpy(f.data, "\x01\x80\xc2\0\0\x0e", 6);
+	expect_unseen(&f, XDP_BRIDGED);
+	frame_arp(&f, "\xff\xff\xff\xff\xff\xff", "192.0.2.1");
+	expect_unseen(&f, XDP_BRIDGED);
+	f.len = 14;
+	expect_unseen(&f, XDP_BRIDGED);
+	rig.half->out_port = OUT + 1;
+	expect_unseen(&f, NO_XDP_PORT);
+	cr_expect_eq(rig.verdict, XDP_PASS);
+	rig.half->out_port = OUT;
+	rig.slots[0].sample.due = 2;
+	expect_unseen(&f, XDP_BRIDGED);
+	cr_expect_eq(rig.slots[0].sample.cnt[SHUNT_LANE_XDP], 2);
+	close(xsk); /* the daemon is gone */
+	expect_unseen(&f, BRIDGED);
+	cr_expect_eq(rig.verdict, XDP_PASS);
+	stop();
+}
+
+Test(steer_lane, transparent_to_the_worker)
+{
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_TRANSPARENT);
+	rig.half->lane = SHUNT_LANE_USER;
+	frame_good4(&f);
+	for (unsigned is_quick = 0; is_quick < 2; is_quick++) {
+		rig.ctl->quick = is_quick ? shunt_steer_quick_user(rig.half, 0) : 0;
+		cr_assert(!is_quick || rig.ctl->quick);
+		expect(&f, BRIDGED);
+		cr_expect_eq(rig.verdict, XDP_REDIRECT);
+		rig.slots[0].gate.is_hung = 1;
+		expect(&f, HUNG);
+		rig.slots[0].gate.is_hung = 0;
+	}
+	stop();
+}
+
 /* The kernel takes a dead daemon's sockets out of the map. */
 Test(steer_lane, ends_with_the_socket)
 {

@@ -13,7 +13,13 @@ static void print_choices(FILE *out, const json_t *rows)
 							 {"in use", "in_use"},
 							 {"why", "why"}};
 
+	const json_t *row;
+	size_t i;
+
 	shuntctl_table_rows(out, rows, columns, SHUNT_ARRAY_LEN(columns), 0);
+	json_array_foreach(rows, i, row) if (json_is_true(json_object_get(row, "transparent")))
+		fprintf(out, "%s is transparent: every frame crosses, none is this host's\n",
+			json_string_value(json_object_get(row, "port")));
 }
 
 static void add_lane(struct shuntctl_table *t, const json_t *port, const char *name)

@@ -80,6 +80,13 @@ static void print_lanes(FILE *out, const json_t *port)
 	fputc('\n', out);
 }
 
+static void print_transparent(FILE *out, const json_t *port)
+{
+	if (json_is_true(json_object_get(json_object_get(port, "requested"), "transparent")))
+		fputs("  transparent: every frame crosses, none that arrives here reaches this host\n",
+		      out);
+}
+
 static void print_share(FILE *out, const json_t *port)
 {
 	const char *comma = "";
@@ -202,6 +209,7 @@ static void print_port(FILE *out, const json_t *port)
 	print_frames(out, port);
 	print_metadata(out, port);
 	print_ntuple(out, port);
+	print_transparent(out, port);
 	print_lanes(out, port);
 	print_share(out, port);
 	print_queues(out, port, requested != NULL);

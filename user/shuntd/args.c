@@ -16,6 +16,7 @@ enum {
 	OPT_DRIVER_MODE,
 	OPT_COPY_MODE,
 	OPT_LANE,
+	OPT_TRANSPARENT,
 	OPT_REQUIRE,
 	OPT_RING_SIZE,
 	OPT_FRAME_SIZE,
@@ -48,6 +49,7 @@ static const struct option long_options[] = {
 	{"driver-mode", required_argument, NULL, OPT_DRIVER_MODE},
 	{"copy-mode", required_argument, NULL, OPT_COPY_MODE},
 	{"lane", required_argument, NULL, OPT_LANE},
+	{"transparent", no_argument, NULL, OPT_TRANSPARENT},
 	{"require", required_argument, NULL, OPT_REQUIRE},
 	{"ring-size", required_argument, NULL, OPT_RING_SIZE},
 	{"frame-size", required_argument, NULL, OPT_FRAME_SIZE},
@@ -93,6 +95,7 @@ static const char help_text[] =
 	"      --driver-mode MODE    native or generic (native)\n"
 	"      --copy-mode MODE      auto, zerocopy or copy (auto)\n"
 	"      --lane LANE           auto, user, xdp or kernel: where frames are forwarded (auto)\n"
+	"      --transparent         xconnect: every frame crosses, none is this host's\n"
 	"      --require zerocopy    refuse to start where the kernel would copy\n"
 	"      --ring-size N         descriptors of a ring, a power of two (2048)\n"
 	"      --frame-size BYTES    2048 or 4096 (what the ports need)\n"
@@ -244,6 +247,9 @@ static int apply_config_option(struct shuntd_args *args, struct shuntd_overrides
 		return 0;
 	case OPT_LANE:
 		o->lane = text;
+		return 0;
+	case OPT_TRANSPARENT:
+		o->transparent = true;
 		return 0;
 	case OPT_REQUIRE:
 		return set_word("--require", text, "zerocopy", &o->require_zerocopy, err);

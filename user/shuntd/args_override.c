@@ -60,12 +60,33 @@ static int override_lane(struct shunt_config *config, const char *text, struct s
 	return 0;
 }
 
+static int override_transparent(struct shunt_config *config, struct shunt_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt; i++) {
+		int mode = shunt_config_mode(config, i);
+
+		if (mode > SHUNT_FORWARD_XCONNECT)
+			return shunt_err_set(
+				err, EINVAL,
+				"--transparent is given for mode %s, expected with "
+				"xconnect only: every other mode reads the frame",
+				shunt_forward_mode_name((enum shunt_forward_mode)mode));
+	}
+	for (i = 0; i < config->pair_cnt; i++)
+		config->pairs[i].is_transparent = true;
+	return 0;
+}
+
 int shuntd_args_override(struct shunt_config *config, const struct shuntd_overrides *o,
 			 struct shunt_err *err)
 {
 	unsigned i;
 	int ret = o->lane ? override_lane(config, o->lane, err) : 0;
 
+	if (!ret && o->transparent)
+		ret = override_transparent(config, err);
 	for (i = 0; !ret && i < config->port_cnt; i++)
 		ret = override_port(&config->ports[i], o, err);
 	return ret;

@@ -11,7 +11,7 @@
 /* As text, NULL where not given: the order of options and ports on the line does not matter. */
 struct shuntd_overrides {
 	const char *queues, *driver_mode, *copy_mode, *lane;
-	bool require_zerocopy;
+	bool require_zerocopy, transparent;
 };
 
 /* shuntd_args_override puts them in force. Returns 0 or -EINVAL with err set. Thread: init. */

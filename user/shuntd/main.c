@@ -257,7 +257,15 @@ static int recover(struct daemon *d, struct shunt_err *err)
 static void announce(const struct daemon *d)
 {
 	const struct shunt_config *config = &d->args.config;
+	unsigned i;
 
+	for (i = 0; i < config->pair_cnt; i++)
+		if (config->pairs[i].is_transparent)
+			fprintf(stderr,
+				"shuntd: %s and %s are connected transparently: every frame "
+				"crosses, what is for this host and LLDP or LACP too\n",
+				config->ports[config->pairs[i].port[0]].name,
+				config->ports[config->pairs[i].port[1]].name);
 	fprintf(stderr, "shuntd: forwarding on %u ports with %u worker%s, batch %u, poll %s\n",
 		config->port_cnt, config->worker_cnt, config->worker_cnt > 1 ? "s" : "",
 		config->batch, shunt_poll_mode_name(config->poll));
