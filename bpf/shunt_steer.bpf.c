@@ -273,6 +273,8 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 		return lane_kernel(slot, SHUNT_STEER_TOO_LONG, len);
 	if (half->rule_cnt)
 		reason = by_rules(ctx, live);
+	else if (half->lane == SHUNT_LANE_KERNEL) /* whatever it is: not looked at */
+		return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
 	is_ruled = reason == RULE_XDP;
 	if (reason < 0)
 		reason = mode_reason(half, data, end, beyond);

@@ -67,7 +67,7 @@
 	X(LINK_LOCAL, "link_local", KERNEL, "from or to a link-local IP address")                  \
 	X(MARTIAN, "martian", KERNEL, "from or to an IP address that is reserved or never routed") \
 	X(LOCAL_ADDRESS, "local_address", KERNEL, "sent to an IP address of this host")            \
-	X(LANE_KERNEL, "lane_kernel", KERNEL, "could be forwarded, but the port's lane is kernel") \
+	X(LANE_KERNEL, "lane_kernel", KERNEL, "the lane of the port, or of the flow, is kernel")   \
 	X(STALE, "stale", KERNEL,                                                                  \
 	  "lane xdp: the daemon gives no sign of life, its routes may be old")                     \
 	X(NOT_ROUTER, "not_router", KERNEL, "lane xdp: forwarding is off, the kernel decides")     \

@@ -24,7 +24,8 @@ void shunt_share_read(const struct shunt_port *port, unsigned queue, struct shun
 	*out = (struct shunt_share){.reason = -1};
 	if (!port->xdp || shunt_xdp_read_counters(port->xdp, queue, &counters))
 		return;
-	out->user = shunt_steer_counters_lane(&counters, SHUNT_LANE_USER);
+	out->forwarded = shunt_steer_counters_lane(&counters, SHUNT_LANE_USER) +
+			 shunt_steer_counters_lane(&counters, SHUNT_LANE_XDP);
 	out->kernel = shunt_steer_counters_lane(&counters, SHUNT_LANE_KERNEL);
 	for (reason = 0; reason < SHUNT_STEER_REASON_CNT; reason++) {
 		if (shunt_steer_reason_lane(reason) != SHUNT_LANE_KERNEL ||
@@ -33,7 +34,8 @@ void shunt_share_read(const struct shunt_port *port, unsigned queue, struct shun
 		most = counters.packets[reason];
 		out->reason = reason;
 	}
-	out->is_large = out->kernel >= ENOUGH && out->kernel >= out->user;
+	out->is_large = out->kernel >= ENOUGH && out->kernel >= out->forwarded &&
+			out->reason != SHUNT_STEER_LANE_KERNEL;
 }
 
 static const char *remedy(int reason)
@@ -60,8 +62,8 @@ void shunt_share_sentence(const struct shunt_port *port, unsigned queue,
 		      "%s queue %u: %" PRIu64 " %% of %" PRIu64 " frames went to the kernel, most "
 		      "because of '%s'; %s",
 		      port->config->name, queue,
-		      share->kernel * 100 / (share->kernel + share->user),
-		      share->kernel + share->user, shunt_steer_reason_name(share->reason),
+		      share->kernel * 100 / (share->kernel + share->forwarded),
+		      share->kernel + share->forwarded, shunt_steer_reason_name(share->reason),
 		      remedy(share->reason));
 }
 

@@ -8,9 +8,9 @@
 #include "control/engine.h"
 
 struct shunt_share {
-	uint64_t user, kernel; /* frames since the program was attached */
-	int reason;	       /* why most of the kernel's are its own; -1 without any */
-	bool is_large;	       /* at least half, of enough to tell */
+	uint64_t forwarded, kernel; /* frames since the program was attached */
+	int reason;		    /* why most of the kernel's are its own; -1 without any */
+	bool is_large;		    /* at least half, of enough to tell, and nobody chose it so */
 };
 
 /* shunt_share_read reads a queue's counters. Thread: control. Cost: a few cache lines. */

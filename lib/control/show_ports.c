@@ -116,11 +116,12 @@ static void set_share(json_t *row, const struct shunt_port *port)
 		json_t *of_queue;
 
 		shunt_share_read(port, q, &share);
-		if (!(share.kernel + share.user))
+		if (!(share.kernel + share.forwarded))
 			continue;
 		of_queue = json_pack("{s:i, s:I, s:I}", "queue", (int)q, "kernel",
-				     (json_int_t)share.kernel, "user", (json_int_t)share.user);
-		set_ratio(of_queue, "share", share.kernel, share.kernel + share.user);
+				     (json_int_t)share.kernel, "forwarded",
+				     (json_int_t)share.forwarded);
+		set_ratio(of_queue, "share", share.kernel, share.kernel + share.forwarded);
 		set_text(of_queue, "most",
 			 share.reason < 0 ? NULL : shunt_steer_reason_name((unsigned)share.reason));
 		json_array_append_new(shares, of_queue);

@@ -29,7 +29,7 @@ def test_a_queue_without_a_worker_is_said(make_lab):
     lab = make_lab(queues=4, static_neigh=True)
     with Shuntd(lab, "static3", *STATIC3, "--queues", 2) as daemon:
         send_flows(lab, 6000)
-        wait_until(lambda: sum(row["kernel"] + row["user"] for row in shares(daemon).values())
+        wait_until(lambda: sum(row["kernel"] + row["forwarded"] for row in shares(daemon).values())
                    >= 6000)
         rows = shares(daemon)
         assert set(rows) == {0, 1, 2, 3}, rows
@@ -51,7 +51,7 @@ def test_served_queues_are_not_warned_of(make_lab):
     lab = make_lab(queues=4, static_neigh=True)
     with Shuntd(lab, "static3", *STATIC3, "--cpu", "0,1") as daemon:
         send_flows(lab, 2000)
-        wait_until(lambda: sum(row["user"] for row in shares(daemon).values()) > 1900)
+        wait_until(lambda: sum(row["forwarded"] for row in shares(daemon).values()) > 1900)
         queues = port(daemon)["queues"]
         assert [row["worker"] for row in queues] == [0, 1, 0, 1]
         assert all(row["rx_packets"] for row in queues), queues

@@ -221,7 +221,8 @@ Test(steer_lane, workers_gate_does_not_count)
 	stop();
 }
 
-Test(steer_lane, kernel_takes_what_could_be_forwarded)
+/* Nothing is looked at, unless rules ask. */
+Test(steer_lane, kernel_takes_everything)
 {
 	struct frame f;
 
@@ -233,7 +234,17 @@ Test(steer_lane, kernel_takes_what_could_be_forwarded)
 	frame_good6(&f);
 	expect(&f, LANE_KERNEL);
 	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	expect(&f, LANE_KERNEL);
+	rig.half->rule_cnt = 1;
+	rig.half->rules[0] = (struct shunt_steer_rule){.value.is_ip = 1,
+						       .mask.is_ip = 1,
+						       .sport_max = 65535,
+						       .dport_max = 65535,
+						       .lane = SHUNT_LANE_DROP};
+	expect(&f, RULE_DROP);
+	rig.half->rules[0].lane = SHUNT_STEER_RULE_AUTO;
 	expect(&f, OTHER_MAC);
+	rig.half->rule_cnt = 0;
 	steer_rig_mode(&rig, SHUNT_STEER_MODE_XCONNECT);
 	expect(&f, LANE_KERNEL);
 	stop();
