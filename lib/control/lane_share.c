@@ -100,11 +100,12 @@ int shunt_lane_share_parse(struct shunt_lane_share *out, const char *const *word
 
 /* --- what the programs are told --------------------------------------------------------------- */
 
-/* The lane that has all of the flows, -1 without one: then no frame is asked for its flow. */
-static int whole_of(const struct shunt_lane_share *share)
+int shunt_lane_share_whole(const struct shunt_lane_share *share, bool has_xdp)
 {
 	unsigned i;
 
+	if (share->percent[SHUNT_LANE_XDP] == 100 && !has_xdp)
+		return SHUNT_LANE_USER;
 	for (i = 0; i < SHUNT_ARRAY_LEN(lanes); i++)
 		if (share->percent[lanes[i]] == 100)
 			return (int)lanes[i];
@@ -120,12 +121,12 @@ static uint32_t bound(unsigned percent)
 void shunt_lane_share_steer(const struct shunt_lane_share *share, bool has_xdp,
 			    struct shunt_steer_cfg *cfg)
 {
-	const int whole = whole_of(share);
+	const int whole = shunt_lane_share_whole(share, has_xdp);
 
 	if (!share->is_set)
 		return;
 	if (whole >= 0) {
-		cfg->lane = whole == SHUNT_LANE_XDP && !has_xdp ? SHUNT_LANE_USER : (uint32_t)whole;
+		cfg->lane = (uint32_t)whole;
 		return;
 	}
 	cfg->lane = SHUNT_STEER_LANE_SHARED;
@@ -180,7 +181,7 @@ static int check_xdp(const struct shunt_engine *engine, const struct shunt_port 
 static int check(const struct shunt_engine *engine, const struct shunt_port *port,
 		 const struct shunt_lane_share *share, struct shunt_err *err)
 {
-	if (share->is_set && whole_of(share) < 0 &&
+	if (share->is_set && shunt_lane_share_whole(share, true) < 0 &&
 	    shunt_config_is_transparent(engine->config, port->index))
 		return shunt_err_set(err, EOPNOTSUPP,
 				     "lane: %s is connected transparently: no frame is looked at "

@@ -31,6 +31,10 @@ struct shunt_lane_share {
 int shunt_lane_share_parse(struct shunt_lane_share *out, const char *const *words, unsigned cnt,
 			   struct shunt_err *err);
 
+/* shunt_lane_share_whole returns the lane that has all of the flows, -1 where there is none. Where
+ * there is one, no frame is asked for its flow. Thread: any. */
+int shunt_lane_share_whole(const struct shunt_lane_share *share, bool has_xdp);
+
 /* shunt_lane_share_steer puts the share into what a steering program is told. While no port takes
  * frames from XDP, the worker has the share of lane xdp. Thread: any. */
 void shunt_lane_share_steer(const struct shunt_lane_share *share, bool has_xdp,

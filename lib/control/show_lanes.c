@@ -20,6 +20,16 @@ static json_t *counts_json(const struct shunt_engine *engine, const struct shunt
 	return lanes;
 }
 
+/* What steers now: the choice, or what somebody set by hand in its place. */
+static const char *in_use(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	int lane = port->lane.in_use;
+
+	if (port->share.is_set)
+		lane = shunt_lane_share_whole(&port->share, shunt_lane_share_has_xdp(engine, port));
+	return lane < 0 ? "shared" : shunt_steer_lane_name((unsigned)lane);
+}
+
 static json_t *port_json(const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	const struct shunt_lane_choice *lane = &port->lane;
@@ -32,9 +42,10 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 	json_object_set_new(row, "transparent",
 			    json_boolean(shunt_config_is_transparent(engine->config, port->index)));
 	set_text(row, "requested", shunt_lane_request_name(lane->requested));
-	set_text(row, "in_use",
-		 port->share.is_set ? "shared" : shunt_steer_lane_name(lane->in_use));
-	set_text(row, "why", port->share.is_set ? "shuntctl lane set" : lane->why);
+	set_text(row, "in_use", in_use(engine, port));
+	set_text(row, "why",
+		 port->share.is_set ? "set by shuntctl lane set, until lane set PORT auto"
+				    : lane->why);
 	set_u64(row, "changes", lane->change_cnt);
 	json_object_set_new(row, "xdp_transmit",
 			    port->xdp ? json_boolean(lane->has_xdp_transmit) : json_null());

@@ -179,8 +179,9 @@ static int run_route(const struct options *o, char **words, int cnt)
 /* Says what is in force now. */
 static int run_lane(const struct options *o, char **words, int cnt)
 {
-	struct shunt_err err = {"lane wants `set PORT user=N% xdp=N% kernel=N%` or `set PORT "
-				"auto`, see shuntctl help"};
+	struct shunt_err err = {
+		"lane wants `set PORT user=N% xdp=N% kernel=N%`, `set PORT LANE` or "
+		"`set PORT auto`, see shuntctl help"};
 	json_t *result = NULL;
 	int fd;
 

@@ -33,8 +33,14 @@ static void add_lane(struct shuntctl_table *t, const json_t *port, const char *n
 		return;
 	shuntctl_table_value(t, json_object_get(port, "port"));
 	shuntctl_table_cell(t, "%s", name);
-	for (k = 0; k < SHUNT_ARRAY_LEN(keys); k++)
-		shuntctl_table_value(t, json_object_get(lane, keys[k]));
+	for (k = 0; k < SHUNT_ARRAY_LEN(keys); k++) {
+		const json_t *value = json_object_get(lane, keys[k]);
+
+		if (json_is_real(value)) /* of none of them a fraction says anything */
+			shuntctl_table_cell(t, "%.0f", json_real_value(value));
+		else
+			shuntctl_table_value(t, value);
+	}
 }
 
 void shuntctl_view_lanes(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
@@ -53,8 +59,9 @@ void shuntctl_view_lanes(FILE *out, const json_t *object, const struct shuntctl_
 		add_lane(&t, row, lanes[k]);
 	shuntctl_table_print(&t, out, 0);
 	shuntctl_table_fini(&t);
-	fputs("Of the latest second, inside shunt: user is the steering program and the worker's turn, his\n"
-	      "transmit call included; xdp the steering program, without the driver's transmit; what the\n"
-	      "kernel does with its frames is not measured.\n",
+	fputs("Packets since the start, the rest of the latest whole second. Latency and CPU time are those\n"
+	      "inside shunt: user is the steering program and the worker's turn, his transmit call included;\n"
+	      "xdp the steering program, without the driver's transmit; what the kernel does with its frames\n"
+	      "is not measured.\n",
 	      out);
 }
