@@ -244,3 +244,24 @@ def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three, each_lane):
             assert nodes["ip4_rewrite"] >= 2, nodes
         else:
             assert nodes["ip4_rewrite"] == 0 and crossed(daemon) - before >= 2, nodes
+
+
+@pytest.mark.parametrize("each_lane", ["kernel"], indirect=True)
+def test_lane_kernel_is_the_bridge_beneath(three):
+    """It learns, floods and switches; nothing takes another lane."""
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        sent = frame(FAR, OTHER, 7)
+        gen.send(sent)
+        sink.expect(sent)
+        third.expect(sent)
+        sink.send(frame(OTHER, FAR, 1))
+        wait_until(lambda: kernel_port_of(three, FAR) == "eth2", what="the kernel's entry")
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+        for number, host in enumerate(HOSTS):
+            ping(three, host, f"10.77.0.{(number + 1) % 3 + 1}")
+        ping(three, "sink", "10.77.0.100")
+        lanes = [port["lanes"] for port in daemon.ctl("show", "lanes")["lanes"]]
+        assert sum(lane["kernel"]["packets"] for lane in lanes) >= 10
+        assert not any(lane[name]["packets"] for lane in lanes for name in ("user", "xdp", "drop"))

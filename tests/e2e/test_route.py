@@ -18,7 +18,10 @@ TRANSIT = [
 ]
 # By default steering leaves to the kernel what it would have to finish; with the rule userspace
 # gets everything, ARP too, and has to hand it back.
-WAYS = {"steered": [], "all-user": ["--rule", "lane user"], "xdp": ["--lane", "xdp"]}
+WAYS = {"steered": [], "all-user": ["--rule", "lane user"], "xdp": ["--lane", "xdp"],
+        "kernel": ["--lane", "kernel"]}
+
+KERNEL_TOO = pytest.mark.parametrize("each_lane", ["user", "xdp", "kernel"], indirect=True)
 
 
 @pytest.fixture(params=WAYS)
@@ -62,6 +65,7 @@ def packets(d, lane):
     return sum(port["lanes"][lane]["packets"] for port in d.ctl("show", "lanes")["lanes"])
 
 
+@KERNEL_TOO
 def test_transit_both_ways(lab, each_lane):
     gen, sink = lab.wire("gen"), lab.wire("sink")
     with Shuntd(lab, "route", "eth1", "eth2") as d:
@@ -76,6 +80,7 @@ def test_transit_both_ways(lab, each_lane):
         assert packets(d, each_lane) - crossed >= 2 * len(TRANSIT)
 
 
+@KERNEL_TOO
 @pytest.mark.usefixtures("each_lane")
 def test_padding_is_left_off(lab):
     gen, sink = lab.wire("gen"), lab.wire("sink")
@@ -123,6 +128,7 @@ def test_too_big(lab, way):
         lab.exec("dut", "ip", "route", "del", "2001:2:0:2:1::/80")
 
 
+@KERNEL_TOO
 def test_follows_routes_and_forwarding(lab, each_lane):
     gen, sink = lab.wire("gen"), lab.wire("sink")
     frame = udp4(dst="10.77.0.1")
