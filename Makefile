@@ -204,7 +204,7 @@ bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/run
 
-bench-auto: deps ## lane auto beside the kernel on the lab's configurations; fails where it is slower (root)
+bench-auto: deps ## lane auto beside the kernel on what the lab can build, < 3 min; fails where slower (root)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tools/lab run --static-neigh /usr/bin/python3 tests/bench/bench_auto.py
 

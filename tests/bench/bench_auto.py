@@ -1,62 +1,231 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Lane auto beside the kernel, on every configuration of a lab that both can do: native and generic
-programs, NAPI in the generator's softirq and on a core of its own, routing and bridging. Which lane
-auto chose, its rate, and the kernel's. Runs inside `tools/lab run`; exit status 1 where auto was
-slower by more than a tenth, which is what runs scatter by.
+programs, NAPI in the generator's softirq and on a core of its own, routing and bridging, taps, ports
+that take no frames from XDP. Which lane auto chose, its rate, and the kernel's. Runs inside
+`tools/lab run --static-neigh`; exit status 1 where auto was slower by more than a tenth, which is
+what runs scatter by. Rounds go on until SECONDS are over, and are at least one.
 
-usage: bench_auto.py [ROUNDS]"""
+usage: bench_auto.py [SECONDS [WORD-OF-NAME...]]"""
 import contextlib
 import json
 import os
+import re
 import statistics
+import struct
 import subprocess
 import sys
+import time
 
 import veth
 
-SECONDS = 1
+TRAFFIC_SECONDS = 0.5
 SLACK = 0.9
+TAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tap.py")
+TAP_MAC = "02:00:00:00:03:01"
+# What stands behind the dut's ports: address and MAC address.
+FAR = {"eth2": ("10.0.2.2", veth.SINK_MAC), "tap1": ("10.0.3.2", "02:00:00:00:03:02"),
+       "macvlan1": ("10.0.4.2", veth.SINK_MAC)}  # over eth2
+
+
+def add_devices():
+    veth.run("dut", "sh", "-ec", f"""
+        ip tuntap add tap1 mode tap; ip link set tap1 address {TAP_MAC} up
+        ip addr add 10.0.3.1/24 dev tap1""")
 
 
 @contextlib.contextmanager
-def auto(mode, threaded, *options):
-    with veth.shunt_in_kernel(mode, "auto", threaded, *options) as made:
+def macvlan():
+    """A device that takes no frames from XDP, and has a generic program only."""
+    veth.run("dut", "sh", "-ec", """
+        ip link add link eth2 name macvlan1 type macvlan mode passthru; ip link set macvlan1 up
+        ip addr add 10.0.4.1/24 dev macvlan1""")
+    try:
+        yield
+    finally:
+        veth.run("dut", "ip", "link", "del", "macvlan1")
+
+
+# --- who forwards ---------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def auto(case):
+    """shuntd as a user starts it, but for the CPU."""
+    with veth.shunt(case.mode, *case.options, lane="auto", ports=case.ports):
         shown = subprocess.run([os.path.join(veth.BIN, "shuntctl"), "-j", "-s", veth.CONTROL,
                                 "show", "lanes"], capture_output=True, text=True, check=True,
-                               timeout=10)
-        yield {**made, "lane": json.loads(shown.stdout)["lanes"][0]["in_use"]}
+                               timeout=40)
+        case.lane = json.loads(shown.stdout)["lanes"][0]["in_use"]
+        yield
 
 
-CASES = [  # name, the kernel's, ours; the kernel has no cross-connect: its nearest is the bridge
-    ("route, native", veth.kernel_ip_forward, lambda t: auto("route", t)),
-    ("static3, native", veth.kernel_ip_forward, lambda t: auto("static3", t)),
-    ("xconnect, native", veth.kernel_bridge, lambda t: auto("xconnect", t)),
-    ("macrewrite, native", veth.kernel_bridge, lambda t: auto("macrewrite", t)),
-    ("xconnect, generic", veth.kernel_bridge,
-     lambda t: auto("xconnect", t, "--driver-mode", "generic")),
-]
+@contextlib.contextmanager
+def kernel(case):
+    """The kernel has no cross-connect: its nearest is the bridge."""
+    if case.is_routed or case.is_bridged:
+        yield
+        return
+    with bridge(case):
+        yield
 
 
-def main(rounds=3):
-    slower = 0
-    print(f"{'configuration':<20} {'core':<11} {'lane':<6} {'auto':>6} {'kernel':>6}  ratio  "
-          f"(Mpps, median of {rounds})", flush=True)
+@contextlib.contextmanager
+def bridge(case):
+    veth.run("dut", "sh", "-ec", f"""
+        ip link add br0 type bridge mcast_snooping 0; ip link set br0 up
+        ip link set {case.near} master br0; ip link set {case.far} master br0
+        bridge fdb replace {FAR[case.far][1]} dev {case.far} master static""")
+    try:
+        yield
+    finally:
+        veth.run("dut", "ip", "link", "del", "br0")
+
+
+# --- ends -----------------------------------------------------------------------------------------
+
+def count(case):
+    """What left by the far port so far: what the sink's program got, or else the dut's counter."""
+    if case.has_sink:
+        got = veth.run("sink", "ethtool", "-S", "eth1")
+        return sum(int(n) for n in re.findall(r"rx_queue_\d+_xdp_packets: (\d+)", got))
+    return int(veth.run("dut", "cat", f"/sys/class/net/{case.far}/statistics/tx_packets"))
+
+
+def udp_frame(dst_mac):
+    """From behind the tap to behind eth2, 60 bytes."""
+    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0, bytes((10, 0, 3, 2)),
+                       bytes((198, 19, 0, 1)))
+    total = sum(struct.unpack("!10H", head))
+    total = (total & 0xffff) + (total >> 16)
+    head = head[:10] + struct.pack("!H", 0xffff - total) + head[12:]
+    macs = bytes.fromhex((dst_mac + FAR["tap1"][1]).replace(":", ""))
+    return macs + b"\x08\0" + head + struct.pack("!HHHH", 9, 9, 26, 0) + bytes(18)
+
+
+@contextlib.contextmanager
+def process(host, *cmd, word="ready", where="stdout"):
+    child = veth.start(host, *cmd)
+    try:
+        veth.wait_for_line(child, getattr(child, where), word)
+        yield child
+    finally:
+        child.kill()
+        child.communicate(timeout=20)
+
+
+@contextlib.contextmanager
+def ends(case):
+    """Somebody sends at one end and somebody takes at the other; yields a function that sends for a
+    while and says for how many seconds."""
+    with contextlib.ExitStack() as stack:
+        if case.has_sink:
+            stack.enter_context(process(
+                "sink", os.path.join(veth.BIN, "shunt-gen"), "sink", "eth1", "--drop", "--count-only",
+                "--interval", "0", "--duration", "60", "--cpu", "0", word="counting", where="stderr"))
+        if case.far == "tap1":
+            stack.enter_context(process("dut", "/usr/bin/python3", TAP, "read", "tap1"))
+        if case.near == "eth1":
+            yield lambda: veth.send(case.dst_mac, TRAFFIC_SECONDS)["seconds"]
+            return
+        writer = stack.enter_context(process(
+            "dut", "taskset", "-c", "0", "/usr/bin/python3", TAP, "write", "tap1",
+            udp_frame(case.dst_mac).hex(), str(TRAFFIC_SECONDS)))
+
+        def send():
+            writer.stdin.write("\n")
+            writer.stdin.flush()
+            return float(veth.wait_for_line(writer, writer.stdout, "."))
+
+        yield send
+
+
+# --- configurations -------------------------------------------------------------------------------
+
+class Case:
+    """Ports as on shuntd's command line: frames come in on the first and leave by the second."""
+
+    def __init__(self, mode, *ports, what="", options=(), threaded=False):
+        self.mode, self.ports, self.options, self.threaded = mode, ports, options, threaded
+        self.near, self.far = (port.split(",")[0] for port in ports)
+        self.is_routed = mode in ("route", "static3")
+        self.is_bridged = "bridge" in what
+        self.is_plain = "plain" in what
+        self.has_sink = self.far != "tap1" and not self.is_plain
+        self.name = f"{mode}, {self.near} to {self.far}{', ' if what else ''}{what}"
+        self.dst_mac = FAR[self.far][1]
+        if self.is_routed:
+            self.dst_mac = veth.DUT_MAC if self.near == "eth1" else TAP_MAC
+        self.got = {"kernel": [], "auto": []}
+        self.lane = "?"
+
+    def measure(self, who):
+        address, mac = FAR[self.far]
+        with contextlib.ExitStack() as stack:
+            if self.far == "macvlan1":
+                stack.enter_context(macvlan())
+            veth.run("dut", "sh", "-ec", f"""
+                ip neigh replace {address} lladdr {mac} dev {self.far}
+                ip route replace 198.19.0.0/16 via {address}""")
+            veth.run("sink", "ethtool", "-K", "eth1", "gro", "off" if self.is_plain else "on")
+            veth.set_threaded(self.threaded)
+            if self.is_bridged:
+                stack.enter_context(bridge(self))
+            send = stack.enter_context(ends(self))
+            stack.enter_context((auto if who == "auto" else kernel)(self))
+            before = count(self)
+            seconds = send()
+            self.got[who].append((count(self) - before) / seconds / 1e6)
+
+    def line(self):
+        """Prints it; whether auto was slower."""
+        ours, theirs = (statistics.median(self.got[who]) for who in ("auto", "kernel"))
+        is_slower = ours < SLACK * theirs
+        print(f"{self.name:<38} {'own' if self.threaded else 'sender':<7} {self.lane:<7} {ours:7.3f} "
+              f"{theirs:7.3f} {ours / theirs if theirs else 0:6.2f}{'  SLOWER' if is_slower else ''}",
+              flush=True)
+        return is_slower
+
+
+GENERIC = {"what": "generic", "options": ("--driver-mode", "generic")}
+
+
+def cases():
     for threaded in (False, True):
-        for name, kernel, ours in CASES:
-            got, lane = {"kernel": [], "auto": []}, ""
-            for _ in range(rounds):
-                for who, forwarder in (("kernel", kernel), ("auto", ours)):
-                    with forwarder(threaded) as made:
-                        lane = made.get("lane", lane)
-                        got[who].append(veth.traffic(made["dst_mac"], seconds=SECONDS)["mpps"])
-            ours_mpps, theirs = (statistics.median(got[who]) for who in ("auto", "kernel"))
-            is_slower = ours_mpps < SLACK * theirs
-            slower += is_slower
-            print(f"{name:<20} {'own' if threaded else 'generator':<11} {lane:<6} {ours_mpps:6.2f} "
-                  f"{theirs:6.2f} {ours_mpps / theirs:6.2f}{'  SLOWER' if is_slower else ''}",
-                  flush=True)
-    return 1 if slower else 0
+        for mode in ("route", "static3", "xconnect", "macrewrite"):
+            yield Case(mode, "eth1", "eth2", threaded=threaded)
+        for mode in ("static3", "xconnect", "macrewrite"):
+            yield Case(mode, "eth1", "eth2", threaded=threaded, **GENERIC)
+    for mode in ("route", "xconnect"):
+        yield Case(mode, "eth1", "eth2", what="plain")  # its peer has no NAPI
+        yield Case(mode, "eth1", "tap1")
+        yield Case(mode, "tap1", "eth2")
+    yield Case("xconnect", "eth1", "eth2", what="plain, bridge beneath")
+    yield Case("xconnect", "eth1", "tap1", **GENERIC)
+    yield Case("xconnect", "tap1", "eth2", **GENERIC)
+    for mode in ("static3", "xconnect"):
+        yield Case(mode, "eth1", "macvlan1,driver_mode=generic", what="far end generic")
+    yield Case("xconnect", "eth1", "macvlan1,driver_mode=generic", what="bridge beneath")
+
+
+def main(seconds=150, words=()):
+    chosen = [case for case in cases() if all(word in case.name for word in words)]
+    end = time.monotonic() + seconds
+    add_devices()
+    try:
+        while True:
+            for i, case in enumerate(chosen):
+                print(f"{i + 1}/{len(chosen)}: {case.name}", file=sys.stderr, flush=True)
+                for who in ("kernel", "auto"):
+                    case.measure(who)
+            # one more, if there is time for as long a round as the ones before
+            rounds = len(chosen[0].got["auto"])
+            if time.monotonic() + (time.monotonic() - end + seconds) / rounds > end:
+                break
+    finally:
+        veth.set_threaded(False)
+    print(f"{'configuration':<38} {'core':<7} {'lane':<7} {'auto':>7} {'kernel':>7}  ratio   "
+          f"(Mpps, median of {rounds})")
+    return 1 if sum([case.line() for case in chosen]) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*[int(a) for a in sys.argv[1:2]]))
+    sys.exit(main(*[float(a) for a in sys.argv[1:2]], words=sys.argv[2:]))

@@ -38,8 +38,8 @@ def run(host, *cmd, check=True):
 
 
 def start(host, *cmd):
-    return subprocess.Popen(argv(host, *cmd), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True)
+    return subprocess.Popen(argv(host, *cmd), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
 
 
 def wait_for_line(process, stream, word, seconds=15):
@@ -112,11 +112,10 @@ def confirmed_modes(control):
 
 
 @contextlib.contextmanager
-def shunt(mode, *options, lane="user"):
+def shunt(mode, *options, lane="user", ports=("eth1", "eth2")):
     """shuntd on CPU 1, in a lane. The ledger is checked by its exit status."""
-    ports = ["eth1", "eth2"]
     if mode in ("macrewrite", "static3"):
-        ports = [f"eth1,next_hop={GEN_MAC}", f"eth2,next_hop={SINK_MAC}"]
+        ports = [f"{port},next_hop={mac}" for port, mac in zip(ports, (GEN_MAC, SINK_MAC))]
     daemon = start("dut", os.path.join(BIN, "shuntd"), mode, *ports, "--cpu", "1",
                    "--control", CONTROL, "--lane", lane, *options)
     try:
@@ -194,6 +193,13 @@ def tcp_result(process):
         return None
 
 
+def send(dst_mac, seconds, rate="max", size=60):
+    """The generator's account."""
+    return json.loads(run("gen", os.path.join(BIN, "shunt-gen"), "send", "eth1", "--rate",
+                          str(rate), "--size", str(size), "--duration", str(seconds), "--dst-mac",
+                          dst_mac, "--no-stamp", "-j", "--cpu", "0"))
+
+
 def traffic(dst_mac, rate="max", seconds=2, size=60, kernel_share=False):
     """Sends for so many seconds; what the sink counted, in Mpps, and what was lost.
 
@@ -208,9 +214,7 @@ def traffic(dst_mac, rate="max", seconds=2, size=60, kernel_share=False):
         pinger = ping(DUT_ADDRESS, seconds)
         tcp = start("gen", "iperf3", "-J", "-b", "100M", "-c", DUT_ADDRESS, "-t", str(seconds),
                     "--connect-timeout", "3000")
-    sent = json.loads(run("gen", os.path.join(BIN, "shunt-gen"), "send", "eth1", "--rate",
-                          str(rate), "--size", str(size), "--duration", str(seconds), "--dst-mac",
-                          dst_mac, "--no-stamp", "-j", "--cpu", "0"))
+    sent = send(dst_mac, seconds, rate, size)
     after = cpu_times()
     out, err = sink.communicate(timeout=30)
     if sink.returncode:
