@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A steady stream of numbered frames from gen to sink, and the account of each: when it was sent,
-when it arrived, and whether the kernel forwarded it (tests/torture/mark.bpf.c) or shunt.
+when it arrived, and whether the kernel forwarded it or shunt: tests/torture/mark.bpf.c says so in a
+byte of its own, or another byte that they set differently does.
 
 Sender and receiver are processes of their own, so that what tortures does not disturb them; each
 writes a log, which is read when a fault is over. A frame's number is its place in the sender's
@@ -19,7 +20,7 @@ from wire import SO_RCVBUFFORCE, SO_TIMESTAMPNS, socket_in
 
 MAGIC = b"SHTR"
 HEAD = struct.Struct("<4sQ")  # magic, number
-MARK = 62  # offset of the byte that the kernel's egress changes
+MARK = 62  # offset of the byte that is "k" in what the kernel forwarded and 0 in what shunt did
 ARRIVAL = struct.Struct("<QQc")  # number, ns, mark
 SENT = struct.Struct("<Q")
 SIZE = 100
@@ -56,7 +57,7 @@ def send_all(sock, template, rate, log_path, stop):
         due = max(due + step, time.monotonic() - LATE_S)
 
 
-def receive_all(sock, log_path, stop):
+def receive_all(sock, mark_at, log_path, stop):
     """Logs what arrives, the kernel's time stamp with it, until told to stop."""
     sock.settimeout(0.1)
     with open(log_path, "ab", buffering=0) as log:
@@ -71,7 +72,7 @@ def receive_all(sock, log_path, stop):
                 continue
             seconds, ns = struct.unpack("qq", ancillary[0][2])
             log.write(ARRIVAL.pack(HEAD.unpack_from(data, 42)[1], seconds * 10**9 + ns,
-                                   data[MARK:MARK + 1]))
+                                   data[mark_at:mark_at + 1]))
 
 
 @dataclass
@@ -85,13 +86,13 @@ class Account:
     kernel: int = 0
     shunt: int = 0
     still_ns: int = 0  # the longest time in which frames were sent and none arrived
-    arrivals: list = field(default_factory=list, repr=False)
+    by_kernel_ns: list = field(default_factory=list, repr=False)  # when those were sent, in order
 
 
 class Stream:
     """with Stream(lab, rate) as stream: ...; stream.account() tells of all since the last time."""
 
-    def __init__(self, lab, rate, make=udp4):
+    def __init__(self, lab, rate, make=udp4, mark_at=MARK):
         self.rate = rate
         self._folder = tempfile.TemporaryDirectory(prefix="shunt-torture-")
         self._sent_path = os.path.join(self._folder.name, "sent")
@@ -106,7 +107,7 @@ class Stream:
             multiprocessing.Process(target=send_all, args=(
                 self._sockets[0], numbered(make, 0), rate, self._sent_path, self._stop)),
             multiprocessing.Process(target=receive_all, args=(
-                self._sockets[1], self._got_path, self._stop))]
+                self._sockets[1], mark_at, self._got_path, self._stop))]
         self._from = 0  # the first frame that is not accounted for
         self._got_at = 0
         self._last_arrival = None
@@ -199,6 +200,7 @@ class Stream:
                           lost=len(wanted - got), doubled=len(rows) - len(got))
         account.kernel = sum(row[2] == b"k" for row in rows)
         account.shunt = len(rows) - account.kernel
+        account.by_kernel_ns = sorted(self._sent_ns(row[0]) for row in rows if row[2] == b"k")
         highest = -1
         for number, _, _ in rows:
             account.late += number < highest
