@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from lab import Lab, tool
+from lab import IS_REAL, Lab, tool
 from share import Share
 
 LIMIT = 180
@@ -141,6 +141,12 @@ def pytest_runtest_logreport(report):
 
 # --- fixtures -------------------------------------------------------------------------------------
 
+def skip_on_real_devices(options):
+    """Those are what they are: as many queues and as large an MTU as their guest was given."""
+    if IS_REAL and (veths := sorted({"queues", "mtu", "gro", "threaded"} & options.keys())):
+        pytest.skip(f"wants veth: {', '.join(veths)} of a lab's own")
+
+
 @pytest.fixture
 def make_lab():
     """make_lab(**options of Lab) builds a lab; all are taken down, and checked for what was left
@@ -148,6 +154,7 @@ def make_lab():
     labs = []
 
     def make(**options):
+        skip_on_real_devices(options)
         labs.append(Lab(**options))
         return labs[-1]
 
