@@ -43,6 +43,7 @@ static uint32_t frames_needed(const struct shunt_engine *engine, unsigned id)
 static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
 {
 	enum shunt_copy_mode mode = SHUNT_COPY_AUTO;
+	bool all_xdp = true;
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++) {
@@ -50,13 +51,16 @@ static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
 
 		if (config->kind != SHUNT_PORT_XSK)
 			continue;
+		all_xdp &= !config->require_zerocopy &&
+			   shunt_config_lane(engine->config, i) == SHUNT_REQUEST_XDP;
 		if (config->copy_mode == SHUNT_COPY_COPY ||
 		    config->driver_mode == SHUNT_DRIVER_GENERIC)
 			return SHUNT_COPY_COPY;
 		if (config->copy_mode == SHUNT_COPY_ZEROCOPY)
 			mode = SHUNT_COPY_ZEROCOPY;
 	}
-	return mode;
+	/* From a zero-copy ring the kernel redirects a copy, for which it allocates a page. */
+	return mode == SHUNT_COPY_AUTO && all_xdp ? SHUNT_COPY_COPY : mode;
 }
 
 /* The doctor's reason, where he knows one. */

@@ -41,24 +41,30 @@ static void look(struct shunt_port *port)
 						     : sends_by_name(port->netdev.driver);
 }
 
-bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_port *to)
-{
-	if (!from->xdp || !to->xdp || from == to)
-		return false;
-	/* A generic program's redirect goes through the device's ordinary transmit. */
-	return from->config->driver_mode == SHUNT_DRIVER_GENERIC || to->lane.has_xdp_transmit;
-}
-
 static bool is_zerocopy(const struct shunt_port *port)
 {
 	struct shunt_xsk_in_use in_use;
 	unsigned q;
 
 	for (q = 0; q < port->queue_cnt; q++)
-		if (!port->queues[q] || shunt_xsk_in_use(port->queues[q], &in_use) ||
-		    !in_use.zerocopy)
+		if (!port->queues || !port->queues[q] ||
+		    shunt_xsk_in_use(port->queues[q], &in_use) || !in_use.zerocopy)
 			return false;
 	return port->xdp;
+}
+
+bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_port *to)
+{
+	if (!from->xdp || !to->xdp || from == to)
+		return false;
+	/* A generic program's redirect goes through the device's ordinary transmit. */
+	if (from->config->driver_mode == SHUNT_DRIVER_GENERIC)
+		return true;
+	/* virtio_net wants room for its header before a frame, and the page that the kernel
+	 * copies a frame of a zero-copy ring into has none (xdp_convert_zc_to_xdp_frame). */
+	if (!strcmp(to->netdev.driver, "virtio_net") && is_zerocopy(from))
+		return false;
+	return to->lane.has_xdp_transmit;
 }
 
 /* ---- the choice ----------------------------------------------------------------------------- */
