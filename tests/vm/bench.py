@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """bench.py OUT.json [NAME...]: instructions per forwarded packet, kernel and driver included. Runs
-in a guest started with --icount and one CPU, in a lab with permanent neighbours.
+in a guest started with --icount and one CPU, in a lab with permanent neighbours. A case that cannot
+be measured says why, and the exit code is 1.
 
 There a tick of the clock is an instruction of the one CPU, the guest's all together: generator
-(pktgen), forwarder, and a sink that drops in XDP. Frames come in bursts of three times what a NAPI
-poll takes at most, with rests between: batches and polls are full as under an endless load, and
-nobody ever waits for another, which would be counted as his work.
+(pktgen), forwarder, and a sink that drops in XDP. Frames come in bursts of three quarters of the
+devices' rings, with rests between: batches and polls are full as under an endless load, and nobody
+ever waits for another, which would be counted as his work.
 
 The cost, first way: the clock, what was left for an idle process and the sink's count are read
-twice. Busy time by frames, less what generator and sink take where nobody forwards (the sink then
-sits on the forwarder's device), is the forwarder's whole cost: driver, receive, forwarding,
-transmit.
+twice, between two bursts, some times over, and the middle one taken: now and then the kernel has
+something else to do. Busy time by frames, less what generator and sink take where nobody
+forwards (the sink then sits on the forwarder's device), is the forwarder's whole cost: driver,
+receive, forwarding, transmit.
 
 Second way: the NAPI polls of the forwarder's own two devices, timed by BPF (napi.bpf.c), and the
 run time of its threads less the polls that ran in it. Third way: the cycles that the worker counts
@@ -23,6 +25,7 @@ import json
 import mmap
 import os
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -34,11 +37,14 @@ import wire
 from napi import DUT, Polls
 from sampler import PARTS, Sampler
 
-BURST = 192  # sent at once, three quarters of the devices' rings: nobody is ever held up
-BURST_EVERY_NS = 2100000  # guest time: what the dearest forwarder takes for one, about
-FRAMES = 80 * BURST  # of one window
+RING = {"virtio": 256, "igb": 1024}[vm.DRIVER]  # QEMU gives virtio_net no more to transmit from
+BURST = RING * 3 // 4  # sent at once: nobody is ever held up
+BURST_EVERY_NS = 13000 * BURST  # guest time: more than the dearest forwarder takes for one
+BURSTS = 6144 // BURST  # of a window
+WINDOWS, OF_ALONE = 5, 15  # that the cost is the middle one of; alone is in every figure
+REST_S = 1.5e-6 * BURST  # longer than the sink ever waits for the rest of a burst
 FRAME_BYTES = 60  # and four of the frame check sequence make 64
-WAIT_S = 240
+WAIT_S, ARRIVE_S = 240, 2
 TOOLS = f"{vm.e2e.BIN}/../tests/vm"
 PKTGEN = "/proc/thread-self/net/pktgen"
 POLLS = {"virtio": ("virtnet_poll", "virtnet_poll_tx"), "igb": ("igb_poll",)}
@@ -124,6 +130,7 @@ def generator(lab, dst_mac, burst=BURST, every_ns=BURST_EVERY_NS, size=FRAME_BYT
 
 @contextlib.contextmanager
 def sink(lab, host):
+    """It serves all cases with the sink there: its program takes emulation seconds to load."""
     running = lab.popen(host, "shunt-gen", "sink", "eth1", "--drop", "--count-only",
                         "--interval", "0")
     line = running.stderr.readline()
@@ -136,10 +143,21 @@ def sink(lab, host):
         running.communicate(timeout=WAIT_S)
 
 
-def wait_for(counter, count):
-    end = time.monotonic() + WAIT_S
-    while counter.read() < count:
-        assert time.monotonic() < end, f"{counter.read()} of {count} frames arrived"
+def wait_for_rest(counter):
+    """Until a burst has arrived and the next one has not begun: between two of these no burst is
+    halved. Returns the count."""
+    before, count, end = None, counter.read(), time.monotonic() + ARRIVE_S
+    while count != before:
+        assert time.monotonic() < end, "no rest between the bursts"
+        time.sleep(REST_S)
+        before, count = count, counter.read()
+    return count
+
+
+def wait_for_traffic(counter):
+    first, end = counter.read(), time.monotonic() + ARRIVE_S
+    while counter.read() < first + BURSTS * BURST // 2:
+        assert time.monotonic() < end, f"only {counter.read() - first} frames arrived"
         time.sleep(0.02)
 
 
@@ -167,22 +185,23 @@ def bridge(lab):
 def shunt(*args):
     @contextlib.contextmanager
     def forwarder(lab):
-        with vm.Shuntd(lab, *args) as daemon:
+        daemon = vm.Shuntd(lab, *args)
+        try:
             yield daemon
+        finally:
+            daemon.stop()
     return forwarder
 
 
 def cases():
-    """(name, params, where the sink is, address of the frames, forwarder)"""
-    yield "vm.generator", {}, "dut", vm.DUT, nobody
-    yield "vm.kernel.ip_forward", {}, "sink", vm.DUT, nobody
-    yield "vm.kernel.bridge", {}, "sink", vm.SINK, bridge
-    yield ("vm.shunt.xconnect.xdp", {}, "sink", vm.SINK,
-           shunt("xconnect", *vm.PORTS, "--lane", "xdp"))
+    """(name, params, address of the frames, forwarder)"""
+    yield "vm.kernel.ip_forward", {}, vm.DUT, nobody
+    yield "vm.kernel.bridge", {}, vm.SINK, bridge
+    yield "vm.shunt.xconnect.xdp", {}, vm.SINK, shunt("xconnect", *vm.PORTS, "--lane", "xdp")
     for copy in ("zerocopy", "copy"):
         for mode, ports, mac in (("xconnect", vm.PORTS, vm.SINK), ("static3", vm.STATIC3, vm.DUT)):
             for batch in (32, 64):
-                yield (f"vm.shunt.{mode}.{copy}", {"batch": batch}, "sink", mac,
+                yield (f"vm.shunt.{mode}.{copy}", {"batch": batch}, mac,
                        shunt(mode, *ports, "--copy-mode", copy, "--batch", str(batch),
                              "--poll", os.environ.get("BENCH_POLL", "interrupt")))
 
@@ -192,27 +211,31 @@ def cases():
 class Rig:
     """One case, running."""
 
-    def __init__(self, idler, counter, daemon):
-        self.idler, self.counter, self.daemon = idler, counter, daemon
+    def __init__(self, idler, polls, counter):
+        self.idler, self.polls, self.counter, self.daemon = idler, polls, counter, None
 
-    def window(self, *readers):
-        """What each reader's number grew by for a packet, while FRAMES arrive."""
-        before = [read() for read in (self.counter.read, *readers)]
-        wait_for(self.counter, before[0] + FRAMES)
-        after = [read() for read in (self.counter.read, *readers)]
-        packets = after[0] - before[0]
-        return [(b - a) / packets for a, b in zip(before[1:], after[1:])]
+    def window(self, *readers, bursts=BURSTS):
+        """What each reader's number grew by for a packet, while so many bursts arrive. To look
+        every now and then whether they have would be counted as their cost."""
+        first = wait_for_rest(self.counter)
+        before = [read() for read in readers]
+        time.sleep(bursts * BURST_EVERY_NS / 1e9)
+        packets = wait_for_rest(self.counter) - first
+        after = [read() for read in readers]
+        assert packets > bursts // 2 * BURST, f"{packets} packets of {bursts} bursts"
+        return [(b - a) / packets for a, b in zip(before, after)]
 
-    def busy(self):
+    def busy(self, windows):
         """Instructions of the whole guest; those that the worker counts himself in turns that had
         packets, packets of such a turn, kicks a packet to transmit and to receive: None without
         one."""
         before = self.said()
-        took, idle = self.window(now_ns, self.idler.read)
+        spans = [self.window(now_ns, self.idler.read) for _ in range(windows)]
+        busy = statistics.median(took - idle for took, idle in spans)
         grew = {key: value - before[key] for key, value in self.said().items()}
         if not grew.get("packets"):
-            return took - idle, None
-        return took - idle, (grew["work_cycles"] / grew["packets"],
+            return busy, None
+        return busy, (grew["work_cycles"] / grew["packets"],
                              grew["packets"] / (grew["turns"] - grew["empty_turns"]),
                              grew["tx_kicks"] / grew["packets"],
                              grew["rx_kicks"] / grew["packets"])
@@ -228,16 +251,17 @@ class Rig:
 
     def by_polls(self):
         """Those of the forwarder's polls and threads."""
-        pid = self.daemon.process.pid if self.daemon else 0
-        with contextlib.closing(Polls(f"{TOOLS}/napi.bpf.o", POLLS[vm.DRIVER], pid)) as polls:
-            inside, of_dut, threads = self.window(polls.of_process, lambda: polls.of_devices(DUT),
-                                                  lambda: threads_ns(self.daemon))
+        with self.polls.counting(self.daemon.process.pid if self.daemon else 0):
+            inside, of_dut, threads = self.window(self.polls.of_process,
+                                                  lambda: self.polls.of_devices(DUT),
+                                                  lambda: threads_ns(self.daemon),
+                                                  bursts=2 * BURSTS)
         return of_dut + threads - inside
 
     def profile(self):
         """Samples by part and by function."""
         sampler = Sampler()
-        self.window()
+        time.sleep(WINDOWS * BURSTS * BURST_EVERY_NS / 1e9)
         return sampler.stop(self.idler.process.pid, self.daemon.process.pid if self.daemon else 0)
 
 
@@ -252,16 +276,13 @@ def threads_ns(daemon):
     return total
 
 
-def measure(lab, idler, host, mac, forwarder):
+def measure(lab, rig, mac, forwarder, windows=WINDOWS):
     """A dict of what was measured of a case."""
-    with sink(lab, host) as counter, forwarder(lab) as daemon:
-        rig = Rig(idler, counter, daemon)
-        first = counter.read()
-        with generator(lab, mac), idler:
-            wait_for(counter, first + FRAMES // 4)
-            busy, worker = rig.busy()
-            return {"busy": busy, "polls": rig.by_polls(), "worker": worker,
-                    "samples": rig.profile()}
+    with forwarder(lab) as rig.daemon, generator(lab, mac), rig.idler:
+        wait_for_traffic(rig.counter)
+        busy, worker = rig.busy(windows)
+        return {"busy": busy, "polls": rig.by_polls(), "worker": worker,
+                "samples": rig.profile()}
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -307,24 +328,34 @@ def show(name, params, measured, alone, forwarded):
 
 def main(out, *names):
     lab, idler = vm.lab(), Idler()
-    results, alone, forwarded = [], None, None
+    polls = Polls(f"{TOOLS}/napi.bpf.o", POLLS[vm.DRIVER])
+    results, forwarded, failed = [], None, []
     print(f"{vm.DRIVER}\n{'name':<27} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
           f"{'polls':>7} {'worker':>7} {'filled':>6} {'tx kick':>7} {'rx kick':>7}")
-    for name, params, host, mac, forwarder in cases():
-        if alone is None:
-            alone = measure(lab, idler, host, mac, forwarder)
-            print(f"generator and sink alone: {alone['busy']:.0f}", flush=True)
-            continue
-        if names and name not in names:
-            continue
-        measured = measure(lab, idler, host, mac, forwarder)
-        if name == "vm.kernel.ip_forward":
-            forwarded = measured["busy"] - alone["busy"]
-        results.append(show(name, params, measured, alone, forwarded))
+    for host, dev in vm.ENDS if vm.DRIVER == "igb" else ():
+        lab.exec(host, "ethtool", "-G", dev, "rx", RING, "tx", RING)
+    with sink(lab, "dut") as counter:
+        alone = measure(lab, Rig(idler, polls, counter), vm.DUT, nobody, windows=OF_ALONE)
+    print(f"generator and sink alone: {alone['busy']:.0f}", flush=True)
+    with sink(lab, "sink") as counter:
+        rig = Rig(idler, polls, counter)
+        for name, params, mac, forwarder in cases():
+            if names and name not in names:
+                continue
+            try:
+                measured = measure(lab, rig, mac, forwarder)
+            except AssertionError as why:  # the others are worth their time still
+                print(f"{name} {params}: {why}", flush=True)
+                failed.append(name)
+                continue
+            if name == "vm.kernel.ip_forward":
+                forwarded = measured["busy"] - alone["busy"]
+            results.append(show(name, params, measured, alone, forwarded))
     idler.stop()
     with open(out, "w", encoding="ascii") as file:
         json.dump(results, file, indent=1)
+    return int(bool(failed))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

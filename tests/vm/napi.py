@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the NAPI polls of each of the lab's devices take: napi.bpf.c, loaded by libbpf and read."""
+import contextlib
 import ctypes
 import struct
 
@@ -20,21 +21,25 @@ def _checked(value, what):
 
 
 class Polls:
-    """Counts from now on. functions: the drivers' polls to time; pid: a process's to tell apart."""
+    """Counts while counting() is a context. functions: the drivers' polls to time."""
 
-    def __init__(self, path, functions, pid):
+    def __init__(self, path, functions):
         self._object = _checked(_libbpf.bpf_object__open(path.encode()), path)
-        programs = self._programs(functions)
+        self._wanted = self._programs(functions)
         assert _libbpf.bpf_object__load(self._object) == 0, f"{path} does not load"
-        self._links = [_checked(_libbpf.bpf_program__attach(program), "bpf_program__attach")
-                       for program in programs]
         self._devices, self._process = self._map(b".data.devices"), self._map(b".data.process")
-        self._element(_libbpf.bpf_map_update_elem, self._process, struct.pack("<QQ", pid, 0), 0)
 
-    def close(self):
-        for link in self._links:
-            _libbpf.bpf_link__destroy(link)
-        _libbpf.bpf_object__close(self._object)
+    @contextlib.contextmanager
+    def counting(self, pid):
+        """pid: a process's to tell apart."""
+        self._element(_libbpf.bpf_map_update_elem, self._process, struct.pack("<QQ", pid, 0), 0)
+        links = [_checked(_libbpf.bpf_program__attach(program), "bpf_program__attach")
+                 for program in self._wanted]
+        try:
+            yield
+        finally:
+            for link in links:
+                _libbpf.bpf_link__destroy(link)
 
     def _programs(self, functions):
         wanted, program = [], _libbpf.bpf_object__next_program(self._object, None)

@@ -9,6 +9,7 @@ import collections
 import contextlib
 import ctypes
 import fcntl
+import functools
 import mmap
 import os
 import struct
@@ -18,7 +19,9 @@ ENABLE, DISABLE = 0x2400, 0x2401
 SAMPLE_IP_TID_CHAIN = 0x1 | 0x2 | 0x20
 RECORD_SAMPLE = 9
 RING_PAGES = 1 << 10
-EVERY_NS = 19973  # prime: in step with nothing
+DISABLED, NO_USER_CHAIN = 1 << 0, 1 << 22
+CHAIN_MAX = 24  # each takes some thousand instructions to find, most of what sampling takes
+EVERY_NS = 49999  # prime: in step with nothing; much less, and it has no time for anything else
 
 PARTS = (  # beginnings of functions' names
     ("generator and sink", ("pktgen", "BPF shunt_sink")),
@@ -44,9 +47,11 @@ class Sampler:
         with contextlib.suppress(OSError):
             with open("/proc/sys/kernel/perf_cpu_time_max_percent", "w", encoding="ascii") as file:
                 file.write("100")
-        attr = struct.pack("<IIQQQQQ", 1, 112, 0, EVERY_NS, SAMPLE_IP_TID_CHAIN, 0, 1)
+        attr = struct.pack("<IIQQQQQ", 1, 112, 0, EVERY_NS, SAMPLE_IP_TID_CHAIN, 0,
+                           DISABLED | NO_USER_CHAIN).ljust(108, b"\0")
+        attr += struct.pack("<HH", CHAIN_MAX, 0)
         libc = ctypes.CDLL(None, use_errno=True)
-        self._fd = libc.syscall(PERF_EVENT_OPEN, attr.ljust(112, b"\0"), -1, 0, -1, 0)
+        self._fd = libc.syscall(PERF_EVENT_OPEN, attr, -1, 0, -1, 0)
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "perf_event_open")
         self._ring = mmap.mmap(self._fd, (1 + RING_PAGES) * mmap.PAGESIZE)
@@ -58,33 +63,37 @@ class Sampler:
         fcntl.ioctl(self._fd, DISABLE, 0)
         symbols = Symbols()
         parts, functions = collections.Counter(), collections.Counter()
-        for pid, chain in self._samples():
-            names = [symbols.function(address) for address in chain]
-            if pid == idle and names[:1] in ([], ["user"]):
+        for (pid, chain), count in self._samples().items():
+            names = [symbols.function(address) for address in chain] or ["user"]
+            if pid == idle and names == ["user"]:
                 continue
             part = part_of(names, pid == forwarder)
-            parts[part] += 1
-            functions[part, names[0] if names else "?"] += 1
+            parts[part] += count
+            functions[part, names[0]] += count
         self._ring.close()
         os.close(self._fd)
         return parts, functions
 
     def _samples(self):
+        """How often which process had which chain; a few hundred of them make up thousands."""
         head = struct.unpack_from("<Q", self._ring, 1024)[0]  # data_head
-        data, at = self._ring[mmap.PAGESIZE:], 0
-        assert head < len(data), "the ring of samples overflowed"
+        data, at = self._ring[mmap.PAGESIZE:mmap.PAGESIZE + head], 0
+        assert head < RING_PAGES * mmap.PAGESIZE, "the ring of samples overflowed"
+        found = collections.Counter()
         while at < head:
             kind, _, length = struct.unpack_from("<IHH", data, at)
             if kind == RECORD_SAMPLE:
-                pid, _, depth = struct.unpack_from("<IIQ", data, at + 16)
-                chain = struct.unpack_from(f"<{depth}Q", data, at + 32)
-                # the largest numbers say whose the addresses after them are
-                yield pid, [address for address in chain if address < (1 << 64) - 4096]
+                found[data[at + 16:at + 20], data[at + 32:at + length]] += 1
             at += length
+        return collections.Counter({
+            # the largest numbers say whose the addresses after them are
+            (int.from_bytes(pid, "little"), tuple(
+                address for address in struct.unpack(f"<{len(chain) // 8}Q", chain)
+                if address < (1 << 64) - 4096)): count for (pid, chain), count in found.items()})
 
 
 def part_of(names, is_forwarder):
-    if names[:1] == ["user"]:
+    if names == ["user"]:
         return "poller" if is_forwarder else "generator and sink"
     for name in names:
         for part, beginnings in PARTS:
@@ -94,21 +103,15 @@ def part_of(names, is_forwarder):
 
 
 class Symbols:
-    """The kernel's, its modules' and its JIT's."""
+    """The kernel's, its modules' and its JIT's. Lines stay as they are, their addresses have sixteen
+    digits: to take a hundred thousand apart takes emulation long."""
 
     def __init__(self):
-        found = []
-        with open("/proc/kallsyms", encoding="ascii") as file:
-            for line in file:
-                address, kind, name = line.split()[:3]
-                if name.startswith("bpf_prog_"):
-                    name = "BPF " + name[len("bpf_prog_") + 17:]
-                if kind in "tT":
-                    found.append((int(address, 16), name))
-        found.sort()
-        self._addresses, self._names = zip(*found)
+        with open("/proc/kallsyms", "rb") as file:
+            self._lines = sorted(file.read().split(b"\n"))
 
+    @functools.cache
     def function(self, address):
-        if address < 1 << 47:
-            return "user"
-        return self._names[bisect.bisect_right(self._addresses, address) - 1]
+        line = self._lines[bisect.bisect(self._lines, b"%016x~" % address) - 1]
+        name = line.split()[2].decode()
+        return "BPF " + name[len("bpf_prog_") + 17:] if name.startswith("bpf_prog_") else name

@@ -7,9 +7,12 @@ the kernel's and the driver's own word on what is in use. A case is a Python scr
     with vm.Shuntd(lab, "xconnect", "eth1", "eth2", "--require", "zerocopy") as daemon: ...
 
 The libraries of the end-to-end tests serve here too."""
+import contextlib
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -19,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 # pylint: disable=wrong-import-position
 import daemon  # noqa: E402
 import lab as e2e  # noqa: E402
+import wire  # noqa: E402
 
 DRIVER = os.environ.get("VMLAB_DRIVER", "virtio")
 PORTS = ("eth1", "eth2")
@@ -26,6 +30,8 @@ GEN, SINK, DUT = "02:00:00:00:01:02", "02:00:00:00:02:02", "02:00:00:00:01:01"
 STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 MARK = b"\x88\xb5"  # an Ethernet type for local experiments
 CARRIER_S = e2e.CARRIER_S
+ENDS = (("gen", "eth1"), ("dut", "eth1"), ("dut", "eth2"), ("sink", "eth1"))
+RTM_GETLINK, NLM_F_REQUEST, IFF_RUNNING, IFF_LOWER_UP = 18, 1, 0x40, 0x10000
 
 
 class Around(e2e.Lab):
@@ -42,11 +48,42 @@ class Around(e2e.Lab):
     def sh(self, host, line, check=True, timeout=60):
         return self.exec(host, "sh", "-c", line, check=check, timeout=timeout).stdout
 
+    def carriers(self):
+        """As in the lab of veth, without a command for each look: those are emulation's seconds."""
+        with contextlib.ExitStack() as stack:
+            ends = [stack.enter_context(End(f"/run/netns/shunt-{self.name}-{host}", dev))
+                    for host, dev in ENDS]
+            e2e.wait_until(lambda: all(end.is_up() for end in ends), CARRIER_S,
+                           "the links to come up")
+
     def driver_counts(self, dev):
         """`ethtool -S`."""
         pairs = (line.strip().rpartition(": ")
                  for line in self.exec("dut", "ethtool", "-S", dev).stdout.splitlines())
         return {name: int(value) for name, _, value in pairs if value.isdigit()}
+
+
+class End:
+    """A device that the kernel can be asked about for next to nothing; a context."""
+
+    def __init__(self, netns, dev):
+        with wire.inside(netns):
+            self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+            index = socket.if_nametoindex(dev)
+        # struct nlmsghdr, struct ifinfomsg
+        self._request = struct.pack("<IHHIIBBHiII", 32, RTM_GETLINK, NLM_F_REQUEST, 0, 0, 0, 0, 0,
+                                    index, 0, 0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+
+    def is_up(self):
+        self._socket.send(self._request)
+        flags = struct.unpack_from("<I", self._socket.recv(1 << 16), 24)[0]
+        return flags & IFF_LOWER_UP and flags & IFF_RUNNING
 
 
 class Shuntd(daemon.Shuntd):
