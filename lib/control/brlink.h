@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "control/config.h"
+#include "config/config.h"
 
 struct shunt_brlink {
 	uint32_t ifindex;

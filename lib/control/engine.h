@@ -3,7 +3,7 @@
  * steering programs, builds each worker's pool, sockets and graph, and takes
  * all of it down again in the right order (programs first, then workers, then
  * sockets). A program that wants to forward packets needs this header and
- * control/config.h.
+ * config/config.h.
  *
  *   shunt_engine_create(&engine, &config, &err);
  *   shunt_engine_start(engine, &err);
@@ -14,7 +14,7 @@
 #define SHUNT_CONTROL_ENGINE_H
 
 #include "base/err.h"
-#include "control/config.h"
+#include "config/config.h"
 #include "control/lane.h"
 #include "control/lane_share.h"
 #include "control/lane_stats.h"

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control/config.h"
+#include "config/config.h"
 
 struct shunt_engine;
 struct shunt_port;

@@ -13,7 +13,7 @@
 #define SHUNT_CONTROL_ROUTER_H
 
 #include "control/engine.h"
-#include "control/mirror.h"
+#include "mirror/mirror.h"
 #include "shunt_tables.h"
 #include "graph/nodes.h"
 

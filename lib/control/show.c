@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "control/config_print.h"
+#include "config/print.h"
 #include "control/show_json.h"
 
 static const struct {

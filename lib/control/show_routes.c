@@ -6,7 +6,7 @@
 #include <linux/neighbour.h>
 #include <string.h>
 
-#include "control/mirror.h"
+#include "mirror/mirror.h"
 #include "control/router.h"
 #include "control/show.h"
 #include "control/show_json.h"

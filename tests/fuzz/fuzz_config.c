@@ -3,8 +3,8 @@
  * same. */
 #include <string.h>
 
-#include "control/config.h"
-#include "control/config_print.h"
+#include "config/config.h"
+#include "config/print.h"
 #include "fuzz.h"
 
 static char *print(const struct shunt_config *config, size_t *len)

@@ -4,7 +4,7 @@
 #ifndef TEST_MIRROR_RIG_H
 #define TEST_MIRROR_RIG_H
 
-#include "control/mirror.h"
+#include "mirror/mirror.h"
 
 /* rig_start makes the namespace (it ends with the test's process) with veth pairs va-vb and
  * wa-wb up, or skips the test by name. */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "control/config.h"
-#include "control/config_print.h"
+#include "config/config.h"
+#include "config/print.h"
 
 /* What every good file needs; most bad ones are wrong behind it, from line 5 on. */
 #define PAIR  "ports:\n  - name: a\n  - name: b\nforward: [{mode: xconnect, ports: [a, b]}]\n"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "control/config.h"
+#include "config/config.h"
 #include "graph/nodes.h"
 
 static struct shunt_graph graph;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "control/journal_ntuple.h"
+#include "journal/ntuple.h"
 #include "io/ntuple.h"
 #include "steer/filter.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/journal_rss.h"
+#include "journal/rss.h"
 
 static char *printed(const struct shunt_journal_rss *r)
 {

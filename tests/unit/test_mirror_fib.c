@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 #include <jansson.h>
 
-#include "control/mirror.h"
+#include "mirror/mirror.h"
 #include "measure/rng.h"
 #include "mirror_rig.h"
 

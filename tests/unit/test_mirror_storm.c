@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "control/mirror.h"
+#include "mirror/mirror.h"
 #include "measure/rng.h"
 #include "mirror_rig.h"
 

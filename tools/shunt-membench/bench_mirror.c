@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "bench.h"
-#include "control/mirror.h"
+#include "mirror/mirror.h"
 #include "measure/bgp.h"
 
 #define NH_CNT	    64

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "control/config.h"
+#include "config/config.h"
 
 /* --- the daemon ------------------------------------------------------------------------------- */
 

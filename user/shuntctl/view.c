@@ -2,7 +2,7 @@
 #include "view.h"
 
 #include "base/bytes.h"
-#include "control/yaml.h"
+#include "config/yaml.h"
 #include "table.h"
 
 #define ROWS(out, rows, columns, indent) \

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "control/config.h"
+#include "config/config.h"
 
 struct shuntd_args {
 	struct shunt_config config; /* checked */

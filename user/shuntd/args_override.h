@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "control/config.h"
+#include "config/config.h"
 
 /* As text, NULL where not given: the order of options and ports on the line does not matter. */
 struct shuntd_overrides {

@@ -4,7 +4,7 @@
 #define SHUNTD_ARGS_PORT_H
 
 #include "base/err.h"
-#include "control/config.h"
+#include "config/config.h"
 
 /* shuntd_args_pairs adds the ports of cnt words (an even number), each two a pair.
  * Returns 0 or -errno with err set. Thread: init. */

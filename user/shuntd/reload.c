@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "control/brlink.h"
-#include "control/config_print.h"
+#include "config/print.h"
 
 /* The name of what differs apart from the rules, NULL when nothing does. */
 static const char *find_difference(json_t *is, const json_t *wanted)

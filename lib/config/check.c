@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The values held against each other. Every check names the place in the terms
+ * of the file, so that a loader can find its line. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "config/file.h"
+
+#define RING_MIN   64u
+#define RING_MAX   16384u
+#define IDLE_MAX   1000000u   /* us: a second without packets is no longer "just idle" */
+#define FRAMES_MAX (1u << 22) /* 16 GiB of the larger frames, a worker */
+#define FLOWS_MAX  65536u
+
+struct check {
+	const struct shunt_config *config;
+	struct shunt_config_where *where;
+	struct shunt_err *err;
+};
+
+#define AT(c, ...) snprintf((c)->where->path, sizeof((c)->where->path), __VA_ARGS__)
+
+/* A number that must lie in a range; key is its name at the top of the file. */
+static int check_range(const struct check *c, const char *key, uint32_t value, uint32_t min,
+		       uint32_t max)
+{
+	AT(c, "%s", key);
+	if (value >= min && value <= max)
+		return 0;
+	return shunt_err_set(c->err, EINVAL, "%s is %u, expected %u to %u", key, value, min, max);
+}
+
+static uint32_t nearest_power_of_2(uint32_t value)
+{
+	uint32_t up = RING_MIN;
+
+	while (up < value && up < RING_MAX)
+		up *= 2;
+	if (up > RING_MIN && value < up && value - up / 2 < up - value)
+		up /= 2;
+	return up;
+}
+
+static int check_ring_size(const struct check *c)
+{
+	uint32_t size = c->config->ring_size;
+
+	AT(c, "ring_size");
+	if (shunt_is_power_of_2(size) && size >= RING_MIN && size <= RING_MAX)
+		return 0;
+	return shunt_err_set(c->err, EINVAL,
+			     "ring_size is %u, expected a power of two from %u to "
+			     "%u: the nearest is %u",
+			     size, RING_MIN, RING_MAX, nearest_power_of_2(size));
+}
+
+static int check_frames(const struct check *c)
+{
+	const struct shunt_config *config = c->config;
+
+	AT(c, "frame_size");
+	if (config->frame_size && config->frame_size != SHUNT_FRAME_SIZE_MIN &&
+	    config->frame_size != SHUNT_FRAME_SIZE_MAX)
+		return shunt_err_set(c->err, EINVAL,
+				     "frame_size is %u, expected 2048 or 4096, or 0 for what the "
+				     "ports need",
+				     config->frame_size);
+	AT(c, "frames");
+	if (config->frames && (config->frames < RING_MIN || config->frames > FRAMES_MAX))
+		return shunt_err_set(c->err, EINVAL,
+				     "frames is %u, expected %u to %u, or 0 for "
+				     "what the rings need",
+				     config->frames, RING_MIN, FRAMES_MAX);
+	return 0;
+}
+
+static int check_xsk(const struct check *c, unsigned i)
+{
+	const struct shunt_port_config *p = &c->config->ports[i];
+
+	AT(c, "ports[%u].name", i);
+	if (strlen(p->name) >= IFNAMSIZ)
+		return shunt_err_set(c->err, EINVAL,
+				     "port %s has a name of %zu characters, "
+				     "expected a device name of at most %d",
+				     p->name, strlen(p->name), IFNAMSIZ - 1);
+	AT(c, "ports[%u].queues", i);
+	if (p->queues > SHUNT_STEER_SOCKETS_MAX)
+		return shunt_err_set(c->err, EINVAL,
+				     "port %s: queues is %u, expected at most %d, "
+				     "or 0 for all",
+				     p->name, p->queues, SHUNT_STEER_SOCKETS_MAX);
+	AT(c, "ports[%u].copy_mode", i);
+	if (p->require_zerocopy && p->copy_mode == SHUNT_COPY_COPY)
+		return shunt_err_set(c->err, EINVAL,
+				     "port %s: zero-copy is required and copy_mode "
+				     "is copy, expected auto or zerocopy",
+				     p->name);
+	AT(c, "ports[%u].driver_mode", i);
+	if (p->driver_mode == SHUNT_DRIVER_GENERIC &&
+	    (p->require_zerocopy || p->copy_mode == SHUNT_COPY_ZEROCOPY))
+		return shunt_err_set(c->err, EINVAL,
+				     "port %s: zero-copy is asked for and "
+				     "driver_mode is generic, which has none: expected native",
+				     p->name);
+	return 0;
+}
+
+static int check_mem(const struct check *c, unsigned i)
+{
+	const struct shunt_port_config *p = &c->config->ports[i];
+	const uint32_t max = 1518; /* see io/port_mem.h */
+
+	AT(c, "ports[%u].size", i);
+	if (p->mem_frame_bytes < 60 || p->mem_frame_bytes > max)
+		return shunt_err_set(c->err, EINVAL, "port %s: size is %u, expected 60 to %u bytes",
+				     p->name, p->mem_frame_bytes, max);
+	AT(c, "ports[%u].flows", i);
+	if (p->mem_flows < 1 || p->mem_flows > FLOWS_MAX)
+		return shunt_err_set(c->err, EINVAL, "port %s: flows is %u, expected 1 to %u",
+				     p->name, p->mem_flows, FLOWS_MAX);
+	return 0;
+}
+
+static int check_name(const struct check *c, unsigned i)
+{
+	const char *name = c->config->ports[i].name;
+
+	AT(c, "ports[%u].name", i);
+	if (!*name || name[strcspn(name, " \t\n/,=")] || !strcmp(name, ".") || !strcmp(name, ".."))
+		return shunt_err_set(c->err, EINVAL,
+				     "port name is '%s', expected one without "
+				     "blank, slash, comma or '='",
+				     name);
+	if ((unsigned)shunt_config_find_port(c->config, name) != i)
+		return shunt_err_set(c->err, EINVAL, "port %s is named twice, expected once", name);
+	return 0;
+}
+
+static int check_port(const struct check *c, unsigned i)
+{
+	const struct shunt_port_config *p = &c->config->ports[i];
+	int ret = check_name(c, i);
+
+	if (ret)
+		return ret;
+	switch (p->kind) {
+	case SHUNT_PORT_XSK:
+		return check_xsk(c, i);
+	case SHUNT_PORT_MEM:
+		return check_mem(c, i);
+	case SHUNT_PORT_PCAP:
+		AT(c, "ports[%u]", i);
+		if (*p->pcap_in || *p->pcap_out)
+			return 0;
+		return shunt_err_set(c->err, EINVAL,
+				     "port %s is of kind pcap and has neither in "
+				     "nor out, expected a file to read or to write",
+				     p->name);
+	}
+	return shunt_err_set(c->err, EINVAL, "port %s is of an unknown kind", p->name);
+}
+
+static int check_next_hop(const struct check *c, unsigned i, unsigned side)
+{
+	const struct shunt_pair_config *pair = &c->config->pairs[i];
+	const char *name = c->config->ports[pair->port[side]].name;
+	static const uint8_t none[6];
+
+	AT(c, "forward[%u].next_hop", i);
+	if (!memcmp(pair->next_hop[side], none, 6))
+		return shunt_err_set(c->err, EINVAL,
+				     "mode %s has no next hop behind port %s, "
+				     "expected next_hop: the MAC address that its frames go to",
+				     shunt_forward_mode_name(pair->mode), name);
+	if (pair->next_hop[side][0] & 1)
+		return shunt_err_set(c->err, EINVAL,
+				     "next_hop behind port %s is a multicast MAC "
+				     "address, expected a station's",
+				     name);
+	return 0;
+}
+
+static int check_pair(const struct check *c, unsigned i, uint8_t *used)
+{
+	const struct shunt_pair_config *pair = &c->config->pairs[i];
+	unsigned side;
+	int ret;
+
+	for (side = 0; side < 2; side++) {
+		unsigned port = pair->port[side];
+
+		AT(c, "forward[%u].ports[%u]", i, side);
+		if (port >= c->config->port_cnt)
+			return shunt_err_set(c->err, EINVAL, "pair %u names port %u of %u", i, port,
+					     c->config->port_cnt);
+		if (used[port]++)
+			return shunt_err_set(c->err, EINVAL,
+					     "port %s is in two pairs, expected in "
+					     "one: a frame can only leave one way",
+					     c->config->ports[port].name);
+	}
+	for (side = 0; pair->mode != SHUNT_FORWARD_XCONNECT && side < 2; side++) {
+		ret = check_next_hop(c, i, side);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int check_group(const struct check *c, unsigned i, uint8_t *used)
+{
+	const struct shunt_group_config *group = &c->config->groups[i];
+	unsigned k;
+
+	for (k = 0; k < group->port_cnt; k++) {
+		unsigned port = group->port[k];
+
+		AT(c, "forward[%u].ports[%u]", c->config->pair_cnt + i, k);
+		if (port >= c->config->port_cnt)
+			return shunt_err_set(c->err, EINVAL, "group %u names port %u of %u", i,
+					     port, c->config->port_cnt);
+		if (used[port]++)
+			return shunt_err_set(c->err, EINVAL,
+					     "port %s is named twice under forward, expected once: "
+					     "a frame can only be forwarded by one mode",
+					     c->config->ports[port].name);
+		if (group->mode != SHUNT_FORWARD_BRIDGE &&
+		    c->config->ports[port].kind != SHUNT_PORT_XSK)
+			return shunt_err_set(c->err, EINVAL,
+					     "port %s is of kind %s, expected a network device: "
+					     "mode %s follows the kernel, which knows no other",
+					     c->config->ports[port].name,
+					     shunt_port_kind_name(c->config->ports[port].kind),
+					     shunt_forward_mode_name(group->mode));
+		AT(c, "ports[%u].driver_mode", port);
+		if (c->config->ports[port].driver_mode == SHUNT_DRIVER_GENERIC)
+			return shunt_err_set(
+				c->err, EINVAL,
+				"port %s: driver_mode is generic, expected native: "
+				"what mode %s hands back to the kernel would come to a "
+				"generic program again, for ever",
+				c->config->ports[port].name, shunt_forward_mode_name(group->mode));
+	}
+	return 0;
+}
+
+/* Where a lane was asked for that the mode or the ports do not have. */
+static int check_lane(const struct check *c, unsigned entry, unsigned port)
+{
+	const struct shunt_config *config = c->config;
+
+	if (shunt_config_lane(config, port) != SHUNT_REQUEST_XDP)
+		return 0;
+	AT(c, "forward[%u].lane", entry);
+	if (config->ports[port].kind != SHUNT_PORT_XSK)
+		return shunt_err_set(c->err, EINVAL,
+				     "lane is xdp and port %s is of kind %s, expected network "
+				     "devices: only they have that lane",
+				     config->ports[port].name,
+				     shunt_port_kind_name(config->ports[port].kind));
+	if (config->front_cnt)
+		return shunt_err_set(c->err, EINVAL,
+				     "lane is xdp and node %s is configured, expected lane user: "
+				     "only there frames pass nodes",
+				     config->fronts[0]);
+	return 0;
+}
+
+/* What would have to look at the frames of a transparent cross-connect, or keep some. */
+static int check_transparent(const struct check *c, unsigned i)
+{
+	const struct shunt_pair_config *pair = &c->config->pairs[i];
+	const char *a = c->config->ports[pair->port[0]].name;
+	const char *b = c->config->ports[pair->port[1]].name;
+
+	AT(c, "forward[%u].transparent", i);
+	if (!pair->is_transparent)
+		return 0;
+	if (c->config->rule_cnt)
+		return shunt_err_set(c->err, EINVAL,
+				     "%s and %s are connected transparently and there are rules, "
+				     "expected one of both: rules look at frames, and a "
+				     "transparent cross-connect looks at none",
+				     a, b);
+	if (pair->lane == SHUNT_REQUEST_KERNEL)
+		return shunt_err_set(c->err, EINVAL,
+				     "%s and %s are connected transparently and their lane is "
+				     "kernel, expected auto, user or xdp: in the kernel nothing "
+				     "crosses by itself",
+				     a, b);
+	return 0;
+}
+
+static int check_lanes(const struct check *c)
+{
+	const struct shunt_config *config = c->config;
+	unsigned i, k;
+	int ret = 0;
+
+	for (i = 0; i < config->pair_cnt && !ret; i++) {
+		ret = check_transparent(c, i);
+		for (k = 0; k < 2 && !ret; k++)
+			ret = check_lane(c, i, config->pairs[i].port[k]);
+	}
+	for (i = 0; i < config->group_cnt && !ret; i++)
+		for (k = 0; k < config->groups[i].port_cnt && !ret; k++)
+			ret = check_lane(c, config->pair_cnt + i, config->groups[i].port[k]);
+	return ret;
+}
+
+static int check_pairs(const struct check *c)
+{
+	uint8_t used[SHUNT_PORT_MAX] = {0};
+	unsigned i;
+	int ret;
+
+	for (i = 0; i < c->config->pair_cnt; i++) {
+		ret = check_pair(c, i, used);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < c->config->group_cnt; i++) {
+		ret = check_group(c, i, used);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < c->config->port_cnt; i++) {
+		AT(c, "ports[%u]", i);
+		if (!used[i])
+			return shunt_err_set(c->err, EINVAL,
+					     "port %s is in no pair, expected in "
+					     "one under forward",
+					     c->config->ports[i].name);
+	}
+	return 0;
+}
+
+static int check_workers(const struct check *c)
+{
+	const struct shunt_config *config = c->config;
+	unsigned i, j;
+
+	AT(c, "workers");
+	if (config->worker_cnt < 1 || config->worker_cnt > SHUNT_WORKER_MAX)
+		return shunt_err_set(c->err, EINVAL, "workers is %u, expected 1 to %d",
+				     config->worker_cnt, SHUNT_WORKER_MAX);
+	for (i = 0; i < config->worker_cnt; i++) {
+		int cpu = config->worker_cpus[i];
+
+		AT(c, "workers.cpus[%u]", i);
+		if (cpu < -1 || cpu >= CPU_SETSIZE)
+			return shunt_err_set(c->err, EINVAL,
+					     "workers.cpus[%u] is %d, expected 0 to "
+					     "%d, or -1 for not pinned",
+					     i, cpu, CPU_SETSIZE - 1);
+		for (j = 0; cpu >= 0 && j < i; j++)
+			if (config->worker_cpus[j] == cpu)
+				return shunt_err_set(c->err, EINVAL,
+						     "CPU %d is given to two "
+						     "workers, expected one each",
+						     cpu);
+	}
+	return 0;
+}
+
+static int check_rest(const struct check *c)
+{
+	const struct shunt_config *config = c->config;
+
+	AT(c, "poll");
+	if ((unsigned)config->poll >= SHUNT_POLL_CNT)
+		return shunt_err_set(c->err, EINVAL, "poll is %d, which is none of the modes",
+				     (int)config->poll);
+	AT(c, "external");
+	if (config->external && config->replace)
+		return shunt_err_set(c->err, EINVAL,
+				     "external and replace are both given, expected "
+				     "one: external leaves the device's program alone");
+	AT(c, "control");
+	if (*config->control_path && *config->control_path != '/')
+		return shunt_err_set(c->err, EINVAL,
+				     "control is '%s', expected a path that starts "
+				     "with /, or none",
+				     config->control_path);
+	return 0;
+}
+
+int shunt_config_check_at(const struct shunt_config *config, struct shunt_config_where *where,
+			  struct shunt_err *err)
+{
+	const struct check c = {.config = config, .where = where, .err = err};
+	unsigned i;
+	int ret;
+
+	AT(&c, "forward");
+	if (!config->pair_cnt && !config->group_cnt)
+		return shunt_err_set(err, EINVAL,
+				     "no pair of ports is given, expected at least "
+				     "one: nothing would be forwarded");
+	ret = check_range(&c, "batch", config->batch, 1, SHUNT_BATCH_MAX);
+	if (!ret)
+		ret = check_range(&c, "idle_us", config->idle_us, 0, IDLE_MAX);
+	if (!ret)
+		ret = check_ring_size(&c);
+	if (!ret)
+		ret = check_frames(&c);
+	for (i = 0; !ret && i < config->port_cnt; i++)
+		ret = check_port(&c, i);
+	if (!ret)
+		ret = check_pairs(&c);
+	if (!ret)
+		ret = check_lanes(&c);
+	if (!ret)
+		ret = check_workers(&c);
+	return ret ? ret : check_rest(&c);
+}
+
+int shunt_config_check(const struct shunt_config *config, struct shunt_err *err)
+{
+	struct shunt_config_where where;
+
+	return shunt_config_check_at(config, &where, err);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/config.h"
+#include "graph/nodes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void shunt_config_init(struct shunt_config *config)
+{
+	memset(config, 0, sizeof(*config));
+	config->batch = 64;
+	config->poll = SHUNT_POLL_adaptive;
+	config->idle_us = 50;
+	config->ring_size = 2048;
+	config->punt_rate = 10000;
+	snprintf(config->control_path, sizeof(config->control_path), "%s", SHUNT_CONTROL_PATH);
+	/* Without memory there are no workers, which shunt_config_check refuses. */
+	shunt_config_set_workers(config, NULL, 1, NULL);
+}
+
+void shunt_config_fini(struct shunt_config *config)
+{
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt; i++)
+		free(config->ports[i].filters);
+	free(config->ports);
+	free(config->pairs);
+	free(config->groups);
+	free(config->rules);
+	free(config->worker_cpus);
+	memset(config, 0, sizeof(*config));
+}
+
+/* Room for one more entry; the array keeps its place in *array or moves. */
+static void *grow(void **array, unsigned cnt, size_t size)
+{
+	char *p = realloc(*array, (cnt + 1) * size);
+
+	if (!p)
+		return NULL;
+	*array = p;
+	return memset(p + cnt * size, 0, size);
+}
+
+int shunt_config_add_port(struct shunt_config *config, const char *name, struct shunt_err *err)
+{
+	struct shunt_port_config *port;
+
+	if (config->port_cnt >= SHUNT_PORT_MAX)
+		return shunt_err_set(err, E2BIG, "port %s is one too many, expected at most %d",
+				     name, SHUNT_PORT_MAX);
+	if (!*name || strlen(name) >= sizeof(port->name))
+		return shunt_err_set(err, EINVAL,
+				     "port name '%.80s' has %zu characters, expected "
+				     "1 to %zu",
+				     name, strlen(name), sizeof(port->name) - 1);
+	port = grow((void **)&config->ports, config->port_cnt, sizeof(*port));
+	if (!port)
+		return shunt_err_set(err, ENOMEM, "no memory for port %s", name);
+	snprintf(port->name, sizeof(port->name), "%s", name);
+	port->mem_frame_bytes = 64;
+	port->mem_flows = 1;
+	return (int)config->port_cnt++;
+}
+
+int shunt_config_add_pair(struct shunt_config *config, const struct shunt_pair_config *pair,
+			  struct shunt_err *err)
+{
+	struct shunt_pair_config *p;
+
+	p = grow((void **)&config->pairs, config->pair_cnt, sizeof(*p));
+	if (!p)
+		return shunt_err_set(err, ENOMEM, "no memory for a pair of ports");
+	*p = *pair;
+	config->pair_cnt++;
+	return 0;
+}
+
+int shunt_config_add_group(struct shunt_config *config, const struct shunt_group_config *group,
+			   struct shunt_err *err)
+{
+	struct shunt_group_config *p;
+
+	p = grow((void **)&config->groups, config->group_cnt, sizeof(*p));
+	if (!p)
+		return shunt_err_set(err, ENOMEM, "no memory for a group of ports");
+	*p = *group;
+	config->group_cnt++;
+	return 0;
+}
+
+int shunt_config_mode(const struct shunt_config *config, unsigned port)
+{
+	unsigned i, k;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
+			return (int)config->pairs[i].mode;
+	for (i = 0; i < config->group_cnt; i++)
+		for (k = 0; k < config->groups[i].port_cnt; k++)
+			if (config->groups[i].port[k] == port)
+				return (int)config->groups[i].mode;
+	return -ENOENT;
+}
+
+int shunt_config_peer(const struct shunt_config *config, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++) {
+		if (config->pairs[i].port[0] == port)
+			return (int)config->pairs[i].port[1];
+		if (config->pairs[i].port[1] == port)
+			return (int)config->pairs[i].port[0];
+	}
+	return -ENOENT;
+}
+
+const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++) {
+		const struct shunt_pair_config *pair = &config->pairs[i];
+
+		if (pair->mode == SHUNT_FORWARD_XCONNECT)
+			continue;
+		if (pair->port[0] == port || pair->port[1] == port)
+			return pair->next_hop[pair->port[0] == port];
+	}
+	return NULL;
+}
+
+bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
+			return config->pairs[i].is_transparent;
+	return false;
+}
+
+static const struct shunt_group_config *group_of(const struct shunt_config *config, unsigned port)
+{
+	unsigned i, k;
+
+	for (i = 0; i < config->group_cnt; i++)
+		for (k = 0; k < config->groups[i].port_cnt; k++)
+			if (config->groups[i].port[k] == port)
+				return &config->groups[i];
+	return NULL;
+}
+
+/* All that route share the kernel's tables, whatever the file says of groups. */
+bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b)
+{
+	const struct shunt_group_config *ga = group_of(config, a), *gb = group_of(config, b);
+
+	return ga && gb && (ga == gb || (ga->mode == SHUNT_FORWARD_ROUTE && gb->mode == ga->mode));
+}
+
+enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port)
+{
+	const struct shunt_group_config *group = group_of(config, port);
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
+			return config->pairs[i].lane;
+	return group ? group->lane : SHUNT_REQUEST_AUTO;
+}
+
+void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane)
+{
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		config->pairs[i].lane = lane;
+	for (i = 0; i < config->group_cnt; i++)
+		config->groups[i].lane = lane;
+}
+
+bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mode mode)
+{
+	unsigned port;
+
+	for (port = 0; port < config->port_cnt; port++)
+		if (shunt_config_mode(config, port) == (int)mode)
+			return true;
+	return false;
+}
+
+static int check_front(const char *text, struct shunt_err *err)
+{
+	const struct shunt_node_type *type = shunt_node_find_front(text);
+	const char *params = shunt_node_front_text(text);
+	char known[128];
+
+	if (!type) {
+		shunt_node_fronts(known, sizeof(known));
+		return shunt_err_set(err, EINVAL,
+				     "no node '%.*s' can be put in front of the others, expected "
+				     "one of: %s",
+				     SHUNT_MIN((int)strcspn(text, ","), 23), text, known);
+	}
+	if (strlen(text) >= SHUNT_NODE_TEXT_MAX)
+		return shunt_err_set(err, EINVAL,
+				     "node '%.40s...' has %zu characters, expected at most %u",
+				     text, strlen(text), SHUNT_NODE_TEXT_MAX - 1);
+	if (type->check)
+		return type->check(params, err);
+	if (params)
+		return shunt_err_set(err, EINVAL,
+				     "node %s is given '%.40s', expected its name alone: it takes "
+				     "no parameters",
+				     type->name, params);
+	return 0;
+}
+
+int shunt_config_add_front(struct shunt_config *config, const char *text, struct shunt_err *err)
+{
+	int ret;
+
+	if (config->front_cnt == SHUNT_FRONT_MAX)
+		return shunt_err_set(err, E2BIG,
+				     "node '%.23s' is one too many, expected at most %u", text,
+				     SHUNT_FRONT_MAX);
+	ret = check_front(text, err);
+	if (!ret)
+		snprintf(config->fronts[config->front_cnt++], sizeof(config->fronts[0]), "%s",
+			 text);
+	return ret;
+}
+
+int shunt_config_add_rule(struct shunt_config *config, const char *text, struct shunt_err *err)
+{
+	struct shunt_rule rule, *p;
+	int ret;
+
+	if (config->rule_cnt >= SHUNT_STEER_RULES_MAX)
+		return shunt_err_set(err, E2BIG,
+				     "rule '%.80s' is one too many, expected at most "
+				     "%d",
+				     text, SHUNT_STEER_RULES_MAX);
+	ret = shunt_rule_parse(text, &rule, err);
+	if (ret)
+		return ret;
+	p = grow((void **)&config->rules, config->rule_cnt, sizeof(*p));
+	if (!p)
+		return shunt_err_set(err, ENOMEM, "no memory for rule '%.80s'", text);
+	*p = rule;
+	config->rule_cnt++;
+	return 0;
+}
+
+int shunt_config_add_filter(struct shunt_port_config *port, const char *text, struct shunt_err *err)
+{
+	struct shunt_filter filter, *p;
+	int ret;
+
+	if (port->filter_cnt >= SHUNT_FILTER_MAX)
+		return shunt_err_set(err, E2BIG,
+				     "filter '%.80s' is one too many, expected at most %d a port",
+				     text, SHUNT_FILTER_MAX);
+	ret = shunt_filter_parse(text, &filter, err);
+	if (ret)
+		return ret;
+	p = grow((void **)&port->filters, port->filter_cnt, sizeof(*p));
+	if (!p)
+		return shunt_err_set(err, ENOMEM, "no memory for filter '%.80s'", text);
+	*p = filter;
+	port->filter_cnt++;
+	return 0;
+}
+
+int shunt_config_set_workers(struct shunt_config *config, const int *cpus, unsigned cnt,
+			     struct shunt_err *err)
+{
+	int *copy;
+	unsigned i;
+
+	if (cnt < 1 || cnt > SHUNT_WORKER_MAX)
+		return shunt_err_set(err, EINVAL, "workers is %u, expected 1 to %d", cnt,
+				     SHUNT_WORKER_MAX);
+	copy = malloc(cnt * sizeof(*copy));
+	if (!copy)
+		return shunt_err_set(err, ENOMEM, "no memory for %u workers", cnt);
+	for (i = 0; i < cnt; i++)
+		copy[i] = cpus ? cpus[i] : -1;
+	free(config->worker_cpus);
+	config->worker_cpus = copy;
+	config->worker_cnt = cnt;
+	return 0;
+}
+
+int shunt_config_find_port(const struct shunt_config *config, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt; i++)
+		if (!strcmp(config->ports[i].name, name))
+			return (int)i;
+	return -ENOENT;
+}
+
+int shunt_config_parse_mac(const char *text, uint8_t mac[6])
+{
+	unsigned b[6];
+	int i, end = 0;
+
+	if (strspn(text, "0123456789abcdefABCDEF:") != strlen(text) ||
+	    sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
+		   &end) != 6 ||
+	    text[end])
+		return -EINVAL;
+	for (i = 0; i < 6; i++)
+		mac[i] = (uint8_t)b[i];
+	return 0;
+}

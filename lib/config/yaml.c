@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/yaml.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/yaml_doc.h"
+
+/* Far above any configuration, far below what would hurt. */
+#define FILE_MAX (1024 * 1024)
+
+static int read_text(struct shunt_yaml *yaml, FILE *f, struct shunt_err *err)
+{
+	yaml->text = malloc(FILE_MAX + 1);
+	if (!yaml->text)
+		return shunt_err_set(err, ENOMEM, "%s: no memory to read it", yaml->name);
+	errno = 0;
+	yaml->text_len = fread(yaml->text, 1, FILE_MAX + 1, f);
+	if (ferror(f)) {
+		int code = errno ? errno : EIO;
+
+		return shunt_err_set(err, code, "%s: cannot read it: %s", yaml->name,
+				     strerror(code));
+	}
+	if (yaml->text_len > FILE_MAX)
+		return shunt_err_set(err, EFBIG,
+				     "%s: longer than %d bytes, expected a "
+				     "configuration file",
+				     yaml->name, FILE_MAX);
+	return 0;
+}
+
+static int read_file(struct shunt_yaml *yaml, struct shunt_err *err)
+{
+	FILE *f = fopen(yaml->name, "re");
+	int ret;
+
+	if (!f) {
+		ret = errno;
+		return shunt_err_set(err, ret, "%s: cannot open the configuration file: %s",
+				     yaml->name, strerror(ret));
+	}
+	ret = read_text(yaml, f, err);
+	fclose(f);
+	return ret;
+}
+
+static int syntax_error(const struct shunt_yaml *yaml, const yaml_parser_t *parser,
+			struct shunt_err *err)
+{
+	const char *problem = parser->problem ? parser->problem : "unreadable";
+	unsigned line = (unsigned)parser->problem_mark.line + 1;
+	bool is_tab = parser->problem_mark.index < yaml->text_len &&
+		      yaml->text[parser->problem_mark.index] == '\t';
+
+	if (parser->error == YAML_MEMORY_ERROR)
+		return shunt_err_set(err, ENOMEM, "%s: no memory to parse it", yaml->name);
+	return shunt_err_set(err, EINVAL, "%s:%u: not YAML: %s%s", yaml->name, line, problem,
+			     is_tab ? " (a tab: indent with spaces)" : "");
+}
+
+static int parse_rest(struct shunt_yaml *yaml, yaml_parser_t *parser, struct shunt_err *err)
+{
+	yaml_document_t second;
+	yaml_node_t *root;
+	int ret = 0;
+
+	if (!yaml_parser_load(parser, &second))
+		return syntax_error(yaml, parser, err);
+	root = yaml_document_get_root_node(&second);
+	if (root)
+		ret = shunt_err_set(err, EINVAL, "%s:%u: a second document starts, expected one",
+				    yaml->name, shunt_yaml_node_line(root));
+	yaml_document_delete(&second);
+	return ret;
+}
+
+static int parse(struct shunt_yaml *yaml, struct shunt_err *err)
+{
+	yaml_parser_t parser;
+	int ret;
+
+	if (!yaml_parser_initialize(&parser))
+		return shunt_err_set(err, ENOMEM, "%s: no memory to parse it", yaml->name);
+	yaml_parser_set_input_string(&parser, (unsigned char *)yaml->text, yaml->text_len);
+	if (yaml_parser_load(&parser, &yaml->doc)) {
+		yaml->has_doc = true;
+		ret = shunt_yaml_root(yaml) ? parse_rest(yaml, &parser, err) : 0;
+	} else {
+		ret = syntax_error(yaml, &parser, err);
+	}
+	yaml_parser_delete(&parser);
+	return ret;
+}
+
+int shunt_yaml_open(struct shunt_yaml **out, const char *path, struct shunt_err *err)
+{
+	struct shunt_yaml *yaml = calloc(1, sizeof(*yaml));
+	int ret;
+
+	*out = NULL;
+	if (!yaml || !(yaml->name = strdup(path))) {
+		free(yaml);
+		return shunt_err_set(err, ENOMEM, "%s: no memory to read it", path);
+	}
+	ret = read_file(yaml, err);
+	if (!ret)
+		ret = parse(yaml, err);
+	if (ret) {
+		shunt_yaml_close(yaml);
+		return ret;
+	}
+	*out = yaml;
+	return 0;
+}
+
+void shunt_yaml_close(struct shunt_yaml *yaml)
+{
+	if (!yaml)
+		return;
+	if (yaml->has_doc)
+		yaml_document_delete(&yaml->doc);
+	free(yaml->text);
+	free(yaml->name);
+	free(yaml);
+}
+
+static void drop_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+{
+	(void)level, (void)ctx, (void)fmt, (void)args;
+}
+
+static const cyaml_config_t cyaml_config = {
+	.log_fn = drop_log,
+	.mem_fn = cyaml_mem,
+	.log_level = CYAML_LOG_ERROR,
+};
+
+int shunt_yaml_load(const struct shunt_yaml *yaml, const cyaml_schema_value_t *schema, void **data,
+		    struct shunt_err *err)
+{
+	cyaml_err_t code;
+	int ret;
+
+	*data = NULL;
+	ret = shunt_yaml_check(yaml, schema, err);
+	if (ret || !shunt_yaml_root(yaml))
+		return ret;
+	code = cyaml_load_data((const uint8_t *)yaml->text, yaml->text_len, &cyaml_config, schema,
+			       data, NULL);
+	if (code == CYAML_OK)
+		return 0;
+	return shunt_err_set(err, code == CYAML_ERR_OOM ? ENOMEM : EINVAL, "%s: %s", yaml->name,
+			     cyaml_strerror(code));
+}
+
+void shunt_yaml_free(const cyaml_schema_value_t *schema, void *data)
+{
+	if (data)
+		cyaml_free(&cyaml_config, schema, data, 0);
+}
+
+static const yaml_node_pair_t *find_pair(const struct shunt_yaml *yaml, const yaml_node_t *node,
+					 const char *key, size_t key_len)
+{
+	const yaml_node_pair_t *p;
+
+	if (!node || node->type != YAML_MAPPING_NODE)
+		return NULL;
+	for (p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
+		const char *text = shunt_yaml_text(shunt_yaml_node(yaml, p->key));
+
+		if (text && strlen(text) == key_len && !memcmp(text, key, key_len))
+			return p;
+	}
+	return NULL;
+}
+
+static const yaml_node_t *find_item(const struct shunt_yaml *yaml, const yaml_node_t *node,
+				    unsigned long index)
+{
+	if (!node || node->type != YAML_SEQUENCE_NODE)
+		return NULL;
+	if (index >= (size_t)(node->data.sequence.items.top - node->data.sequence.items.start))
+		return NULL;
+	return shunt_yaml_node(yaml, node->data.sequence.items.start[index]);
+}
+
+/* Follows one step of *path from node. Returns the node there, NULL for none;
+ * *line becomes that of what was found. */
+static const yaml_node_t *step(const struct shunt_yaml *yaml, const yaml_node_t *node,
+			       const char **path, unsigned *line)
+{
+	const yaml_node_pair_t *pair;
+	size_t len;
+
+	if (**path == '[') {
+		node = find_item(yaml, node, strtoul(*path + 1, NULL, 10));
+		*path += strcspn(*path, "]");
+		*path += **path == ']';
+		if (node)
+			*line = shunt_yaml_node_line(node);
+		return node;
+	}
+	*path += **path == '.';
+	len = strcspn(*path, ".[");
+	pair = find_pair(yaml, node, *path, len);
+	*path += len;
+	if (!pair)
+		return NULL;
+	*line = shunt_yaml_node_line(shunt_yaml_node(yaml, pair->key));
+	return shunt_yaml_node(yaml, pair->value);
+}
+
+static const yaml_node_t *find(const struct shunt_yaml *yaml, const char *path, unsigned *line)
+{
+	const yaml_node_t *node = shunt_yaml_root(yaml);
+
+	*line = 1;
+	while (node && *path)
+		node = step(yaml, node, &path, line);
+	return node;
+}
+
+unsigned shunt_yaml_line(const struct shunt_yaml *yaml, const char *path)
+{
+	unsigned line;
+
+	find(yaml, path, &line);
+	return line;
+}
+
+bool shunt_yaml_has(const struct shunt_yaml *yaml, const char *path)
+{
+	unsigned line;
+
+	return find(yaml, path, &line) != NULL;
+}
+
+void shunt_yaml_error(const struct shunt_yaml *yaml, const char *path, struct shunt_err *err)
+{
+	shunt_err_prefix(err, "%s:%u: ", yaml->name, shunt_yaml_line(yaml, path));
+}

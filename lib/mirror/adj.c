@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mirror/adj.h"
+
+#include <linux/if.h>
+#include <linux/if_arp.h>
+#include <linux/if_ether.h>
+#include <sys/socket.h>
+
+static bool eq(const void *obj, const void *key)
+{
+	return !memcmp(&((const struct shunt_mirror_adj *)obj)->key, key,
+		       sizeof(struct shunt_mirror_adj_key));
+}
+
+static uint32_t hash_of(const struct shunt_mirror_adj_key *key)
+{
+	return shunt_mirror_hash(key, sizeof(*key), 0);
+}
+
+/* The device, if frames can leave by it. */
+static const struct shunt_mirror_link *usable_link(const struct shunt_mirror_adjs *adjs,
+						   uint32_t ifindex)
+{
+	const uint32_t up = IFF_UP | IFF_LOWER_UP;
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(adjs->table, ifindex);
+
+	if (!link || link->info.type != ARPHRD_ETHER || link->info.mac_len != ETH_ALEN ||
+	    (link->info.flags & up) != up)
+		return NULL;
+	return link;
+}
+
+static void write_eth(struct shunt_adj *out, const struct shunt_mirror_adj *adj,
+		      const struct shunt_mirror_neigh *neigh, const struct shunt_mirror_link *link)
+{
+	uint16_t type = adj->key.ip == SHUNT_MIRROR_IP4 ? ETH_P_IP : ETH_P_IPV6;
+
+	memcpy(out->eth, neigh->info.lladdr, ETH_ALEN);
+	memcpy(out->eth + ETH_ALEN, link->info.mac, ETH_ALEN);
+	out->eth[2 * ETH_ALEN] = (uint8_t)(type >> 8);
+	out->eth[2 * ETH_ALEN + 1] = (uint8_t)type;
+}
+
+static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj *adj,
+		     struct shunt_adj *out)
+{
+	const struct shunt_mirror_link *link = usable_link(adjs, adj->key.ifindex);
+	int port = adjs->port_of ? adjs->port_of(adjs->ctx, adj->key.ifindex) : -1;
+	const struct shunt_mirror_neigh *neigh;
+
+	memset(out, 0, sizeof(*out));
+	out->kind = SHUNT_ADJ_PUNT;
+	out->user = adj->key.ifindex;
+	if (!link || port < 0 || (adj->key.ip == SHUNT_MIRROR_IP4 && link->is_addrless))
+		return;
+	out->kind = SHUNT_ADJ_GLEAN;
+	out->port = (uint16_t)port;
+	out->mtu = adj->mtu ? SHUNT_MIN(adj->mtu, link->info.mtu) : link->info.mtu;
+	if (!adj->key.gw_family)
+		return;
+	neigh = shunt_mirror_neigh_get(adjs->table, adj->key.ifindex, adj->key.gw_family,
+				       adj->key.gw);
+	if (!neigh || !shunt_mirror_neigh_is_live(&neigh->info) ||
+	    neigh->info.lladdr_len != ETH_ALEN || (neigh->info.lladdr[0] & 1))
+		return;
+	out->kind = SHUNT_ADJ_REWRITE;
+	write_eth(out, adj, neigh, link);
+}
+
+static void refresh(struct shunt_mirror_adjs *adjs, struct shunt_mirror_adj *adj)
+{
+	struct shunt_adj now;
+
+	work_out(adjs, adj, &now);
+	if (!memcmp(&now, &adj->now, sizeof(now)))
+		return;
+	if (shunt_nexthop_set(adjs->nexthops, adj->nh, &now, NULL))
+		adjs->is_failed = true;
+	else
+		adj->now = now;
+}
+
+/* A new one of these attributes, with no reference yet. */
+static uint32_t make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj_key *key,
+		     uint32_t mtu)
+{
+	uint32_t idx = shunt_mirror_store_alloc(&adjs->store);
+	struct shunt_mirror_adj *adj;
+
+	if (!idx)
+		return 0;
+	adj = shunt_mirror_adj_at(adjs, idx);
+	adj->key = *key;
+	adj->mtu = mtu;
+	work_out(adjs, adj, &adj->now);
+	if (shunt_nexthop_add(adjs->nexthops, &adj->now, &adj->nh, NULL)) {
+		shunt_mirror_store_free(&adjs->store, idx);
+		return 0;
+	}
+	adjs->idle_cnt++;
+	return idx;
+}
+
+/* The one with the device's MTU is in the index, the others hang on it. */
+static uint32_t find_or_make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj_key *key,
+			     uint32_t mtu)
+{
+	uint32_t hash = hash_of(key), idx, base;
+
+	base = shunt_mirror_store_find(&adjs->store, hash, eq, key);
+	if (!base) {
+		base = make(adjs, key, 0);
+		if (!base)
+			return 0;
+		shunt_mirror_store_link(&adjs->store, hash, base);
+	}
+	for (idx = base; idx; idx = shunt_mirror_adj_at(adjs, idx)->obj.next) {
+		if (shunt_mirror_adj_at(adjs, idx)->mtu == mtu)
+			return idx;
+	}
+	idx = make(adjs, key, mtu);
+	if (idx) {
+		shunt_mirror_adj_at(adjs, idx)->obj.next =
+			shunt_mirror_adj_at(adjs, base)->obj.next;
+		shunt_mirror_adj_at(adjs, base)->obj.next = idx;
+	}
+	return idx;
+}
+
+uint32_t shunt_mirror_adj_get(struct shunt_mirror_adjs *adjs,
+			      const struct shunt_mirror_adj_key *key, uint32_t mtu)
+{
+	uint32_t idx = find_or_make(adjs, key, mtu);
+
+	if (idx && !shunt_mirror_adj_at(adjs, idx)->refs++)
+		adjs->idle_cnt--;
+	return idx;
+}
+
+void shunt_mirror_adj_put(struct shunt_mirror_adjs *adjs, uint32_t idx)
+{
+	if (!--shunt_mirror_adj_at(adjs, idx)->refs)
+		adjs->idle_cnt++;
+}
+
+static void unchain(struct shunt_mirror_adjs *adjs, uint32_t base, uint32_t idx)
+{
+	uint32_t prev = base;
+
+	while (shunt_mirror_adj_at(adjs, prev)->obj.next != idx)
+		prev = shunt_mirror_adj_at(adjs, prev)->obj.next;
+	shunt_mirror_adj_at(adjs, prev)->obj.next = shunt_mirror_adj_at(adjs, idx)->obj.next;
+}
+
+static void free_adj(struct shunt_mirror_adjs *adjs, uint32_t base, uint32_t hash, uint32_t idx)
+{
+	if (base == idx)
+		shunt_mirror_store_unlink(&adjs->store, hash, idx);
+	else
+		unchain(adjs, base, idx);
+	shunt_nexthop_put(adjs->nexthops, shunt_mirror_adj_at(adjs, idx)->nh);
+	shunt_mirror_store_free(&adjs->store, idx);
+	adjs->idle_cnt--;
+}
+
+static bool is_idle(const struct shunt_mirror_adjs *adjs, uint32_t idx, bool is_base)
+{
+	const struct shunt_mirror_adj *adj = shunt_mirror_adj_at(adjs, idx);
+
+	return !adj->refs && !(is_base && adj->obj.next);
+}
+
+void shunt_mirror_adj_reap(struct shunt_mirror_adjs *adjs)
+{
+	const struct shunt_mirror_adj *adj;
+	uint32_t idx = 0, base, hash;
+
+	if (!adjs->idle_cnt)
+		return;
+	while ((idx = shunt_mirror_store_next(&adjs->store, idx))) {
+		adj = shunt_mirror_adj_at(adjs, idx);
+		hash = hash_of(&adj->key);
+		base = shunt_mirror_store_find(&adjs->store, hash, eq, &adj->key);
+		if (!is_idle(adjs, idx, base == idx))
+			continue;
+		free_adj(adjs, base, hash, idx);
+		/* One with another MTU kept it. */
+		if (base != idx && is_idle(adjs, base, true))
+			free_adj(adjs, base, hash, base);
+	}
+}
+
+void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
+			    const struct shunt_mirror_neigh_info *info)
+{
+	struct shunt_mirror_adj_key key = {.ifindex = info->ifindex, .gw_family = info->family};
+	uint32_t idx;
+
+	memcpy(key.gw, info->addr, sizeof(key.gw));
+	for (key.ip = 0; key.ip < SHUNT_MIRROR_IP_CNT; key.ip++) {
+		idx = shunt_mirror_store_find(&adjs->store, hash_of(&key), eq, &key);
+		for (; idx; idx = shunt_mirror_adj_at(adjs, idx)->obj.next)
+			refresh(adjs, shunt_mirror_adj_at(adjs, idx));
+	}
+}
+
+void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex)
+{
+	struct shunt_mirror_adj *adj;
+	uint32_t idx = 0;
+
+	while ((idx = shunt_mirror_store_next(&adjs->store, idx))) {
+		adj = shunt_mirror_adj_at(adjs, idx);
+		if (!ifindex || adj->key.ifindex == ifindex)
+			refresh(adjs, adj);
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a next hop of the kernel (device, gateway) to an adjacency of the FIB: complete once the
+ * neighbour is resolved and the device is a port that is up, else one that punts. Routes, next-
+ * hop objects and hosts share it. When the neighbour or the device changes, the adjacency is
+ * replaced under its index; the routes are not touched.
+ *
+ * All of it: thread control.
+ */
+#ifndef SHUNT_MIRROR_ADJ_H
+#define SHUNT_MIRROR_ADJ_H
+
+#include "base/err.h"
+#include "mirror/table.h"
+#include "fib/nexthop.h"
+
+struct shunt_mirror_adj_key {
+	uint32_t ifindex;
+	uint8_t gw_family; /* 0: on the link, whatever the destination */
+	uint8_t ip;	   /* enum shunt_mirror_ip of the packets: IPv4 may go by an IPv6 gateway */
+	uint16_t pad;
+	uint8_t gw[16];
+};
+
+struct shunt_mirror_adj {
+	struct shunt_mirror_obj obj; /* next: the same with another MTU */
+	struct shunt_mirror_adj_key key;
+	uint32_t mtu; /* of the route; 0: the device's */
+	uint32_t refs;
+	uint32_t nh;
+	struct shunt_adj now; /* what nh is at present */
+};
+
+struct shunt_mirror_adjs {
+	struct shunt_mirror_store store;
+	const struct shunt_mirror_table *table;
+	struct shunt_nexthops *nexthops;
+	int (*port_of)(void *ctx, uint32_t ifindex);
+	void *ctx;
+	uint32_t idle_cnt; /* without a reference, freed by reap */
+	bool is_failed;	   /* a change could not be made: out of memory */
+};
+
+static inline struct shunt_mirror_adj *shunt_mirror_adj_at(const struct shunt_mirror_adjs *adjs,
+							   uint32_t idx)
+{
+	return shunt_mirror_store_at(&adjs->store, idx);
+}
+
+/* shunt_mirror_adj_get returns the adjacency, making it if need be, with a reference for the
+ * caller. 0 for no memory. */
+uint32_t shunt_mirror_adj_get(struct shunt_mirror_adjs *adjs,
+			      const struct shunt_mirror_adj_key *key, uint32_t mtu);
+
+/* shunt_mirror_adj_put returns a reference; the adjacency stays until shunt_mirror_adj_reap,
+ * which is called when no route leads to it any more. */
+void shunt_mirror_adj_put(struct shunt_mirror_adjs *adjs, uint32_t idx);
+void shunt_mirror_adj_reap(struct shunt_mirror_adjs *adjs);
+
+/* shunt_mirror_adj_neigh and _link bring up to date what depends on a neighbour or a device
+ * (0: every device). */
+void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
+			    const struct shunt_mirror_neigh_info *info);
+void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex);
+
+#endif

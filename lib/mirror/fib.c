@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mirror/fib.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <linux/rtnetlink.h>
+
+#include "mirror/host.h"
+
+static unsigned len_max(enum shunt_mirror_ip ip)
+{
+	return ip == SHUNT_MIRROR_IP4 ? 32 : 128;
+}
+
+/* --- the FIB of either family --------------------------------------------------------------- */
+
+static uint32_t be32(const uint8_t *addr)
+{
+	uint32_t word;
+
+	memcpy(&word, addr, 4);
+	return word;
+}
+
+static uint32_t fib_get(const struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
+			const uint8_t *dst, unsigned len)
+{
+	if (ip == SHUNT_MIRROR_IP4)
+		return shunt_fib4_get(fib->fib4, be32(dst), len);
+	return shunt_fib6_get(fib->fib6, dst, len);
+}
+
+static int fib_add(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+		   unsigned len, uint32_t nh)
+{
+	fib->updates++;
+	if (ip == SHUNT_MIRROR_IP4)
+		return shunt_fib4_add(fib->fib4, be32(dst), len, nh, NULL);
+	return shunt_fib6_add(fib->fib6, dst, len, nh, NULL);
+}
+
+static int fib_del(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+		   unsigned len)
+{
+	fib->updates++;
+	if (ip == SHUNT_MIRROR_IP4)
+		return shunt_fib4_del(fib->fib4, be32(dst), len, NULL);
+	return shunt_fib6_del(fib->fib6, dst, len, NULL);
+}
+
+/* --- one prefix ----------------------------------------------------------------------------- */
+
+/* Works the path out if need be; NULL for no memory. */
+static struct shunt_mirror_path *known_path(struct shunt_mirror_fib *fib, uint32_t idx)
+{
+	struct shunt_mirror_path *path = shunt_mirror_path_at(fib->table, idx);
+
+	if (!path->is_known && shunt_mirror_way_update(&fib->ways, path) < 0)
+		return NULL;
+	return path;
+}
+
+static bool is_rival(const struct shunt_mirror_table *table, const struct shunt_mirror_route *route,
+		     const struct shunt_mirror_route *next)
+{
+	return next->metric == route->metric && next->path != route->path &&
+	       !((next->live ^ route->live) & SHUNT_MIRROR_ROUTE_LOCAL) &&
+	       shunt_mirror_path_at(table, next->path)->key.type == RTN_UNICAST;
+}
+
+struct shunt_mirror_path *shunt_mirror_fib_best(struct shunt_mirror_fib *fib,
+						enum shunt_mirror_ip ip, uint32_t idx,
+						bool *must_punt)
+{
+	const struct shunt_mirror_route *route, *next;
+	struct shunt_mirror_path *path, *best = NULL;
+
+	*must_punt = false;
+	for (; idx; idx = route->next) {
+		route = shunt_mirror_route_at(fib->table, ip, idx);
+		path = known_path(fib, route->path);
+		if (!path) {
+			fib->is_failed = true;
+			return NULL;
+		}
+		*must_punt |= route->tos || path->key.src_len;
+		if (best || !path->is_usable)
+			continue;
+		best = path;
+		if (ip == SHUNT_MIRROR_IP4 || !route->next || path->key.type != RTN_UNICAST)
+			continue;
+		next = shunt_mirror_route_at(fib->table, ip, route->next);
+		*must_punt |= is_rival(fib->table, route, next);
+	}
+	return best;
+}
+
+/* What the FIB should have for a prefix whose first route is idx (0: none); 0 for nothing. */
+static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+		       unsigned len, uint32_t idx)
+{
+	const struct shunt_mirror_path *best;
+	uint32_t want = 0;
+	bool must_punt;
+
+	best = shunt_mirror_fib_best(fib, ip, idx, &must_punt);
+	if (must_punt)
+		want = fib->ways.fixed[SHUNT_ADJ_PUNT];
+	else if (best)
+		want = best->nh;
+	if (len == len_max(ip))
+		want = shunt_mirror_host_update(fib, ip, dst, want);
+	return want;
+}
+
+/* Puts into the FIB what counts for the prefix now. */
+static void apply(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+		  unsigned len)
+{
+	uint32_t first = shunt_mirror_route_first(fib->table, ip, dst, len), want, have;
+	int ret = 0;
+
+	want = wanted(fib, ip, dst, len, first);
+	if (fib->is_failed)
+		return;
+	have = fib_get(fib, ip, dst, len);
+	if (want == have)
+		return;
+	ret = want ? fib_add(fib, ip, dst, len, want) : fib_del(fib, ip, dst, len);
+	fib->is_failed |= ret != 0;
+}
+
+/* --- what is to be looked at ------------------------------------------------------------------ */
+
+void shunt_mirror_fib_push(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
+			   const uint8_t *dst, unsigned len)
+{
+	uint32_t max = fib->dirty_max ? fib->dirty_max * 2 : 4096;
+	struct shunt_mirror_prefix *dirty;
+
+	if (!fib->is_on)
+		return;
+	if (fib->dirty_cnt == fib->dirty_max) {
+		dirty = realloc(fib->dirty, max * sizeof(*dirty));
+		if (!dirty) {
+			fib->is_failed = true;
+			return;
+		}
+		fib->dirty = dirty;
+		fib->dirty_max = max;
+	}
+	dirty = &fib->dirty[fib->dirty_cnt++];
+	memcpy(dirty->dst, dst, ip == SHUNT_MIRROR_IP4 ? 4 : 16);
+	dirty->len = (uint8_t)len;
+	dirty->ip = (uint8_t)ip;
+}
+
+static void prefix_changed(void *ctx, enum shunt_mirror_ip ip, const uint8_t *dst, unsigned len)
+{
+	struct shunt_mirror_fib *fib = ctx;
+
+	shunt_mirror_fib_push(fib, ip, dst, len);
+	if (!fib->are_hosts_stale && shunt_mirror_host_is_near(fib, ip, dst, len))
+		fib->are_hosts_stale = true;
+}
+
+static void link_changed(void *ctx, uint32_t ifindex)
+{
+	struct shunt_mirror_fib *fib = ctx;
+
+	shunt_mirror_adj_link(&fib->ways.adjs, ifindex);
+	fib->are_paths_stale = true;
+}
+
+static void neigh_changed(void *ctx, const struct shunt_mirror_neigh_info *info)
+{
+	struct shunt_mirror_fib *fib = ctx;
+
+	shunt_mirror_adj_neigh(&fib->ways.adjs, info);
+	shunt_mirror_host_changed(fib, info);
+}
+
+static void nexthop_changed(void *ctx, uint32_t id)
+{
+	struct shunt_mirror_fib *fib = ctx;
+
+	(void)id;
+	fib->are_paths_stale = true;
+}
+
+static void path_free(void *ctx, uint32_t idx)
+{
+	struct shunt_mirror_fib *fib = ctx;
+
+	shunt_mirror_way_free(&fib->ways, shunt_mirror_path_at(fib->table, idx));
+}
+
+/* Pushes the prefixes whose routes lead by a path that changed. */
+static void push_stale_routes(struct shunt_mirror_fib *fib)
+{
+	const struct shunt_mirror_route *route;
+	uint32_t idx, ip;
+
+	for (ip = 0; ip < SHUNT_MIRROR_IP_CNT; ip++) {
+		for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->routes[ip], idx));) {
+			route = shunt_mirror_route_at(fib->table, ip, idx);
+			if (shunt_mirror_path_at(fib->table, route->path)->is_stale)
+				prefix_changed(fib, ip, route->dst, route->len);
+		}
+	}
+}
+
+static void update_paths(struct shunt_mirror_fib *fib)
+{
+	struct shunt_mirror_path *path;
+	bool is_any_stale = false;
+	uint32_t idx;
+	int ret;
+
+	fib->are_paths_stale = false;
+	for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->paths, idx));) {
+		path = shunt_mirror_path_at(fib->table, idx);
+		if (!path->refs || !path->is_known)
+			continue;
+		ret = shunt_mirror_way_update(&fib->ways, path);
+		path->is_stale = ret > 0;
+		is_any_stale |= path->is_stale;
+		fib->is_failed |= ret < 0;
+	}
+	if (!is_any_stale)
+		return;
+	push_stale_routes(fib);
+	for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->paths, idx));)
+		shunt_mirror_path_at(fib->table, idx)->is_stale = false;
+}
+
+/* --- load, flush, withdraw -------------------------------------------------------------------- */
+
+/* Fills fib->order with the routes of a family, by counting sort over their lengths. */
+static int sort_routes(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip)
+{
+	const struct shunt_mirror_store *store = &fib->table->routes[ip];
+	uint32_t at[130] = {0}, idx, len;
+
+	free(fib->order);
+	fib->order_ip = ip;
+	fib->order_pos = 0;
+	fib->order_cnt = store->cnt;
+	fib->order = malloc((store->cnt + 1) * sizeof(*fib->order));
+	if (!fib->order)
+		return -ENOMEM;
+	for (idx = 0; (idx = shunt_mirror_store_next(store, idx));)
+		at[128 - shunt_mirror_route_at(fib->table, ip, idx)->len + 1]++;
+	for (len = 1; len < 130; len++)
+		at[len] += at[len - 1];
+	for (idx = 0; (idx = shunt_mirror_store_next(store, idx));)
+		fib->order[at[128 - shunt_mirror_route_at(fib->table, ip, idx)->len]++] = idx;
+	return 0;
+}
+
+void shunt_mirror_fib_load(struct shunt_mirror_fib *fib)
+{
+	uint32_t idx;
+
+	fib->is_on = true;
+	fib->is_loading = true;
+	fib->is_failed = false;
+	fib->dirty_cnt = 0;
+	fib->dirty_pos = 0;
+	fib->are_hosts_stale = true;
+	/* What stayed known over a withdrawal may be out of date. */
+	for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->paths, idx));)
+		shunt_mirror_path_at(fib->table, idx)->is_known = false;
+	fib->is_failed = sort_routes(fib, SHUNT_MIRROR_IP4);
+}
+
+/* The FIB has nothing for the prefix yet: nothing is compared. */
+static void load_route(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, uint32_t idx)
+{
+	const struct shunt_mirror_route *route = shunt_mirror_route_at(fib->table, ip, idx);
+	uint32_t want;
+
+	if (!(route->live & SHUNT_MIRROR_ROUTE_FIRST))
+		return;
+	want = wanted(fib, ip, route->dst, route->len, idx);
+	if (want && !fib->is_failed)
+		fib->is_failed = fib_add(fib, ip, route->dst, route->len, want) != 0;
+}
+
+static void load_some(struct shunt_mirror_fib *fib, uint32_t budget)
+{
+	const unsigned ahead = 8; /* routes of one length lie all over the store */
+
+	for (; budget && fib->order_pos < fib->order_cnt && !fib->is_failed; budget--) {
+		if (fib->order_pos + ahead < fib->order_cnt)
+			__builtin_prefetch(shunt_mirror_route_at(
+				fib->table, fib->order_ip, fib->order[fib->order_pos + ahead]));
+		load_route(fib, fib->order_ip, fib->order[fib->order_pos++]);
+	}
+	if (fib->order_pos < fib->order_cnt || fib->is_failed)
+		return;
+	if (fib->order_ip == SHUNT_MIRROR_IP4) {
+		fib->is_failed |= sort_routes(fib, SHUNT_MIRROR_IP6) != 0;
+		return;
+	}
+	free(fib->order);
+	fib->order = NULL;
+	fib->is_loading = false;
+}
+
+static void flush_some(struct shunt_mirror_fib *fib, uint32_t budget)
+{
+	const struct shunt_mirror_prefix *prefix;
+	struct shunt_mirror_prefix copy;
+
+	if (fib->are_paths_stale)
+		update_paths(fib);
+	if (fib->are_hosts_stale)
+		shunt_mirror_host_push_all(fib);
+	for (; budget && fib->dirty_pos < fib->dirty_cnt && !fib->is_failed; budget--) {
+		prefix = &fib->dirty[fib->dirty_pos++];
+		copy = *prefix;
+		apply(fib, copy.ip, copy.dst, copy.len);
+	}
+	if (fib->dirty_pos == fib->dirty_cnt) {
+		fib->dirty_pos = 0;
+		fib->dirty_cnt = 0;
+	}
+}
+
+int shunt_mirror_fib_flush(struct shunt_mirror_fib *fib, uint32_t budget)
+{
+	if (!fib->is_on)
+		return 0;
+	if (fib->is_loading)
+		load_some(fib, budget);
+	else
+		flush_some(fib, budget);
+	if (fib->is_failed || fib->ways.adjs.is_failed) {
+		shunt_mirror_fib_withdraw(fib);
+		return -ENOMEM;
+	}
+	if (fib->is_loading || fib->dirty_cnt)
+		return 1;
+	shunt_mirror_path_reap(fib->table);
+	shunt_mirror_way_reap(&fib->ways);
+	return 0;
+}
+
+/* Needs no memory: a pass over the routes for each length in use. */
+static void withdraw_family(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip)
+{
+	const struct shunt_mirror_route *route;
+	unsigned len;
+	uint32_t idx;
+
+	for (len = 0; len <= len_max(ip); len++) {
+		if (!fib->table->len_cnt[ip][len])
+			continue;
+		for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->routes[ip], idx));) {
+			route = shunt_mirror_route_at(fib->table, ip, idx);
+			if (route->len == len && fib_get(fib, ip, route->dst, len))
+				fib_del(fib, ip, route->dst, len);
+		}
+	}
+}
+
+void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib)
+{
+	uint32_t i;
+
+	/* Prefixes deleted from the table but not yet from the FIB are among these. */
+	for (i = fib->dirty_pos; i < fib->dirty_cnt; i++) {
+		if (fib_get(fib, fib->dirty[i].ip, fib->dirty[i].dst, fib->dirty[i].len))
+			fib_del(fib, fib->dirty[i].ip, fib->dirty[i].dst, fib->dirty[i].len);
+	}
+	withdraw_family(fib, SHUNT_MIRROR_IP4);
+	withdraw_family(fib, SHUNT_MIRROR_IP6);
+	shunt_mirror_host_withdraw(fib);
+	free(fib->order);
+	fib->order = NULL;
+	fib->dirty_cnt = 0;
+	fib->dirty_pos = 0;
+	fib->is_on = false;
+	fib->is_loading = false;
+	fib->is_failed = false;
+	fib->ways.adjs.is_failed = false;
+}
+
+void shunt_mirror_fib_ports_changed(struct shunt_mirror_fib *fib)
+{
+	shunt_mirror_adj_link(&fib->ways.adjs, 0);
+	fib->are_paths_stale = true;
+	fib->are_hosts_stale = true;
+}
+
+int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_table *table,
+			  struct shunt_fib4 *fib4, struct shunt_fib6 *fib6,
+			  struct shunt_nexthops *nexthops, int (*port_of)(void *, uint32_t),
+			  void *ctx, struct shunt_err *err)
+{
+	memset(fib, 0, sizeof(*fib));
+	fib->table = table;
+	fib->fib4 = fib4;
+	fib->fib6 = fib6;
+	fib->ways.adjs.table = table;
+	fib->ways.adjs.nexthops = nexthops;
+	fib->ways.adjs.port_of = port_of;
+	fib->ways.adjs.ctx = ctx;
+	shunt_mirror_store_init(&fib->hosts, sizeof(struct shunt_mirror_host), 0);
+	table->watch = (struct shunt_mirror_watch){
+		.ctx = fib,
+		.prefix = prefix_changed,
+		.link = link_changed,
+		.neigh = neigh_changed,
+		.nexthop = nexthop_changed,
+		.path_free = path_free,
+	};
+	return shunt_mirror_way_init(&fib->ways, err);
+}
+
+void shunt_mirror_fib_fini(struct shunt_mirror_fib *fib)
+{
+	uint32_t idx = 0;
+
+	if (!fib->table)
+		return;
+	if (fib->is_on)
+		shunt_mirror_fib_withdraw(fib);
+	while ((idx = shunt_mirror_store_next(&fib->table->paths, idx)))
+		shunt_mirror_way_free(&fib->ways, shunt_mirror_path_at(fib->table, idx));
+	shunt_mirror_way_fini(&fib->ways);
+	shunt_mirror_store_fini(&fib->hosts);
+	memset(&fib->table->watch, 0, sizeof(fib->table->watch));
+	free(fib->dirty);
+	memset(fib, 0, sizeof(*fib));
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mirror/parse.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/fib_rules.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/netconf.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+/* Copies up to max bytes of the attribute; dst was zeroed. Returns how many. */
+static unsigned copy(void *dst, unsigned max, const struct nlattr *attr)
+{
+	unsigned len = mnl_attr_get_payload_len(attr);
+
+	len = SHUNT_MIN(len, max);
+	memcpy(dst, mnl_attr_get_payload(attr), len);
+	return len;
+}
+
+/* The attribute's number, 0 when it is shorter than one. */
+static uint32_t u32(const struct nlattr *attr)
+{
+	return mnl_attr_get_payload_len(attr) >= 4 ? mnl_attr_get_u32(attr) : 0;
+}
+
+static uint16_t u16(const struct nlattr *attr)
+{
+	return mnl_attr_get_payload_len(attr) >= 2 ? mnl_attr_get_u16(attr) : 0;
+}
+
+static bool is_short(const struct nlmsghdr *nlh, size_t header_bytes)
+{
+	return mnl_nlmsg_get_payload_len(nlh) < MNL_ALIGN(header_bytes);
+}
+
+static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_info *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+			copy(out->kind, sizeof(out->kind) - 1, attr);
+	}
+}
+
+static void parse_link_attr(const struct nlattr *attr, struct shunt_mirror_link_info *out)
+{
+	switch (mnl_attr_get_type(attr)) {
+	case IFLA_IFNAME:
+		copy(out->name, sizeof(out->name) - 1, attr);
+		break;
+	case IFLA_ADDRESS:
+		out->mac_len = (uint8_t)copy(out->mac, sizeof(out->mac), attr);
+		break;
+	case IFLA_MTU:
+		out->mtu = u32(attr);
+		break;
+	case IFLA_MASTER:
+		out->master = u32(attr);
+		break;
+	case IFLA_LINK:
+		out->lower = u32(attr);
+		break;
+	case IFLA_OPERSTATE:
+		copy(&out->operstate, 1, attr);
+		break;
+	case IFLA_LINKINFO:
+		parse_linkinfo(attr, out);
+		break;
+	}
+}
+
+int shunt_mirror_parse_link(const struct nlmsghdr *nlh, struct shunt_mirror_link_info *out)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (is_short(nlh, sizeof(*ifi)))
+		return -EBADMSG;
+	if (ifi->ifi_family != AF_UNSPEC)
+		return 0;
+	memset(out, 0, sizeof(*out));
+	out->ifindex = (uint32_t)ifi->ifi_index;
+	out->flags = ifi->ifi_flags;
+	out->type = ifi->ifi_type;
+	mnl_attr_for_each(attr, nlh, sizeof(*ifi)) parse_link_attr(attr, out);
+	return 1;
+}
+
+int shunt_mirror_parse_addr(const struct nlmsghdr *nlh, struct shunt_mirror_addr_info *out)
+{
+	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+	bool has_local = false, has_peer = false;
+
+	if (is_short(nlh, sizeof(*ifa)))
+		return -EBADMSG;
+	if (ifa->ifa_family != AF_INET && ifa->ifa_family != AF_INET6)
+		return 0;
+	memset(out, 0, sizeof(*out));
+	out->ifindex = ifa->ifa_index;
+	out->family = ifa->ifa_family;
+	out->len = ifa->ifa_prefixlen;
+	out->scope = ifa->ifa_scope;
+	out->flags = ifa->ifa_flags;
+	mnl_attr_for_each(attr, nlh, sizeof(*ifa))
+	{
+		if (mnl_attr_get_type(attr) == IFA_LOCAL)
+			has_local = copy(out->local, sizeof(out->local), attr);
+		else if (mnl_attr_get_type(attr) == IFA_ADDRESS)
+			has_peer = copy(out->peer, sizeof(out->peer), attr);
+		else if (mnl_attr_get_type(attr) == IFA_FLAGS)
+			out->flags = u32(attr);
+	}
+	if (!has_local)
+		memcpy(out->local, out->peer, sizeof(out->local));
+	if (!has_peer)
+		memcpy(out->peer, out->local, sizeof(out->peer));
+	return 1;
+}
+
+static void parse_neigh_attr(const struct nlattr *attr, struct shunt_mirror_neigh_info *out,
+			     uint32_t *master)
+{
+	switch (mnl_attr_get_type(attr)) {
+	case NDA_DST:
+		if (out->family != AF_BRIDGE)
+			copy(out->addr, sizeof(out->addr), attr);
+		break;
+	case NDA_LLADDR:
+		out->lladdr_len = (uint8_t)copy(out->lladdr, sizeof(out->lladdr), attr);
+		break;
+	case NDA_VLAN:
+		out->vlan = u16(attr);
+		break;
+	case NDA_MASTER:
+		*master = u32(attr);
+		break;
+	}
+}
+
+int shunt_mirror_parse_neigh(const struct nlmsghdr *nlh, struct shunt_mirror_neigh_info *out)
+{
+	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+	uint32_t master = 0;
+
+	if (is_short(nlh, sizeof(*ndm)))
+		return -EBADMSG;
+	if ((ndm->ndm_family != AF_INET && ndm->ndm_family != AF_INET6 &&
+	     ndm->ndm_family != AF_BRIDGE) ||
+	    (ndm->ndm_flags & NTF_PROXY))
+		return 0;
+	memset(out, 0, sizeof(*out));
+	out->ifindex = (uint32_t)ndm->ndm_ifindex;
+	out->family = ndm->ndm_family;
+	out->state = ndm->ndm_state;
+	mnl_attr_for_each(attr, nlh, sizeof(*ndm)) parse_neigh_attr(attr, out, &master);
+	if (out->family != AF_BRIDGE)
+		return 1;
+	/* Only what a bridge forwards by; the others are a device's own filter (NTF_SELF). */
+	if (!master)
+		return 0;
+	out->port = out->ifindex;
+	out->ifindex = master;
+	memcpy(out->addr, out->lladdr, sizeof(out->lladdr));
+	return 1;
+}
+
+static bool is_default_rule(const struct shunt_mirror_rule_info *rule)
+{
+	if (rule->action != FR_ACT_TO_TBL)
+		return false;
+	if (rule->priority == 0)
+		return rule->table == RT_TABLE_LOCAL;
+	if (rule->priority == 32766)
+		return rule->table == RT_TABLE_MAIN;
+	return rule->priority == 32767 && rule->table == RT_TABLE_DEFAULT &&
+	       rule->family == AF_INET;
+}
+
+int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule_info *out)
+{
+	const struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
+	struct fib_rule_hdr stable;
+	const struct nlattr *attr;
+	bool is_plain;
+
+	if (is_short(nlh, sizeof(*frh)))
+		return -EBADMSG;
+	if (frh->family != AF_INET && frh->family != AF_INET6)
+		return 0;
+	memset(out, 0, sizeof(*out));
+	out->family = frh->family;
+	out->action = frh->action;
+	out->table = frh->table;
+	is_plain = !frh->src_len && !frh->dst_len && !frh->tos && !(frh->flags & FIB_RULE_INVERT);
+	mnl_attr_for_each(attr, nlh, sizeof(*frh))
+	{
+		if (mnl_attr_get_type(attr) == FRA_PRIORITY)
+			out->priority = u32(attr);
+		else if (mnl_attr_get_type(attr) == FRA_TABLE)
+			out->table = u32(attr);
+		else if (mnl_attr_get_type(attr) == FRA_SUPPRESS_PREFIXLEN)
+			is_plain &= u32(attr) == UINT32_MAX;
+		else if (mnl_attr_get_type(attr) != FRA_PROTOCOL)
+			is_plain = false;
+	}
+	out->is_default = is_plain && is_default_rule(out);
+	stable = *frh;
+	stable.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT; /* the others come and go */
+	out->digest = shunt_mirror_hash(&stable, sizeof(stable), 0);
+	out->digest = shunt_mirror_hash(mnl_nlmsg_get_payload_offset(nlh, sizeof(*frh)),
+					mnl_nlmsg_get_payload_len(nlh) - sizeof(*frh), out->digest);
+	return 1;
+}
+
+int shunt_mirror_parse_netconf(const struct nlmsghdr *nlh, struct shunt_mirror_netconf_info *out)
+{
+	const struct netconfmsg *ncm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (is_short(nlh, sizeof(*ncm)))
+		return -EBADMSG;
+	if (ncm->ncm_family != AF_INET && ncm->ncm_family != AF_INET6)
+		return 0;
+	memset(out, 0, sizeof(*out));
+	out->ip = ncm->ncm_family == AF_INET ? SHUNT_MIRROR_IP4 : SHUNT_MIRROR_IP6;
+	out->forwarding = -1;
+	out->ignore_linkdown = -1;
+	mnl_attr_for_each(attr, nlh, sizeof(*ncm))
+	{
+		if (mnl_attr_get_type(attr) == NETCONFA_IFINDEX)
+			out->ifindex = (int32_t)u32(attr);
+		else if (mnl_attr_get_type(attr) == NETCONFA_FORWARDING)
+			out->forwarding = !!u32(attr);
+		else if (mnl_attr_get_type(attr) == NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN)
+			out->ignore_linkdown = !!u32(attr);
+	}
+	return 1;
+}
+
+static void parse_members(const struct nlattr *attr, struct shunt_mirror_nexthop_info *out,
+			  struct shunt_mirror_member *members)
+{
+	const struct nexthop_grp *grp = mnl_attr_get_payload(attr);
+	unsigned i, cnt = mnl_attr_get_payload_len(attr) / sizeof(*grp);
+	uint32_t high;
+
+	out->member_cnt = (uint16_t)SHUNT_MIN(cnt, (unsigned)SHUNT_MIRROR_MEMBERS_MAX);
+	for (i = 0; i < out->member_cnt; i++) {
+		members[i].id = grp[i].id;
+		/* The byte behind the weight is zero, or (since Linux 6.12) its high byte. */
+		high = ((const uint8_t *)&grp[i].weight)[1];
+		members[i].weight = (high << 8 | grp[i].weight) + 1;
+	}
+}
+
+static void parse_nexthop_attr(const struct nlattr *attr, struct shunt_mirror_nexthop_info *out,
+			       struct shunt_mirror_member *members)
+{
+	switch (mnl_attr_get_type(attr)) {
+	case NHA_ID:
+		out->id = u32(attr);
+		break;
+	case NHA_OIF:
+		out->ifindex = u32(attr);
+		break;
+	case NHA_GATEWAY:
+		out->gw_family = copy(out->gw, sizeof(out->gw), attr) == 4 ? AF_INET : AF_INET6;
+		break;
+	case NHA_BLACKHOLE:
+		out->flags |= SHUNT_MIRROR_NH_BLACKHOLE;
+		break;
+	case NHA_ENCAP_TYPE:
+		out->flags |= SHUNT_MIRROR_NH_ENCAP;
+		break;
+	case NHA_FDB:
+		out->flags |= SHUNT_MIRROR_NH_FDB;
+		break;
+	case NHA_GROUP_TYPE:
+		out->group_type = u16(attr);
+		break;
+	case NHA_GROUP:
+		parse_members(attr, out, members);
+		break;
+	}
+}
+
+int shunt_mirror_parse_nexthop(const struct nlmsghdr *nlh, struct shunt_mirror_nexthop_info *out,
+			       struct shunt_mirror_member *members)
+{
+	const struct nhmsg *nhm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (is_short(nlh, sizeof(*nhm)))
+		return -EBADMSG;
+	memset(out, 0, sizeof(*out));
+	out->family = nhm->nh_family;
+	out->proto = nhm->nh_protocol;
+	if (nhm->nh_flags & RTNH_F_ONLINK)
+		out->flags |= SHUNT_MIRROR_NH_ONLINK;
+	mnl_attr_for_each(attr, nlh, sizeof(*nhm)) parse_nexthop_attr(attr, out, members);
+	return out->id ? 1 : -EBADMSG;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Walks over all routes: what a dump did not name, what a doomed path takes along. */
+#include "mirror/route.h"
+
+bool shunt_mirror_route_sweep(struct shunt_mirror_table *table,
+			      struct shunt_mirror_route_sweep *sweep, uint32_t budget,
+			      uint64_t *removed)
+{
+	struct shunt_mirror_store *store = &table->routes[sweep->ip];
+	const struct shunt_mirror_route *route;
+	uint32_t idx = sweep->pos, left = budget;
+
+	while (left-- && (idx = shunt_mirror_store_next(store, idx))) {
+		sweep->pos = idx;
+		route = shunt_mirror_store_at(store, idx);
+		if (route->seen == table->mark ||
+		    !!(route->live & SHUNT_MIRROR_ROUTE_LOCAL) != sweep->is_local)
+			continue;
+		if (sweep->ifindex &&
+		    !shunt_mirror_path_uses(table, shunt_mirror_path_at(table, route->path),
+					    sweep->ifindex))
+			continue;
+		shunt_mirror_route_remove(table, sweep->ip, idx);
+		++*removed;
+	}
+	return !idx;
+}
+
+uint32_t shunt_mirror_table_settle(struct shunt_mirror_table *table)
+{
+	uint32_t ip, idx, cnt = 0;
+
+	if (!table->doomed_cnt)
+		return 0;
+	for (ip = 0; ip < SHUNT_MIRROR_IP_CNT; ip++) {
+		for (idx = 0; (idx = shunt_mirror_store_next(&table->routes[ip], idx));) {
+			if (!shunt_mirror_path_at(table,
+						  shunt_mirror_route_at(table, ip, idx)->path)
+				     ->is_doomed)
+				continue;
+			shunt_mirror_route_remove(table, ip, idx);
+			cnt++;
+		}
+	}
+	for (idx = 0; (idx = shunt_mirror_store_next(&table->paths, idx));)
+		shunt_mirror_path_at(table, idx)->is_doomed = false;
+	table->doomed_cnt = 0;
+	return cnt;
+}

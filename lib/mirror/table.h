@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The mirrored objects: what the kernel has in links, addresses, neighbours, next-hop objects,
+ * rules and routes, as plain values. Nothing here knows netlink; mirror/parse.h makes
+ * these values from messages, mirror/fib.h makes a forwarding table of them.
+ *
+ * A dump is taken over by mark and sweep: shunt_mirror_table_mark begins a new mark, every
+ * object that is put carries it, and what does not carry it when the dump is complete is
+ * swept. So nothing is missing in between.
+ *
+ * The kernel does not tell of every deletion: IPv4 routes and next-hop objects that go with
+ * a device or a next-hop object vanish without a message. The table does the same by the
+ * kernel's rules (net/ipv4/fib_semantics.c, fib_sync_down_dev; net/ipv4/nexthop.c,
+ * remove_nexthop): such paths are doomed, and shunt_mirror_table_settle removes their routes
+ * in one walk.
+ *
+ * put functions return 1 for a change, 0 for none, -ENOMEM; del functions 1 or 0. All of it:
+ * thread control.
+ */
+#ifndef SHUNT_MIRROR_TABLE_H
+#define SHUNT_MIRROR_TABLE_H
+
+#include "mirror/store.h"
+
+enum shunt_mirror_ip { SHUNT_MIRROR_IP4, SHUNT_MIRROR_IP6, SHUNT_MIRROR_IP_CNT };
+
+/* The infos are compared as bytes: zero them before filling in. Addresses are in network
+ * order, IPv4 in the first four bytes. */
+struct shunt_mirror_link_info {
+	uint32_t ifindex;
+	uint32_t master; /* ifindex of its bridge, bond, VRF; 0: none */
+	uint32_t lower;	 /* ifindex of the device below (macvlan, VLAN), or veth peer */
+	uint32_t mtu;
+	uint32_t flags; /* IFF_* */
+	uint16_t type;	/* ARPHRD_* */
+	uint8_t operstate;
+	uint8_t mac_len;
+	uint8_t mac[8];
+	char name[16];
+	char kind[16]; /* "veth", "bridge", ...; "" for hardware */
+};
+
+struct shunt_mirror_link {
+	struct shunt_mirror_obj obj;
+	struct shunt_mirror_link_info info;
+	/* By family, from netconf; -1: not known. */
+	int8_t forwarding[SHUNT_MIRROR_IP_CNT];
+	int8_t ignore_linkdown[SHUNT_MIRROR_IP_CNT];
+	/* Its last IPv4 address went: the kernel holds its next hops for dead until it has one
+	 * again or is set up again. */
+	bool is_addrless;
+};
+
+struct shunt_mirror_addr_info {
+	uint32_t ifindex;
+	uint8_t family; /* AF_INET, AF_INET6 */
+	uint8_t len;
+	uint8_t scope;
+	uint8_t pad;
+	uint8_t local[16];
+	uint8_t peer[16]; /* the same as local but on point-to-point links */
+	uint32_t flags;	  /* IFA_F_* */
+};
+
+struct shunt_mirror_addr {
+	struct shunt_mirror_obj obj;
+	struct shunt_mirror_addr_info info;
+};
+
+/* A neighbour, or (AF_BRIDGE) an entry of a bridge's forwarding database: then ifindex is the
+ * bridge, addr and lladdr are the MAC, and port says behind which port it is. */
+struct shunt_mirror_neigh_info {
+	uint32_t ifindex;
+	uint8_t family; /* AF_INET, AF_INET6, AF_BRIDGE */
+	uint8_t flags;	/* NTF_* */
+	uint16_t vlan;
+	uint8_t addr[16];
+	uint16_t state; /* NUD_* */
+	uint8_t pad;
+	uint8_t lladdr_len;
+	uint8_t lladdr[8];
+	uint32_t port; /* AF_BRIDGE: ifindex; the bridge's own if it is for itself */
+};
+
+struct shunt_mirror_neigh {
+	struct shunt_mirror_obj obj;
+	struct shunt_mirror_neigh_info info;
+};
+
+struct shunt_mirror_member {
+	uint32_t id;
+	uint32_t weight;
+};
+
+#define SHUNT_MIRROR_NH_BLACKHOLE 1
+#define SHUNT_MIRROR_NH_ENCAP	  2
+#define SHUNT_MIRROR_NH_ONLINK	  4
+#define SHUNT_MIRROR_NH_FDB	  8
+
+struct shunt_mirror_nexthop_info {
+	uint32_t id;
+	uint32_t ifindex;
+	uint8_t family;
+	uint8_t gw_family; /* 0: on-link */
+	uint8_t flags;	   /* SHUNT_MIRROR_NH_* */
+	uint8_t proto;
+	uint16_t member_cnt; /* over 0: a group */
+	uint16_t group_type;
+	uint8_t gw[16];
+};
+
+struct shunt_mirror_nexthop {
+	struct shunt_mirror_obj obj;
+	struct shunt_mirror_nexthop_info info;
+	struct shunt_mirror_member *members;
+};
+
+struct shunt_mirror_rule_info {
+	uint32_t digest; /* of the whole rule */
+	uint32_t priority;
+	uint32_t table;
+	uint8_t family;
+	uint8_t action;
+	uint8_t is_default; /* one of the five that the kernel starts with */
+	uint8_t pad;
+};
+
+struct shunt_mirror_rule {
+	struct shunt_mirror_obj obj;
+	struct shunt_mirror_rule_info info;
+};
+
+/* Called after a change; each may be NULL. path_free is called just before a path that no
+ * route uses goes away. */
+struct shunt_mirror_watch {
+	void *ctx;
+	void (*prefix)(void *ctx, enum shunt_mirror_ip ip, const uint8_t *dst, unsigned len);
+	void (*link)(void *ctx, uint32_t ifindex);
+	void (*neigh)(void *ctx, const struct shunt_mirror_neigh_info *info);
+	void (*nexthop)(void *ctx, uint32_t id);
+	void (*path_free)(void *ctx, uint32_t path);
+};
+
+struct shunt_mirror_table {
+	struct shunt_mirror_store links;
+	struct shunt_mirror_store addrs;
+	struct shunt_mirror_store neighs;
+	struct shunt_mirror_store nexthops;
+	struct shunt_mirror_store rules;
+	struct shunt_mirror_store paths;
+	struct shunt_mirror_store routes[SHUNT_MIRROR_IP_CNT];
+	uint32_t len_cnt[SHUNT_MIRROR_IP_CNT][129]; /* prefixes of each length */
+	struct shunt_mirror_watch watch;
+	uint8_t mark;
+	uint32_t doomed_cnt; /* paths whose routes go at the next settle */
+	uint32_t idle_cnt;   /* paths without a route, freed by shunt_mirror_path_reap */
+	uint32_t policy_cnt; /* rules other than the default ones */
+	uint64_t unmatched_deletes;
+	/* As the kernel's fib_has_custom_local_routes, which once set stays so. */
+	bool has_custom_locals;
+};
+
+/* shunt_mirror_table_init makes an empty table that refuses (-ENOMEM) more than routes_max
+ * routes a family, 0 for no bound. shunt_mirror_table_fini frees it; legal on zeroed memory. */
+void shunt_mirror_table_init(struct shunt_mirror_table *table, uint32_t routes_max);
+void shunt_mirror_table_fini(struct shunt_mirror_table *table);
+
+/* shunt_mirror_table_bytes returns the memory taken. */
+size_t shunt_mirror_table_bytes(const struct shunt_mirror_table *table);
+
+/* shunt_mirror_table_mark begins a new mark: every object counts as unseen from now on. */
+void shunt_mirror_table_mark(struct shunt_mirror_table *table);
+
+/* shunt_mirror_table_settle removes the routes of doomed paths. Returns how many.
+ * Cost: nothing without doomed paths, else a walk over all routes. */
+uint32_t shunt_mirror_table_settle(struct shunt_mirror_table *table);
+
+int shunt_mirror_link_put(struct shunt_mirror_table *table,
+			  const struct shunt_mirror_link_info *info);
+int shunt_mirror_link_del(struct shunt_mirror_table *table, uint32_t ifindex);
+struct shunt_mirror_link *shunt_mirror_link_get(const struct shunt_mirror_table *table,
+						uint32_t ifindex);
+
+int shunt_mirror_addr_put(struct shunt_mirror_table *table,
+			  const struct shunt_mirror_addr_info *info);
+int shunt_mirror_addr_del(struct shunt_mirror_table *table,
+			  const struct shunt_mirror_addr_info *info);
+
+/* shunt_mirror_neigh_put returns 1 only for a change that matters: live or not, and where. */
+int shunt_mirror_neigh_put(struct shunt_mirror_table *table,
+			   const struct shunt_mirror_neigh_info *info);
+int shunt_mirror_neigh_del(struct shunt_mirror_table *table,
+			   const struct shunt_mirror_neigh_info *info);
+
+/* shunt_mirror_neigh_is_live says whether the kernel would send to its MAC. */
+bool shunt_mirror_neigh_is_live(const struct shunt_mirror_neigh_info *info);
+
+/* shunt_mirror_neigh_get returns the neighbour of that family and address, or NULL. */
+struct shunt_mirror_neigh *shunt_mirror_neigh_get(const struct shunt_mirror_table *table,
+						  uint32_t ifindex, uint8_t family,
+						  const uint8_t *addr);
+
+/* members is copied; info->member_cnt of them. */
+int shunt_mirror_nexthop_put(struct shunt_mirror_table *table,
+			     const struct shunt_mirror_nexthop_info *info,
+			     const struct shunt_mirror_member *members);
+int shunt_mirror_nexthop_del(struct shunt_mirror_table *table, uint32_t id);
+struct shunt_mirror_nexthop *shunt_mirror_nexthop_get(const struct shunt_mirror_table *table,
+						      uint32_t id);
+
+/* shunt_mirror_nexthop_uses says whether the next-hop object, or a member of the group, leaves
+ * by the device. */
+bool shunt_mirror_nexthop_uses(const struct shunt_mirror_table *table, uint32_t id,
+			       uint32_t ifindex);
+
+int shunt_mirror_rule_put(struct shunt_mirror_table *table,
+			  const struct shunt_mirror_rule_info *info);
+int shunt_mirror_rule_del(struct shunt_mirror_table *table,
+			  const struct shunt_mirror_rule_info *info);
+
+/* shunt_mirror_table_sweep removes what does not carry the mark from one of links, addrs,
+ * neighs (of that family; 0: any), nexthops, rules. Returns how many it removed. */
+uint32_t shunt_mirror_table_sweep(struct shunt_mirror_table *table,
+				  struct shunt_mirror_store *store, uint8_t family);
+
+#endif
