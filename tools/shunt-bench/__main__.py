@@ -31,7 +31,7 @@ ONLY_IN_MEMORY = {"model"}  # with --ports or without
 ALL_PORTS = {"compare": ("lab", "mem"), "cio": ("mem", "lab"), "cache": ("mem",), "batch": ("mem",),
              "model": ("mem",), "scale": ("mem", "lab")}
 # Seconds of an experiment with --short until its searches end, and at least of those to come.
-SEARCH_S, SEARCH_LEAST_S = 60, 10
+SEARCH_S, SEARCH_LEAST_S = 40, 8
 TEN_GIGABIT_PPS = 1e10 / (84 * 8)  # frames of 64 bytes with FCS, preamble and gap
 
 
@@ -116,7 +116,7 @@ def parser():
     made.add_argument("--precision", type=number(0.1, 50), metavar="PERCENT",
                       help="searches: how close to come (3; 20 with --short)")
     made.add_argument("--search-seconds", type=number(0.1, 1e6), metavar="S",
-                      help="searches of an experiment end after so long, whatever was found (60 with "
+                      help="searches of an experiment end after so long, whatever was found (40 with "
                            "--short; else no limit)")
     made.add_argument("--only", metavar="WORD[,WORD...]",
                       help="compare: the forwarders with one of these words in their names")

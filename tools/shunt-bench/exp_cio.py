@@ -19,11 +19,13 @@ SHARE = 0.5
 NAMES = {"lab": "lab", "vm": "guest, zero-copy"}
 
 
-def sweep(rate, hz, c_io, count):
+def sweep(rate, hz, c_io, count, is_short=False):
     """Cycles of the task: from nothing to three times what the link leaves room for, in steps that are
     finest where the throughput should fall."""
     room = max(hz / rate - c_io, 50)
     shares = [0, 0.25, 0.5, 0.7, 0.85, 0.95, 1.05, 1.2, 1.5, 2, 2.5, 3]
+    if is_short:
+        shares = [0, 0.5, 0.85, 1.05, 1.5, 2, 3]
     if count:
         shares = [3 * i / (count - 1) for i in range(count)]
     return [int(round(room * s)) for s in shares]
@@ -201,7 +203,8 @@ def measure(ctx, kinds):
     if ctx.ports == "vm":
         rate = ctx.asked_rate or ctx.memory.rate_for(hz / most)
         hz, most = ctx.memory.beside(rate), ctx.memory.beside(rate) * most / hz
-    cycles = sweep(rate, hz, hz / most, ctx.points)
+    # a point in memory takes no time
+    cycles = sweep(rate, hz, hz / most, ctx.points, ctx.short and ctx.ports != "mem")
     made = [(name, {c: [] for c in cycles}) for name, _ in kinds]
     ctx.progress.expect(ctx.runs * len(kinds) * len(cycles))
     for run_ in range(ctx.runs):

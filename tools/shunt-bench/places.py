@@ -221,13 +221,14 @@ CPU_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 def cpu_seconds():
     """Seconds that all CPUs together were not idle since some time, softirqs included. By the time that
-    they were idle (or others' guests had them), which Linux counts exactly where it stops the tick, and
-    shows in ticks; the time that they were busy is sampled by the tick only."""
+    they were idle, which Linux counts exactly where it stops the tick, and shows in ticks; the time that
+    they were busy is sampled by the tick only. What another's guest had of a CPU counts as busy: somebody
+    here wanted it then, or it was idle and is counted as that already."""
     with open("/proc/stat", encoding="ascii") as stat:
         lines = stat.readlines()
     cpus = sum(line.startswith("cpu") for line in lines) - 1
-    fields = [int(x) for x in lines[0].split()[1:9]]
-    return cpus * time.monotonic() - (fields[3] + fields[4] + fields[7]) * CPU_TICK_S
+    _, _, _, idle, iowait = (int(x) for x in lines[0].split()[1:6])
+    return cpus * time.monotonic() - (idle + iowait) * CPU_TICK_S
 
 
 def thread_seconds(tid):
