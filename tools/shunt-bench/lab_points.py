@@ -2,6 +2,7 @@
 """What mem.Memory is for in-memory ports, for ports with frames on them: points of an experiment, each
 a shuntd of its own with the emulated task, asked for its counters while traffic goes through."""
 import contextlib
+import functools
 import json
 import subprocess
 import time
@@ -56,7 +57,8 @@ class Points:
             self.in_use = self.in_use or daemon.in_use()
             for _ in range(DOUBLINGS):
                 with contextlib.suppress(TooShort):
-                    made = self._measure(daemon, rate, seconds, latency)
+                    made = self.place.repeats.least_disturbed(
+                        functools.partial(self._measure, daemon, rate, seconds, latency))
                     if made["received"] >= PACKETS_MIN:
                         return made
                 seconds = max(2 * seconds, LEAD_S)
@@ -73,6 +75,7 @@ class Points:
             ports = doc.data["ports"]
             ports["driver_mode"] = "/".join(sorted({p["driver_mode"] for p in self.in_use.values()}))
             ports["copy_mode"] = "/".join(sorted({p["copy_mode"] for p in self.in_use.values()}))
+        self.place.repeats.confess(doc)
 
     def _measure(self, daemon, rate, seconds, latency):
         extra = ["--count-only", *(["--latency"] if latency else [])]

@@ -2,6 +2,7 @@
 """Where forwarders are measured: a lab of network namespaces, or devices given by name. A place has a
 generator, a device under test (dut) and a sink, and runs trials: traffic of so much for so long."""
 import contextlib
+import functools
 import json
 import os
 import shlex
@@ -9,6 +10,7 @@ import subprocess
 import time
 
 import paths
+import steal
 
 READY_S = 20
 SINK_DRAIN_S = 5  # what a trial may take beside its traffic
@@ -43,6 +45,11 @@ class Place:
     gen_mac, sink_mac = "02:00:00:00:01:02", "02:00:00:00:02:02"
     gen_cpus = (0,)
 
+    @functools.cached_property
+    def repeats(self):
+        """Of what is measured here."""
+        return steal.Repeats()
+
     def dut(self, *cmd):
         raise NotImplementedError
 
@@ -67,17 +74,27 @@ class Place:
         return self.gen(*argv, *options)
 
     def trial(self, dst_mac, rate=0, seconds=1.0, latency=False, **options):
-        """One trial: {offered_pps, pps, sent, received, loss, held, latency_ns or None}. The rate is
-        what the generator's device confirmed, never what was asked for."""
+        """One trial: {offered_pps, pps, sent, received, loss, held, latency_ns or None}, and cpu_s, the
+        CPU time that the whole machine spent in passed_s. The rate is what the generator's device
+        confirmed, never what was asked for."""
         extra = ["--count-only", *(["--latency"] if latency else [])]
         extra += options.pop("options", [])
         argv = self.argv_trial(dst_mac, rate, seconds, options=extra, **options)
-        limit = 2 * seconds + 90 + SINK_DRAIN_S
-        try:
-            done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=limit)
-        except subprocess.TimeoutExpired as error:
-            raise Failed(f"shunt-gen did not end within {limit:.0f} s") from error
-        return result_of(done, rate)
+        # A theft that lost nothing at a rate that was held has changed nothing but the latency.
+        return self.repeats.least_disturbed(
+            lambda: traffic(argv, rate, 2 * seconds + 90 + SINK_DRAIN_S),
+            lambda made: latency or not rate or made["loss"] or not made["held"])
+
+
+def traffic(argv, rate, limit):
+    """Runs `shunt-gen run`, and returns the trial."""
+    busy, start = cpu_seconds(), time.monotonic()
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"shunt-gen did not end within {limit:.0f} s") from error
+    return result_of(done, rate) | {"cpu_s": cpu_seconds() - busy,
+                                    "passed_s": time.monotonic() - start}
 
 
 def result_of(done, rate):
