@@ -7,7 +7,7 @@ from document import VERDICTS
 
 # CPUs, on average over a measurement: where more were stolen it is done again, so often at most, and so
 # long altogether.
-STOLEN_MAX = 0.05
+STOLEN_MAX = 0.1
 AGAIN = 3
 PATIENCE_S = 25
 UNDECIDED = VERDICTS[None]
