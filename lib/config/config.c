@@ -306,18 +306,3 @@ int shunt_config_find_port(const struct shunt_config *config, const char *name)
 			return (int)i;
 	return -ENOENT;
 }
-
-int shunt_config_parse_mac(const char *text, uint8_t mac[6])
-{
-	unsigned b[6];
-	int i, end = 0;
-
-	if (strspn(text, "0123456789abcdefABCDEF:") != strlen(text) ||
-	    sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
-		   &end) != 6 ||
-	    text[end])
-		return -EINVAL;
-	for (i = 0; i < 6; i++)
-		mac[i] = (uint8_t)b[i];
-	return 0;
-}

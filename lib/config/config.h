@@ -179,9 +179,6 @@ bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsi
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port);
 void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane);
 
-/* shunt_config_parse_mac reads aa:bb:cc:dd:ee:ff. Returns 0 or -EINVAL. */
-int shunt_config_parse_mac(const char *text, uint8_t mac[6]);
-
 /* shunt_forward_mode_name, shunt_lane_request_name, shunt_copy_mode_name, shunt_driver_mode_name
  * and shunt_port_kind_name return static strings as the configuration spells them, "?" out of
  * range; _parse is the way back, -EINVAL for another word. Thread: any. */

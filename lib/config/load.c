@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mac.h"
 #include "config/file.h"
 
 struct load {
@@ -92,7 +93,7 @@ static int load_next_hops(const struct load *l, const struct config_file_forward
 				     shunt_forward_mode_name(in->mode));
 	for (side = 0; side < in->next_hop_cnt; side++) {
 		AT(l, "forward[%u].next_hop[%u]", i, side);
-		if (shunt_config_parse_mac(in->next_hop[side], pair->next_hop[side]))
+		if (shunt_mac_parse(in->next_hop[side], pair->next_hop[side]))
 			return shunt_err_set(l->err, EINVAL,
 					     "next_hop is '%s', expected a MAC "
 					     "address as 02:00:00:00:00:01",

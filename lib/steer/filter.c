@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/mac.h"
 
 #define QUEUE_MAX    65535
 #define LOCATION_MAX 65535
@@ -30,30 +31,16 @@ static int read_number(const char *text, unsigned long max, unsigned long *out)
 	return text[0] < '0' || text[0] > '9' || *end || errno || *out > max ? -EINVAL : 0;
 }
 
-static int read_mac(const char *text, uint8_t mac[6])
-{
-	unsigned b[6];
-	int end = 0, i;
-
-	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
-		   &end) != 6 ||
-	    text[end])
-		return -EINVAL;
-	for (i = 0; i < 6; i++)
-		mac[i] = (uint8_t)b[i];
-	return 0;
-}
-
 static int set_src_mac(struct shunt_filter *f, const char *value)
 {
 	f->has_src_mac = true;
-	return read_mac(value, f->src_mac);
+	return shunt_mac_parse(value, f->src_mac);
 }
 
 static int set_dst_mac(struct shunt_filter *f, const char *value)
 {
 	f->has_dst_mac = true;
-	return read_mac(value, f->dst_mac);
+	return shunt_mac_parse(value, f->dst_mac);
 }
 
 static int set_vlan(struct shunt_filter *f, const char *value)

@@ -59,6 +59,7 @@ Test(filter, what_a_nic_cannot_do_is_refused_with_the_reason)
 		{"vlan 4096 queue 1", "0 to 4095"},
 		{"vlan-priority 8 queue 1", "0 to 7"},
 		{"src-mac 02:00:00 queue 1", "expected a MAC address"},
+		{"src-mac 02:+0:00:00:00:01 queue 1", "expected a MAC address"},
 		{"ipv4 proto tcp dport 1-2 queue 1", "no range"},
 		{"proto tcp dport 1 queue 1", "add ipv4 or ipv6"},
 		{"ipv4 dport 1 queue 1", "ports need proto"},

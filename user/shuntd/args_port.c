@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/mac.h"
 
 /* Where one word's values go. */
 struct port_word {
@@ -67,7 +68,7 @@ static int set_copy_mode(struct port_word *w, const char *v)
 static int set_next_hop(struct port_word *w, const char *v)
 {
 	w->has_next_hop = true;
-	return shunt_config_parse_mac(v, w->next_hop);
+	return shunt_mac_parse(v, w->next_hop);
 }
 
 static int set_metadata(struct port_word *w, const char *v)
