@@ -14,6 +14,9 @@
 
 #include "base/clock.h"
 
+/* How often an audit looks while the kernel gives frames back. */
+#define AUDIT_LOOKS 100
+
 static const char *const poll_names[] = {
 #define X(name, help) #name,
 	SHUNT_POLL_MODES(X)
@@ -269,43 +272,58 @@ int shunt_worker_drain(struct shunt_worker *w, unsigned timeout_ms)
 	}
 }
 
-static int judge(const struct shunt_worker *w, const uint8_t *seen, unsigned strays,
-		 struct shunt_err *err)
+static int judge(const struct shunt_worker *w, const struct shunt_ledger *ledger,
+		 const uint8_t *seen, unsigned strays, struct shunt_err *err)
 {
 	uint32_t doubles = 0, missing = 0, i;
-	struct shunt_ledger ledger;
 
-	take_ledger(w, &ledger);
 	for (i = 0; i < w->pool.total; i++) {
 		missing += !seen[i];
 		doubles += seen[i] > 1;
 	}
-	if (shunt_ledger_sum(&ledger) == ledger.total && !doubles && !strays &&
-	    missing == ledger.driver_rx + ledger.driver_tx)
+	if (shunt_ledger_sum(ledger) == ledger->total && !doubles && !strays &&
+	    missing == ledger->driver_rx + ledger->driver_tx)
 		return 0;
 	return shunt_err_set(
 		err, EBADMSG,
 		"worker %u: the ledger does not balance: %llu of %llu frames accounted "
 		"for, %u in two places, %u in none (driver has %llu), %u stray "
 		"addresses; please report this bug",
-		w->opts.id, (unsigned long long)shunt_ledger_sum(&ledger),
-		(unsigned long long)ledger.total, doubles, missing,
-		(unsigned long long)(ledger.driver_rx + ledger.driver_tx), strays);
+		w->opts.id, (unsigned long long)shunt_ledger_sum(ledger),
+		(unsigned long long)ledger->total, doubles, missing,
+		(unsigned long long)(ledger->driver_rx + ledger->driver_tx), strays);
+}
+
+/* One look; *moved if the kernel gave frames back meanwhile, which were then counted twice or not. */
+static int look(const struct shunt_worker *w, uint8_t *seen, bool *moved, struct shunt_err *err)
+{
+	struct shunt_ledger before, after;
+	unsigned strays, i;
+
+	memset(seen, 0, w->pool.total);
+	take_ledger(w, &before);
+	strays = shunt_pool_audit(&w->pool, seen);
+	for (i = 0; i < w->rx_queue_cnt; i++)
+		w->rx_queues[i]->ops->audit(w->rx_queues[i], seen);
+	take_ledger(w, &after);
+	*moved = memcmp(&before, &after, sizeof(before)) != 0;
+	return judge(w, &after, seen, strays, err);
 }
 
 int shunt_worker_audit(const struct shunt_worker *w, struct shunt_err *err)
 {
 	uint8_t *seen = calloc(w->pool.total ? w->pool.total : 1, 1);
-	unsigned strays, i;
-	int ret;
+	bool moved = true;
+	unsigned i;
+	int ret = 0;
 
 	if (!seen)
 		return shunt_err_set(err, ENOMEM, "worker %u: not enough memory for the audit",
 				     w->opts.id);
-	strays = shunt_pool_audit(&w->pool, seen);
-	for (i = 0; i < w->rx_queue_cnt; i++)
-		w->rx_queues[i]->ops->audit(w->rx_queues[i], seen);
-	ret = judge(w, seen, strays, err);
+	for (i = 0; i < AUDIT_LOOKS && moved; i++) {
+		ret = look(w, seen, &moved, err);
+		moved = moved && ret;
+	}
 	free(seen);
 	return ret;
 }

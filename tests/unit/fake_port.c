@@ -71,16 +71,21 @@ static void fake_busy_poll(struct shunt_queue *queue)
 
 static void fake_ledger(const struct shunt_queue *queue, struct shunt_ledger *ledger)
 {
-	ledger->tx += fake_of(queue)->held_cnt;
+	const struct fake_port *fake = fake_of(queue);
+
+	*(fake->in_driver ? &ledger->driver_tx : &ledger->tx) += fake->held_cnt;
 }
 
 static void fake_audit(const struct shunt_queue *queue, uint8_t *seen)
 {
-	const struct fake_port *fake = fake_of(queue);
+	struct fake_port *fake = fake_of(queue);
 	unsigned i;
 
-	for (i = 0; i < fake->held_cnt; i++)
+	for (i = 0; i < fake->held_cnt && !fake->in_driver; i++)
 		seen[fake->held[i] / queue->pool->frame_size]++;
+	if (fake->completes_in_audit)
+		fake_port_complete(fake, fake->held_cnt);
+	fake->completes_in_audit = false;
 }
 
 static void fake_close(struct shunt_queue *queue)

@@ -24,6 +24,8 @@ struct fake_port {
 	bool holds;	   /* transmitted frames come back by complete, else at once */
 	uint64_t held[FAKE_SENT_MAX];
 	unsigned held_cnt;
+	bool in_driver;		 /* what is held is in no ring */
+	bool completes_in_audit; /* and comes back while the next audit looks */
 	struct fake_sent sent[FAKE_SENT_MAX];
 	unsigned sent_cnt;
 	unsigned reclaims, flushes, busy_polls, closes;

@@ -212,6 +212,19 @@ Test(worker, drain_waits_for_what_was_sent, .fini = fini)
 	cr_assert_eq(shunt_worker_audit(worker, &err), 0, "%s", err.msg);
 }
 
+/* A completion may come at any time until the socket is closed. */
+Test(worker, audit_while_frames_come_back, .fini = fini)
+{
+	build(ordinary);
+	fakes[1].holds = fakes[1].in_driver = true;
+	fakes[0].arriving = 20;
+	shunt_worker_turn(worker);
+	cr_assert_eq(shunt_worker_audit(worker, &err), 0, "%s", err.msg);
+	fakes[1].completes_in_audit = true;
+	cr_assert_eq(shunt_worker_audit(worker, &err), 0, "%s", err.msg);
+	expect_ledger(FRAMES, 0);
+}
+
 static void expect_unbalanced(const char *says)
 {
 	cr_assert_eq(shunt_worker_audit(worker, &err), -EBADMSG, "%s", says);
