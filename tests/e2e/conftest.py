@@ -115,7 +115,10 @@ def pytest_collectreport(report):
 
 
 def diagnosis(report):
-    return "\n".join("# " + line for line in report.longreprtext.splitlines())
+    """What went wrong, and then where: whoever sees only the beginning sees what matters."""
+    lines = report.longreprtext.splitlines()
+    wrong = [line for line in lines if line.startswith("E ")]
+    return "\n".join("# " + line for line in [*wrong, *lines])
 
 
 def short_name(nodeid):

@@ -5,6 +5,7 @@ import difflib
 import itertools
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -67,6 +68,30 @@ def wait_until(condition, timeout=60, what=None):
             return value
         assert time.monotonic() < end, f"waited {timeout} s for {what or condition.__name__}"
         time.sleep(0.005)
+
+
+def is_settled(snapshot):
+    """Whether each IPv6 address is taken up, with its route, which comes a moment later."""
+    addresses = re.findall(r"inet6 ([0-9a-f:]+)/", snapshot["-6 addr"])
+    routes = snapshot["-6 route show table all"]
+    return " tentative" not in snapshot["-6 addr"] and \
+        all(f"local {address} " in routes for address in addresses)
+
+
+def devices(text):
+    """What `ip link` or `ip addr` says, by device."""
+    blocks = (re.match(r"\d+: ([^:@]+)\S* (.*)", block, re.DOTALL)
+              for block in re.split(r"\n(?=\d+: )", text.strip()))
+    return {block[1]: block[2] for block in blocks if block}
+
+
+def has_link_locals(snapshot):
+    """Whether each link that is up and makes itself an IPv6 address has it: a kernel thread does that,
+    which may have to wait for its CPU."""
+    addresses = devices(snapshot["-6 addr"])
+    return all("inet6 fe80:" in addresses.get(name, "")
+               for name, link in devices(snapshot["-d link"]).items()
+               if name != "lo" and re.match(r"<.*\bUP\b", link) and "addrgenmode eui64" in link)
 
 
 class Lab:
@@ -166,10 +191,15 @@ class Lab:
 
     def remember(self):
         """Takes dut as it is for what changes() compares with; a test's own changes are none then.
-        An address that the kernel has not taken up yet, and its routes, are waited for."""
+        Addresses that the kernel has yet to make or take up, and their routes, are waited for."""
+        patience = time.monotonic() + SETTLE_S
+
         def settled():
             now = self.snapshot("dut")
-            return None if " tentative" in now["-6 addr"] else now
+            if not is_settled(now):
+                return None
+            # a link that is down makes none: those are not waited for without end
+            return now if has_link_locals(now) or time.monotonic() > patience else None
         self._before = wait_until(settled, what="dut's addresses to settle")
 
     def changes(self):

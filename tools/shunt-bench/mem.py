@@ -85,7 +85,7 @@ class Memory:
     def _something(self, argv, seconds):
         for _ in range(DOUBLINGS):
             made = merged(call(*argv, "--seconds", str(seconds)))
-            if made["received"] >= PACKETS_MIN and all(w["received"] for w in made["workers"]):
+            if made["received"] >= PACKETS_MIN and all(w["sent"] for w in made["workers"]):
                 return made
             seconds *= 2
         raise Failed(f"in {seconds / 2:.1f} s a worker on CPU {self.cpus[0]} forwarded nothing to speak "
