@@ -5,7 +5,8 @@ several processes that share the tests out.
 A test has three minutes, or what @pytest.mark.limit(SECONDS) says, setting up and cleaning up
 included: many times what it needs, for machines that are busy with other things. With SHUNT_TAP_FD
 set, results are written there as TAP; else pytest's own output is all. SHUNT_SHARE names a folder,
-empty at first, by which several processes share the tests out (share.py).
+empty at first, by which several processes share the tests out (share.py). SHUNT_ONLY has
+the names of the only tests to run, as TAP has them, a line each.
 """
 import contextlib
 import os
@@ -41,6 +42,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
+    if only := os.environ.get("SHUNT_ONLY", "").splitlines():
+        items[:] = [item for item in items if short_name(item.nodeid) in only]
     if os.geteuid() != 0:
         for item in items:
             item.add_marker(pytest.mark.skip(reason="needs root: network namespaces"))
