@@ -216,7 +216,10 @@ def test_sink_refuses_a_device_in_use(lab):
     (["sink", "eth1", "--bogus"], 2, "--bogus"),
     (["sink", "eth1", "--duration"], 2, "wants a value"),
     (["fling"], 2, "fling"),
-    ([], 2, "send or sink"),
+    ([], 2, "send, sink or run"),
+    (["send", "eth1", "--dst-mac", "02:00:00:00:01:01x"], 2, "MAC address"),
+    (["send", "eth1", "--line", "10Gbit", "--rate", "20Gbit"], 1, "eth1 has 10"),
+    (["send", "eth1", "--line", "fast"], 2, "--line"),
 ])
 def test_bad_usage(lab, args, status, says):
     done = lab.exec("gen", "shunt-gen", *args, check=False)

@@ -254,12 +254,12 @@ def test_progress(net):
 FRAMES = [udp4(60 + 100 * i, sport=7000 + i) for i in range(5)]
 
 
-def capture(path, frames, times=None, link=1, wire_lens=None, cut=0):
+def capture(path, frames, times=None, link=1, wire_lens=None, cut=0, micros=None):
     """A capture file with microseconds; times in seconds."""
     data = struct.pack("=IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, link)
     for i, frame in enumerate(frames):
         at = times[i] if times else i / 1000
-        data += struct.pack("=IIII", int(at), round(at % 1 * 1e6), len(frame),
+        data += struct.pack("=IIII", int(at), micros or round(at % 1 * 1e6), len(frame),
                             wire_lens[i] if wire_lens else len(frame)) + bytes(frame)
     path.write_bytes(data[:len(data) - cut] if cut else data)
     return path
@@ -301,6 +301,8 @@ def test_an_unsorted_capture_at_a_rate(net, tmp_path):
     (dict(frames=FRAMES, cut=10), "cut short or damaged after 4 frames"),
     (dict(frames=FRAMES, wire_lens=[60, 160, 1000, 360, 460]), "frame 3 has 260 of its 1000 bytes"),
     (dict(frames=FRAMES, link=113), "only Ethernet"),
+    (dict(frames=FRAMES, link=999), "type 999, unknown here"),
+    (dict(frames=FRAMES, micros=1_000_000), "frame 1 has no time of day"),
     (dict(frames=[]), "no frame in it"),
     (dict(frames=[b"x" * 9]), "frame 1 has 9 bytes"),
     (dict(frames=[b"x" * 1515]), "frame 1 has 1515 bytes"),
@@ -345,6 +347,10 @@ def test_bad_captures(net, made, says, tmp_path):
     (["--copy-mode", "some"], "auto, zerocopy or copy"),
     (["--loop", "2"], "--pcap"),
     (["--pcap", "x", "--size", "60"], "as they are"),
+    (["--pcap", "x", "--dst-ip", "10.0.0.1"], "as they are"),
+    (["--pcap", "x", "--ttl", "9"], "as they are"),
+    (["--pcap", "x", "--dst-mac", "02:00:00:00:01:01"], "as they are"),
+    (["--pcap", "x", "--arrival", "poisson"], "a capture has its own times"),
     (["--pcap", "x", "--way", "xdp"], "xsk or packet"),
     (["--checksum", "offload"], "--checksum offload is of --way xsk"),
     (["--checksum", "yes"], "software, offload or auto"),

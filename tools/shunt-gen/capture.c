@@ -38,6 +38,10 @@ static int check(const struct gen_capture *c, const struct pcap_pkthdr *hdr, uin
 {
 	const unsigned number = c->cnt + 1;
 
+	/* In nanoseconds, whatever the file has. */
+	if (hdr->ts.tv_sec < 0 || hdr->ts.tv_usec < 0 || hdr->ts.tv_usec >= (long)SHUNT_NS_PER_SEC)
+		return shunt_err_set(err, EINVAL,
+				     "frame %u has no time of day: the capture is damaged", number);
 	if (hdr->caplen < hdr->len)
 		return shunt_err_set(err, EINVAL,
 				     "frame %u has %u of its %u bytes: it was captured with a snap "
@@ -76,6 +80,19 @@ static int take(struct gen_capture *c, const struct pcap_pkthdr *hdr, const uint
 	return 0;
 }
 
+static int bad_link(int type, struct shunt_err *err)
+{
+	const char *name = pcap_datalink_val_to_description(type);
+
+	if (name)
+		return shunt_err_set(err, EINVAL, "captured on %s: only Ethernet can be sent",
+				     name);
+	return shunt_err_set(err, EINVAL,
+			     "captured on a link of type %d, unknown here: only Ethernet can be "
+			     "sent",
+			     type);
+}
+
 static int read_all(struct gen_capture *c, pcap_t *p, bool timed, struct shunt_err *err)
 {
 	struct pcap_pkthdr *hdr;
@@ -83,8 +100,7 @@ static int read_all(struct gen_capture *c, pcap_t *p, bool timed, struct shunt_e
 	int got, rc = 0;
 
 	if (pcap_datalink(p) != DLT_EN10MB)
-		return shunt_err_set(err, EINVAL, "captured on %s: only Ethernet can be sent",
-				     pcap_datalink_val_to_description(pcap_datalink(p)));
+		return bad_link(pcap_datalink(p), err);
 	while (!rc && (got = pcap_next_ex(p, &hdr, &data)) == 1)
 		rc = take(c, hdr, data, timed, err);
 	if (rc)

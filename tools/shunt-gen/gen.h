@@ -77,6 +77,7 @@ struct gen_send_opts {
 	uint32_t psi; /* largest batch */
 	double nu;
 	const char *capture;
+	bool shapes_frames; /* an option says what frames look like */
 	uint64_t loops;
 	enum gen_way way;
 	unsigned threads, queue;
@@ -201,6 +202,7 @@ int gen_parse_real(double *out, const char *text, const char *name, double min, 
 int gen_parse_whole(uint64_t *out, const char *text, const char *name, uint64_t min, uint64_t max,
 		    struct shunt_err *err);
 int gen_parse_rate(struct gen_rate *out, const char *text, struct shunt_err *err);
+int gen_parse_line(double *bps, const char *text, struct shunt_err *err);
 int gen_parse_address(struct in6_addr *out, struct gen_field *field, const char *text,
 		      const char *name, struct shunt_err *err); /* returns the family */
 int gen_parse_ports(struct gen_field *field, const char *text, const char *name,
@@ -279,6 +281,8 @@ json_t *gen_send_json(const struct gen_plan *plan, struct gen_sender *senders,
 void gen_send_text(const struct gen_plan *plan, const struct gen_result *r);
 int gen_send_judge(const struct gen_plan *plan, const struct gen_result *r);
 const char *gen_way_name(enum gen_way way);
+/* Writes a rate with its unit. Returns buf. */
+const char *gen_rate_text(char *buf, size_t len, double pps);
 
 /* --- sink ------------------------------------------------------------------------------------- */
 

@@ -153,7 +153,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	shunt_err_set(&err, 0,
-		      argc < 2 ? "send or sink, or run?" : "'%s' is none of send, sink, run",
+		      argc < 2 ? "a command is wanted: send, sink or run"
+			       : "'%s' is none of send, sink, run",
 		      argc < 2 ? "" : argv[1]);
 	return bad_usage(&err);
 }

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
-#include <netinet/ether.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/mac.h"
 #include "gen.h"
+
+static const char *const bit_units[] = {"bit", "bit/s", "bps"};
 
 int gen_bad_option(char **argv, int opt, struct shunt_err *err)
 {
@@ -62,6 +64,24 @@ int gen_parse_whole(uint64_t *out, const char *text, const char *name, uint64_t 
 	return 0;
 }
 
+int gen_parse_line(double *out, const char *text, struct shunt_err *err)
+{
+	char digits[64];
+	size_t len = strlen(text);
+
+	/* as --rate takes it */
+	for (unsigned i = 0; i < SHUNT_ARRAY_LEN(bit_units); i++) {
+		const size_t tail = strlen(bit_units[i]);
+
+		if (len > tail && !strcmp(text + len - tail, bit_units[i])) {
+			len -= tail;
+			break;
+		}
+	}
+	snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
+	return gen_parse_real(out, digits, "line", 1e3, 1e13, err);
+}
+
 int gen_parse_rate(struct gen_rate *out, const char *text, struct shunt_err *err)
 {
 	static const struct {
@@ -96,11 +116,10 @@ int gen_parse_rate(struct gen_rate *out, const char *text, struct shunt_err *err
 
 int gen_parse_mac(uint8_t *out, const char *text, const char *name, struct shunt_err *err)
 {
-	struct ether_addr a;
-
-	if (!ether_aton_r(text, &a))
-		return shunt_err_set(err, EINVAL, "--%s wants a MAC address, not '%s'", name, text);
-	memcpy(out, &a, ETH_ALEN);
+	if (shunt_mac_parse(text, out))
+		return shunt_err_set(err, EINVAL,
+				     "--%s wants a MAC address like 02:00:00:00:01:01, not '%s'",
+				     name, text);
 	return 0;
 }
 

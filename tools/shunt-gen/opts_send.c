@@ -182,7 +182,7 @@ static int take_number(struct gen_send_opts *o, int opt, struct shunt_err *err)
 	case OPT_DURATION:
 		return gen_parse_real(&o->duration_s, optarg, "duration", 0.001, 1e6, err);
 	case OPT_LINE:
-		return gen_parse_real(&o->line_bps, optarg, "line", 1e3, 1e13, err);
+		return gen_parse_line(&o->line_bps, optarg, err);
 	case OPT_COUNT:
 		return gen_parse_whole(&o->count, optarg, "count", 1, 1ULL << SHUNT_GEN_SEQ_BITS,
 				       err);
@@ -202,8 +202,30 @@ static int take_number(struct gen_send_opts *o, int opt, struct shunt_err *err)
 	return rc;
 }
 
+/* What a frame is made of, which a capture has already. */
+static bool shapes_frames(int opt)
+{
+	switch (opt) {
+	case OPT_SIZE:
+	case OPT_FLOWS:
+	case OPT_FLOW_ORDER:
+	case OPT_SRC_MAC:
+	case OPT_DST_MAC:
+	case OPT_SRC_IP:
+	case OPT_DST_IP:
+	case OPT_IPV6:
+	case OPT_SPORT:
+	case OPT_DPORT:
+	case OPT_TTL:
+	case OPT_PROTO:
+		return true;
+	}
+	return false;
+}
+
 int gen_send_take(struct gen_send_opts *o, int opt, struct shunt_err *err)
 {
+	o->shapes_frames |= shapes_frames(opt);
 	switch (opt) {
 	case OPT_RATE:
 		return gen_parse_rate(&o->rate, optarg, err);
@@ -276,10 +298,11 @@ static int check(const struct gen_send_opts *o, struct shunt_err *err)
 	struct shunt_bag bag = {};
 	int rc = 0;
 
-	if (o->capture && (o->sizes || o->flows || o->order != GEN_COUNT || o->tcp || o->v6))
+	if (o->capture && o->shapes_frames)
 		return shunt_err_set(err, EINVAL,
 				     "--pcap sends the frames of the capture as they are: no "
-				     "--size, --flows, --proto or addresses beside it");
+				     "--size, --flows, --proto, --ttl, ports or addresses beside "
+				     "it");
 	if (o->capture && o->threads > 1)
 		return shunt_err_set(err, EINVAL, "--pcap keeps its order in one thread only");
 	if (o->capture && o->way == GEN_XDP)
@@ -294,8 +317,10 @@ static int check(const struct gen_send_opts *o, struct shunt_err *err)
 		return shunt_err_set(err, EINVAL,
 				     "--sport of the first of several flows is at most %d, not %u",
 				     SPORT_MAX, o->sport.first);
-	if (o->rate.unit == GEN_MAX && !o->capture && o->arrival != SHUNT_ARRIVAL_CONSTANT)
-		return shunt_err_set(err, EINVAL, "--arrival wants a --rate");
+	if (o->rate.unit == GEN_MAX && o->arrival != SHUNT_ARRIVAL_CONSTANT)
+		return shunt_err_set(err, EINVAL, "--arrival wants a --rate%s",
+				     o->capture ? ": without one, a capture has its own times"
+						: "");
 	if (o->sizes)
 		rc = gen_parse_sizes(&bag, o->sizes, SHUNT_GEN_HEAD_LEN(o->v6, o->tcp), err);
 	shunt_bag_fini(&bag);

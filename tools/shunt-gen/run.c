@@ -135,11 +135,12 @@ static json_t *verdict(const struct gen_run_opts *o, json_t *tx, json_t *rx)
 static int judge(const struct gen_run_opts *o, const json_t *v)
 {
 	const bool confirmed = json_is_true(json_object_get(v, "confirmed"));
+	char pps[32];
 
 	if (!o->send.json)
-		printf("sent %.0f, received %.0f, lost %.0f (%.4f %%): %.6f Mpps %s\n",
-		       number(v, "sent"), number(v, "received"), number(v, "lost"),
-		       100 * number(v, "loss"), number(v, "pps") / 1e6,
+		printf("sent %.0f, received %.0f, lost %.0f (%.4f %%): %s %s\n", number(v, "sent"),
+		       number(v, "received"), number(v, "lost"), 100 * number(v, "loss"),
+		       gen_rate_text(pps, sizeof(pps), number(v, "pps")),
 		       confirmed ? "confirmed by the sink" : "are all that the sink confirms");
 	if (number(v, "sent") > 0 && number(v, "received") == 0) {
 		fprintf(stderr,

@@ -11,6 +11,8 @@
 #define HELD	  0.01
 /* Fewer frames say nothing of a rate. */
 #define COUNT_MIN 100
+/* Below, a rate is said in packets a second. */
+#define MPPS_MIN  10000
 
 const char *gen_way_name(enum gen_way way)
 {
@@ -47,6 +49,15 @@ static bool is_held(const struct gen_plan *plan, const struct gen_result *r)
 static bool is_confirmed(const struct gen_result *r)
 {
 	return confirmed_share(r) >= 1 - HELD;
+}
+
+const char *gen_rate_text(char *buf, size_t len, double pps)
+{
+	if (pps < MPPS_MIN && pps > 0)
+		snprintf(buf, len, "%.2f pps", pps);
+	else
+		snprintf(buf, len, "%.6f Mpps", pps / 1e6);
+	return buf;
 }
 
 static double gbit(const struct gen_result *r, unsigned extra)
@@ -129,26 +140,27 @@ json_t *gen_send_json(const struct gen_plan *plan, struct gen_sender *senders,
 void gen_send_text(const struct gen_plan *plan, const struct gen_result *r)
 {
 	const struct gen_send_opts *o = plan->opts;
-	char requested[32] = "max", size[32];
+	char requested[32] = "max", sent[32], size[32];
 
 	if (plan->rate_pps > 0)
-		snprintf(requested, sizeof(requested), "%.6f", plan->rate_pps / 1e6);
+		gen_rate_text(requested, sizeof(requested), plan->rate_pps);
 	if (plan->len_min == plan->len_max)
 		snprintf(size, sizeof(size), "%u", plan->len_max);
 	else
 		snprintf(size, sizeof(size), "%u to %u", plan->len_min, plan->len_max);
-	printf("%s: requested %s Mpps, sent %.6f Mpps (%.4f Gbit/s with FCS): %llu frames of %s "
+	printf("%s: requested %s, sent %s (%.4f Gbit/s with FCS): %llu frames of %s "
 	       "bytes in %.3f s by %s%s; the device took %llu; latest frame %.1f us\n",
-	       o->dev, requested, confirmed_pps(r) / 1e6, gbit(r, GEN_FCS_LEN),
-	       (unsigned long long)r->sent, size, r->seconds, gen_way_name(plan->way),
-	       r->signal ? ", stopped by a signal" : "", (unsigned long long)r->device_frames,
-	       r->late_max_us);
+	       o->dev, requested, gen_rate_text(sent, sizeof(sent), confirmed_pps(r)),
+	       gbit(r, GEN_FCS_LEN), (unsigned long long)r->sent, size, r->seconds,
+	       gen_way_name(plan->way), r->signal ? ", stopped by a signal" : "",
+	       (unsigned long long)r->device_frames, r->late_max_us);
 	fflush(stdout);
 }
 
 static int judge_confirmation(const struct gen_plan *plan, const struct gen_result *r)
 {
 	const char *dev = plan->opts->dev;
+	char sent[32], made[32];
 
 	if (r->sent >= COUNT_MIN && r->device_frames < r->sent / 1000 + 1) {
 		fprintf(stderr,
@@ -160,23 +172,24 @@ static int judge_confirmation(const struct gen_plan *plan, const struct gen_resu
 	}
 	if (r->sent >= COUNT_MIN && !is_confirmed(r))
 		fprintf(stderr,
-			"shunt-gen: %s took %llu of the %llu frames made: %.6f Mpps were sent, not "
-			"%.6f\n",
+			"shunt-gen: %s took %llu of the %llu frames made: %s were sent, not %s\n",
 			dev, (unsigned long long)r->device_frames, (unsigned long long)r->sent,
-			confirmed_pps(r) / 1e6, r->offered_pps / 1e6);
+			gen_rate_text(sent, sizeof(sent), confirmed_pps(r)),
+			gen_rate_text(made, sizeof(made), r->offered_pps));
 	return 0;
 }
 
 int gen_send_judge(const struct gen_plan *plan, const struct gen_result *r)
 {
 	int rc = judge_confirmation(plan, r);
+	char sent[32], asked[32];
 
 	if (!is_judged(plan, r) || is_held(plan, r))
 		return rc;
 	if (!rc)
-		fprintf(stderr,
-			"shunt-gen: %s: the rate was missed: %.6f Mpps instead of %.6f (%+.2f %%)\n",
-			plan->opts->dev, confirmed_pps(r) / 1e6, plan->rate_pps / 1e6,
+		fprintf(stderr, "shunt-gen: %s: the rate was missed: %s instead of %s (%+.2f %%)\n",
+			plan->opts->dev, gen_rate_text(sent, sizeof(sent), confirmed_pps(r)),
+			gen_rate_text(asked, sizeof(asked), plan->rate_pps),
 			100 * rate_error(plan, r));
 	return rc || plan->opts->strict;
 }

@@ -187,10 +187,11 @@ static void read_spreads(struct gen_sink *s)
 static void report_interval(struct gen_sink *s, uint64_t frames, uint64_t span_ns)
 {
 	const double mpps = (double)frames * 1e3 / (double)span_ns;
+	char rate[32];
 
 	json_array_append_new(s->intervals, json_real(mpps));
 	if (!s->opts->json) {
-		printf("%s: %.6f Mpps\n", s->opts->dev, mpps);
+		printf("%s: %s\n", s->opts->dev, gen_rate_text(rate, sizeof(rate), mpps * 1e6));
 		fflush(stdout);
 	}
 }

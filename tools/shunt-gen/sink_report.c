@@ -79,10 +79,12 @@ static void print_json(const struct gen_sink *s, FILE *out)
 static void print_text(const struct gen_sink *s, FILE *out)
 {
 	const struct gen_total *t = &s->now;
+	char rate[32];
 
-	fprintf(out, "%s: %llu frames, %.6f Mpps over %.2f s; lost %llu (%.4f %%), others %llu",
-		s->opts->dev, (unsigned long long)t->frames, pps(s) / 1e6, seconds(s),
-		(unsigned long long)lost(t), 100 * loss(t), (unsigned long long)t->other_frames);
+	fprintf(out, "%s: %llu frames, %s over %.2f s; lost %llu (%.4f %%), others %llu",
+		s->opts->dev, (unsigned long long)t->frames,
+		gen_rate_text(rate, sizeof(rate), pps(s)), seconds(s), (unsigned long long)lost(t),
+		100 * loss(t), (unsigned long long)t->other_frames);
 	if (s->opts->order)
 		fprintf(out, "; reordered %llu, duplicates %llu", (unsigned long long)t->reordered,
 			(unsigned long long)t->duplicates);
