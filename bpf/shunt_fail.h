@@ -12,7 +12,8 @@
 	X(no_transmit, "the driver sends none, or a veth's peer has no NAPI (gro on) or is down") \
 	X(down, "this port was down")                                                             \
 	X(too_big, "longer than this port's MTU")                                                 \
-	X(queue_full, "this port's transmit queue was full")                                      \
+	X(queue_full, "this port's driver took no more: its queue was full, or a veth's other "   \
+		      "end has a smaller MTU")                                                    \
 	X(other, "redirected to this port and refused for another reason")                        \
 	X(tx_failed, "to be sent back by this port, and refused")                                 \
 	X(aborted, "the program on this port gave up, or its verdict was unknown")

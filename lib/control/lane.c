@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "control/lane.h"
 
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,12 +30,14 @@ static bool sends_by_name(const char *driver)
 static void look(struct shunt_port *port)
 {
 	struct shunt_netdev_xdp facts;
+	char name[IF_NAMESIZE];
 
 	if (!port->xdp)
 		return;
 	/* A device that is gone takes nothing. */
 	port->lane.has_xdp_transmit = false;
-	if (shunt_netdev_xdp_query(port->netdev.ifindex, &facts, NULL))
+	port->lane.is_gone = !if_indextoname(port->netdev.ifindex, name);
+	if (port->lane.is_gone || shunt_netdev_xdp_query(port->netdev.ifindex, &facts, NULL))
 		return;
 	port->lane.is_confirmed = facts.is_known;
 	port->lane.has_xdp_transmit = facts.is_known ? facts.features & SHUNT_NETDEV_XDP_ndo_xmit
@@ -120,6 +123,11 @@ static void say(struct shunt_lane_choice *choice, enum shunt_lane lane, const ch
 	va_end(ap);
 }
 
+static const char *refusal(const struct shunt_port *port)
+{
+	return port->lane.is_gone ? "is gone" : "takes no frames from XDP";
+}
+
 static void choose_auto(const struct shunt_engine *engine, const struct shunt_port *port,
 			struct shunt_lane_choice *choice)
 {
@@ -144,13 +152,13 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 	else if (!far.cnt)
 		say(choice, SHUNT_LANE_KERNEL, "there is no other port to forward to");
 	else if (port->has_fallback)
-		say(choice, SHUNT_LANE_KERNEL,
-		    "no zero-copy on %s, and %s takes no frames from XDP",
-		    far.no_zerocopy->config->name, far.not_taking->config->name);
+		say(choice, SHUNT_LANE_KERNEL, "no zero-copy on %s, and %s %s",
+		    far.no_zerocopy->config->name, far.not_taking->config->name,
+		    refusal(far.not_taking));
 	else
-		say(choice, SHUNT_LANE_USER,
-		    "%s takes no frames from XDP, and the kernel knows nothing of a %s",
-		    far.not_taking->config->name, shunt_forward_mode_name(mode));
+		say(choice, SHUNT_LANE_USER, "%s %s, and the kernel knows nothing of a %s",
+		    far.not_taking->config->name, refusal(far.not_taking),
+		    shunt_forward_mode_name(mode));
 }
 
 static void choose_asked(const struct shunt_engine *engine, const struct shunt_port *port,
@@ -163,9 +171,8 @@ static void choose_asked(const struct shunt_engine *engine, const struct shunt_p
 	else if (choice->requested == SHUNT_REQUEST_KERNEL)
 		say(choice, SHUNT_LANE_KERNEL, "asked for");
 	else if (far.not_taking)
-		say(choice, SHUNT_LANE_XDP,
-		    "asked for; %s takes no frames from XDP, so what goes there is the kernel's",
-		    far.not_taking->config->name);
+		say(choice, SHUNT_LANE_XDP, "asked for; %s %s, so what goes there is the kernel's",
+		    far.not_taking->config->name, refusal(far.not_taking));
 	else
 		say(choice, SHUNT_LANE_XDP, "asked for");
 }
@@ -176,7 +183,11 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 	bool is_first = !*before.why;
 
 	choice->requested = shunt_config_lane(engine->config, port->index);
-	if (choice->requested == SHUNT_REQUEST_AUTO)
+	if (choice->is_gone)
+		say(choice, choice->in_use,
+		    "%s is gone; a device that takes its place is served after a restart",
+		    port->config->name);
+	else if (choice->requested == SHUNT_REQUEST_AUTO)
 		choose_auto(engine, port, choice);
 	else
 		choose_asked(engine, port, choice);

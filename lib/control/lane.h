@@ -29,6 +29,7 @@ struct shunt_lane_choice {
 	bool has_xdp_transmit;	/* the device takes frames that XDP redirects */
 	bool is_confirmed;   /* the kernel said so; false: it cannot be asked, the driver's name did
 			      */
+	bool is_gone;	     /* the device was removed, or moved to another namespace */
 	bool is_new;	     /* chosen, or changed, since shunt_lane_take_new */
 	uint32_t change_cnt; /* choices that differed from the one before */
 	char why[192];	     /* one clause */

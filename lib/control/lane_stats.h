@@ -5,8 +5,8 @@
  *
  * user: the steering program, and the worker from his receive to the end of his transmit call,
  * who works for all ports: time inside is a turn that had packets, CPU time that turn's part
- * of a packet. xdp and kernel: the steering program, of which some runs are timed every second. A
- * frame that is timed takes the long way through it, not a plain port's short one. */
+ * of a packet. xdp: the steering program, of which some runs are timed every second. A frame that
+ * is timed takes the long way through it, not a plain port's short one. */
 #ifndef SHUNT_CONTROL_LANE_STATS_H
 #define SHUNT_CONTROL_LANE_STATS_H
 

@@ -215,6 +215,18 @@ def test_auto_chooses_again(lab):
     assert lab.changes() == []
 
 
+def test_a_far_port_that_is_gone_is_said_to_be(lab):
+    shuntd = Shuntd(lab, "route", "eth1", "eth2", "--lane", "auto")
+    assert lane(shuntd)["in_use"] == "xdp"
+    lab.exec("dut", "ip", "link", "del", "eth2")
+    wait_until(lambda: lane(shuntd)["in_use"] == "kernel", what="lane kernel")
+    assert lane(shuntd)["why"] == "no zero-copy on eth1, and eth2 is gone"
+    shuntd.process.terminate()
+    said = shuntd.process.communicate(timeout=20)[1]
+    assert "eth2 is gone; a device that takes its place is served after a restart" in said, said
+    assert shuntd.process.returncode == 0, said
+
+
 def test_asked_for_and_far_port_takes_none(make_lab):
     """Asked for by name the lane stays, and the frames are the kernel's, counted."""
     lab = make_lab(static_neigh=True, gro=False)
