@@ -173,8 +173,9 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 		    struct group_params *params, struct shunt_err *err)
 {
 	struct shunt_puntdev_queue **queue = &engine->punts[worker->opts.id];
-	const struct shunt_puntdev *dev =
-		engine->router ? engine->router->puntdev : engine->bridge->puntdev;
+	const struct shunt_puntdev *dev = engine->router   ? engine->router->puntdev
+					  : engine->bridge ? engine->bridge->puntdev
+							   : NULL;
 	unsigned i;
 	int ret = shunt_puntdev_queue_create(queue, dev, longest(engine), err);
 

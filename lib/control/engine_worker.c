@@ -64,7 +64,7 @@ static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
 }
 
 /* The doctor's reason, where he knows one. */
-static int refuse_copy(const char *ifname, unsigned q, struct shunt_err *err)
+static void refuse_copy(const char *ifname, unsigned q, struct shunt_err *err)
 {
 	struct doctor_device_facts facts;
 	struct shunt_err unknown;
@@ -79,15 +79,14 @@ static int refuse_copy(const char *ifname, unsigned q, struct shunt_err *err)
 		else
 			shunt_doctor_zerocopy(&facts, why, sizeof(why));
 	}
-	return shunt_err_set(
-		err, EOPNOTSUPP,
-		"%s queue %u: zero-copy is required and the kernel granted copy mode: "
-		"%s; shuntctl doctor %s says more",
-		ifname, q,
-		*why ? why
-		     : "the driver says that it has AF_XDP zero-copy, and another port's "
-		       "driver or this queue refuses it",
-		ifname);
+	shunt_err_set(err, EOPNOTSUPP,
+		      "%s queue %u: zero-copy is required and the kernel granted copy mode: "
+		      "%s; shuntctl doctor %s says more",
+		      ifname, q,
+		      *why ? why
+			   : "the driver says that it has AF_XDP zero-copy, and another port's "
+			     "driver or this queue refuses it",
+		      ifname);
 }
 
 static int open_xsk(struct shunt_engine *engine, struct shunt_port *port, unsigned id, unsigned q,
@@ -116,7 +115,8 @@ static int open_xsk(struct shunt_engine *engine, struct shunt_port *port, unsign
 		return 0;
 	port->queues[q]->ops->close(port->queues[q]);
 	port->queues[q] = NULL;
-	return refuse_copy(port->config->name, q, err);
+	refuse_copy(port->config->name, q, err);
+	return -EOPNOTSUPP;
 }
 
 static int open_mem(struct shunt_engine *engine, struct shunt_port *port, unsigned id, unsigned q,

@@ -164,8 +164,8 @@ int shunt_worker_drain(struct shunt_worker *worker, unsigned timeout_ms);
 
 /* shunt_worker_audit looks at every frame of a stopped worker: each must be in
  * exactly one place, and those in no ring must be the ones that the ledger has
- * with the driver. Looks again while the kernel gives frames back. Returns 0, -EBADMSG with err set, or -ENOMEM.
- * Thread: control, the worker being stopped. */
+ * with the driver. Looks again while the kernel gives frames back. Returns 0, -EBADMSG with err
+ * set, or -ENOMEM. Thread: control, the worker being stopped. */
 int shunt_worker_audit(const struct shunt_worker *worker, struct shunt_err *err);
 
 /* shunt_worker_loop takes turns and waits as opts.poll says until stop is set;

@@ -294,7 +294,8 @@ static int judge(const struct shunt_worker *w, const struct shunt_ledger *ledger
 		(unsigned long long)(ledger->driver_rx + ledger->driver_tx), strays);
 }
 
-/* One look; *moved if the kernel gave frames back meanwhile, which were then counted twice or not. */
+/* One look; *moved if the kernel gave frames back meanwhile, which were then counted twice or not.
+ */
 static int look(const struct shunt_worker *w, uint8_t *seen, bool *moved, struct shunt_err *err)
 {
 	struct shunt_ledger before, after;
