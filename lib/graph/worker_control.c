@@ -275,14 +275,14 @@ int shunt_worker_drain(struct shunt_worker *w, unsigned timeout_ms)
 static int judge(const struct shunt_worker *w, const struct shunt_ledger *ledger,
 		 const uint8_t *seen, unsigned strays, struct shunt_err *err)
 {
+	const unsigned long long driver = ledger->driver_rx + ledger->driver_tx;
 	uint32_t doubles = 0, missing = 0, i;
 
 	for (i = 0; i < w->pool.total; i++) {
 		missing += !seen[i];
 		doubles += seen[i] > 1;
 	}
-	if (shunt_ledger_sum(ledger) == ledger->total && !doubles && !strays &&
-	    missing == ledger->driver_rx + ledger->driver_tx)
+	if (shunt_ledger_sum(ledger) == ledger->total && !doubles && !strays && missing == driver)
 		return 0;
 	return shunt_err_set(
 		err, EBADMSG,
@@ -290,8 +290,7 @@ static int judge(const struct shunt_worker *w, const struct shunt_ledger *ledger
 		"for, %u in two places, %u in none (driver has %llu), %u stray "
 		"addresses; please report this bug",
 		w->opts.id, (unsigned long long)shunt_ledger_sum(ledger),
-		(unsigned long long)ledger->total, doubles, missing,
-		(unsigned long long)(ledger->driver_rx + ledger->driver_tx), strays);
+		(unsigned long long)ledger->total, doubles, missing, driver, strays);
 }
 
 /* One look; *moved if the kernel gave frames back meanwhile, which were then counted twice or not.

@@ -68,7 +68,7 @@ static bool put(struct shunt_pool *pool, struct shunt_pkt *pkt, uint32_t offset,
 {
 	const uint32_t room = pool->frame_size - offset;
 	const uint32_t cnt = shunt_chain_frames(pool, offset, len);
-	uint64_t frames[SHUNT_CHAIN_MAX];
+	uint64_t frames[SHUNT_CHAIN_MAX] = {0};
 	uint32_t i, left = len;
 
 	if (cnt > SHUNT_CHAIN_MAX || (cnt > 1 && !pool->links) || cnt > pool->free_cnt)

@@ -15,7 +15,7 @@
 
 union control {
 	char buf[CMSG_SPACE(sizeof(uint32_t))];
-	struct cmsghdr align;
+	struct cmsghdr head;
 };
 
 struct shunt_puntdev_queue {
@@ -60,7 +60,7 @@ static void wire_message(struct shunt_puntdev_queue *queue, unsigned i)
 	msg->msg_iovlen = 1;
 	msg->msg_control = queue->controls[i].buf;
 	msg->msg_controllen = sizeof(queue->controls[i].buf);
-	mark = CMSG_FIRSTHDR(msg);
+	mark = &queue->controls[i].head;
 	mark->cmsg_level = SOL_SOCKET;
 	mark->cmsg_type = SO_MARK;
 	mark->cmsg_len = CMSG_LEN(sizeof(uint32_t));
@@ -114,7 +114,7 @@ uint8_t *shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, uint32_t len
 	if (i == SHUNT_PUNTDEV_QUEUE_LEN || len > queue->frame_max)
 		return NULL;
 	queue->iovs[i].iov_len = len;
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&queue->msgs[i].msg_hdr)), &ifindex, sizeof(ifindex));
+	memcpy(CMSG_DATA(&queue->controls[i].head), &ifindex, sizeof(ifindex));
 	queue->tags[i] = tag;
 	queue->cnt++;
 	return queue->iovs[i].iov_base;
