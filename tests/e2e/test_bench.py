@@ -15,6 +15,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 BENCH = os.path.join(TOP, os.environ.get("B", "build"), "bin", "shunt-bench")
 MEMBENCH = os.path.join(os.path.dirname(BENCH), "shunt-membench")
+MODEL = os.path.join(os.path.dirname(BENCH), "shunt-model")
 SCHEMA = os.path.join(TOP, "tools", "shunt-bench", "schema.json")
 SHORT = ["--short", "--quiet", "--runs", "1", "--points", "2"]
 MEMORY = ["cio", "cache", "batch"]
@@ -112,6 +113,24 @@ def test_memory_experiments(memory_report):
         assert doc["ports"]["kind"] == "mem"
         assert f"=== {doc['experiment']}:" in done.stdout
         assert doc["tables"][0]["title"] in done.stdout
+
+
+def test_every_label_of_an_axis_is_drawn(memory_report):
+    folder, _ = memory_report
+    doc = json.loads((folder / "cache-mem.json").read_text(encoding="ascii"))
+    for figure in doc["figures"]:
+        drawn = (folder / f"cache-mem-{figure['name']}.svg").read_text(encoding="utf-8")
+        assert [text for _, text in figure["x_labels"] if f">{text}<" not in drawn] == []
+
+
+def test_shunt_model_fits_what_batch_measured(memory_report):
+    folder, _ = memory_report
+    doc = json.loads((folder / "batch-mem.json").read_text(encoding="ascii"))
+    done = subprocess.run([MODEL, "fit", "-j", folder / "batch-mem.json"], capture_output=True, text=True,
+                          timeout=20, check=True)
+    fit = json.loads(done.stdout)
+    assert (fit["c_io"], fit["c_call"], fit["freq_hz"]) == pytest.approx(
+        [doc["parameters"][key] for key in ("c_io", "c_call", "cycles_hz")], rel=1e-3)
 
 
 @pytest.mark.limit(240)
@@ -235,6 +254,10 @@ def test_without_gnuplot(tmp_path):
     (["--cpu", "x", "cio"], 2, "'x' is not a list of CPUs"),
     (["--cpu", "4095", "cio"], 2, "CPU 4095 is not there"),
     (["--ports", "nowhere", "cio"], 1, "--ports 'nowhere' is none of"),
+    (["--runs", "1.5", "cio"], 2, "'1.5' is not a whole number"),
+    (["--trials", "2", "size"], 2, "'2' is even"),
+    (["cio", "all"], 2, "'all' stands alone"),
+    (["--only", "carrier pigeon", "compare"], 1, "no forwarder has 'carrier pigeon' in its name"),
     (["report"], 1, "report needs JSON documents"),
     (["report", "/dev/null"], 1, "/dev/null is no JSON"),
     (["table"], 1, "table needs JSON documents"),

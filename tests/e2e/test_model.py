@@ -105,6 +105,23 @@ def test_fit_takes_empty_polls_from_runtime(tmp_path):
     assert (got["c_v"], got["freq_hz"]) == (50, 2.3e9)
 
 
+def document(experiment, **parameters):
+    line = {"title": "measured", "points": [[b, 10 + 40 / b, 1, 99] for b in (1, 2, 8, 64)]}
+    return json.dumps({"experiment": experiment, "parameters": parameters, "figures": [
+        {"name": "latency", "series": []},
+        {"name": "cost", "series": [{"title": "fitted", "points": [[1, 1]]}, line]}]})
+
+
+def test_fit_takes_a_document_of_shunt_bench(tmp_path):
+    path = tmp_path / "batch-mem.json"
+    path.write_text(document("batch", cycles_hz=2e9, c_v=30))
+    got = answer("fit", path)
+    assert (got["c_io"], got["c_call"], got["c_v"], got["freq_hz"]) == pytest.approx((10, 40, 30, 2e9))
+    assert len(got["points"]) == 4
+    path.write_text(document("batch"))
+    assert "freq_hz" not in answer("fit", path)
+
+
 @pytest.mark.parametrize("args, status, says", [
     (["queue"], 2, "one of --load, --rate or --lambda"),
     (["queue", "--load", "1", "--rate", "1"], 2, "not several"),
@@ -156,6 +173,9 @@ def test_bad_input(args, status, says):
 @pytest.mark.parametrize("text, says", [
     ("[]", "no measurement of mem.xconnect"),
     ("{}", "neither"),
+    (document("cio"), "only that of batch"),
+    ('{"experiment": "batch"}', "only that of batch"),
+    ('{"experiment": "batch", "figures": [3, {"name": "cost", "series": {}}]}', "only that of batch"),
     ("[1,", "not JSON"),
     (json.dumps(entries(lambda b: 1)[:1]), "two different batches"),
     (json.dumps(entries(lambda b: -1)), "must be above 0"),

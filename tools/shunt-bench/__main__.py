@@ -56,7 +56,18 @@ def number(low, high, kind=float):
             value = None
         if value is None or not low <= value <= high:
             raise argparse.ArgumentTypeError(f"'{word}' is not a number from {low:g} to {high:g}")
+        if kind(value) != value:
+            raise argparse.ArgumentTypeError(f"'{word}' is not a whole number")
         return kind(value)
+    return parse
+
+
+def odd(low, high):
+    def parse(word):
+        value = number(low, high, int)(word)
+        if value % 2 == 0:
+            raise argparse.ArgumentTypeError(f"'{word}' is even, and more than half of the trials decide")
+        return value
     return parse
 
 
@@ -111,7 +122,7 @@ def parser():
                            "forwarded)")
     made.add_argument("-b", "--batch", type=number(1, 256, int), default=64, metavar="N",
                       help="batch where it is not what varies (64)")
-    made.add_argument("--trials", type=number(1, 99, int), metavar="N",
+    made.add_argument("--trials", type=odd(1, 99), metavar="N",
                       help="searches: trials at one rate at most, odd (7; 3 with --short)")
     made.add_argument("--precision", type=number(0.1, 50), metavar="PERCENT",
                       help="searches: how close to come (3; 20 with --short)")
@@ -361,6 +372,10 @@ def main():
         if args.is_all:
             names = [n for n in EXPERIMENTS if args.ports != "vm" or n not in guest.CANNOT]
         for name in names:
+            if name in ("all", "report", "table"):
+                print(f"shunt-bench: '{name}' stands {'alone' if name == 'all' else 'first'}, not beside "
+                      f"{'experiments' if name == 'all' else names[0]}", file=sys.stderr)
+                return 2
             if name not in EXPERIMENTS:
                 print(f"shunt-bench: no experiment is called '{name}', only: "
                       f"{', '.join(EXPERIMENTS)}, all, report, table", file=sys.stderr)

@@ -212,7 +212,9 @@ def run(ctx, doc):
         doc.skip("latency by batch, batches by load", "the guest's one processor makes the traffic too, "
                  "so waiting there is the generator's doing")
     else:
-        predicted = Predicted(doc, hz, fitted, empty_poll(loads))
+        c_v = empty_poll(loads)
+        predicted = Predicted(doc, hz, fitted, c_v)
+        doc.data["parameters"].update({"c_v": c_v} if c_v else {})
         draw_latency(doc, latency, rate, predicted)
         draw_loads(doc, loads, top, predicted)
     doc.data["parameters"].update({"cycles_hz": hz, "c_io": fitted[0], "c_call": fitted[1]})

@@ -110,9 +110,9 @@ def describe(ctx, doc, made, predicted):
             off = 100 * (middle / want - 1) if want and name != "lost" else None
             rows.append([f"{name} [{unit}]", 100 * load, middle, low, high, want, off,
                          low <= want <= high])
-    doc.table("by-load", f"Measured and predicted, bursts of 1 to {PSI} packets, B = {BATCH}, R = {RING}; the "
-              f"true median lies between least and most of {ctx.runs} runs with "
-              f"{100 * stats.median_interval(ctx.runs):.0f} %",
+    sure = (f"; the true median lies between least and most of {ctx.runs} runs with "
+            f"{100 * stats.median_interval(ctx.runs):.0f} %") if ctx.runs > 1 else ", one run"
+    doc.table("by-load", f"Measured and predicted, bursts of 1 to {PSI} packets, B = {BATCH}, R = {RING}{sure}",
               ["", ("load", "%"), "measured", "least", "most", "predicted", ("difference", "%"),
                "predicted lies between"], rows)
 

@@ -13,6 +13,7 @@ KEY_ROW = 24  # of a key below, which long titles want
 KEY_LINES = 1.4  # the same in lines of text
 LABEL_LINES = 3.6  # below the axis: numbers and what they are
 ROTATED = 0.32  # lines that a letter of a rotated label takes
+END_ROOM = 1.12  # of a logarithmic axis beyond its first and last label
 LONG_TITLE = 24
 MANY_LABELS = 8  # of the x axis: they want the width, and height when they are rotated
 LABEL_HEIGHT = 130
@@ -70,6 +71,9 @@ def axis_script(figure):
         if scale in ("log2", "log10"):
             lines.append(f"set logscale {axis} {scale[3:]}")
         bounds = figure.get(f"{axis}_range")
+        if not bounds and axis == "x" and scale and figure.get("x_labels"):
+            # rounding drops a label that stands at the very end of a logarithmic axis
+            bounds = [figure["x_labels"][0][0] / END_ROOM, figure["x_labels"][-1][0] * END_ROOM]
         if bounds:
             low, high = ("*" if b is None else b for b in bounds)
             lines.append(f"set {axis}range [{low}:{high}]")

@@ -150,8 +150,8 @@ def write(docs, path):
         f"<title>shunt-bench: {html.escape(first['machine']['cpu'])}</title>"
         f"<style>{STYLE}</style></head><body>\n<h1>shunt, measured</h1>\n",
         f"<p>{links}</p>\n" if len(docs) > 1 else "",
-        "<p>Medians of several runs, taken in turn so that a change of the machine's mood hits all of "
-        "them alike; bars and [least, most] show the spread. Cycles are those of the processor's "
+        "<p>Medians of the runs, which are taken in turn so that what else the machine does hits all "
+        "of them alike; bars and [least, most] show the spread. Cycles are those of the processor's "
         "constant-rate clock (TSC).</p>\n",
         f"<p><strong>No figures: {html.escape(no_figures)}.</strong></p>\n" if no_figures else "",
         findings_html(docs),

@@ -56,6 +56,56 @@ static void add_runtime(struct measured *m, const json_t *root)
 	m->freq_hz = json_number_value(json_object_get(root, "cycles_hz"));
 }
 
+/* The object of a list whose key says so, NULL without. */
+static const json_t *find(const json_t *list, const char *key, const char *text)
+{
+	size_t i;
+	json_t *one;
+
+	json_array_foreach(list, i, one)
+	{
+		const char *said = json_string_value(json_object_get(one, key));
+
+		if (said && !strcmp(said, text))
+			return one;
+	}
+	return NULL;
+}
+
+/* A document of `shunt-bench batch`: its figure of cycles a packet over the batch. */
+static int add_document(struct measured *m, const json_t *root, const char *path,
+			struct shunt_err *err)
+{
+	const json_t *cost = find(json_object_get(root, "figures"), "name", "cost");
+	const json_t *line = find(json_object_get(cost, "series"), "title", "measured");
+	const json_t *parameters = json_object_get(root, "parameters"), *c_v;
+	const char *experiment = json_string_value(json_object_get(root, "experiment"));
+	json_t *point;
+	size_t i;
+
+	if (strcmp(experiment, "batch") || !line)
+		return shunt_err_set(err, EINVAL,
+				     "%s: of shunt-bench's documents only that of batch has cycles "
+				     "over batches, and this is of %s",
+				     path, experiment);
+	json_array_foreach(json_object_get(line, "points"), i, point)
+	{
+		if (m->cnt == MODEL_POINT_MAX)
+			return shunt_err_set(err, EINVAL, "%s: more than %d measurements", path,
+					     MODEL_POINT_MAX);
+		m->points[m->cnt++] = (struct shunt_fit_point){
+			.batch = json_number_value(json_array_get(point, 0)),
+			.cycles = json_number_value(json_array_get(point, 1))};
+	}
+	m->freq_hz = json_number_value(json_object_get(parameters, "cycles_hz"));
+	c_v = json_object_get(parameters, "c_v");
+	if (json_is_number(c_v)) {
+		m->empty_cycles += json_number_value(c_v);
+		m->empties++;
+	}
+	return 0;
+}
+
 int measured_read(struct measured *m, const char *path, const char *name, bool copy,
 		  struct shunt_err *err)
 {
@@ -74,11 +124,13 @@ int measured_read(struct measured *m, const char *path, const char *name, bool c
 		}
 	} else if (json_is_number(json_object_get(json_object_get(root, "total"), "empty_turns"))) {
 		add_runtime(m, root);
+	} else if (json_is_string(json_object_get(root, "experiment"))) {
+		ret = add_document(m, root, path, err);
 	} else {
-		ret = shunt_err_set(
-			err, EINVAL,
-			"%s: neither an array of measurements as in build/bench.json nor shuntctl's runtime",
-			path);
+		ret = shunt_err_set(err, EINVAL,
+				    "%s: neither an array of measurements as in build/bench.json, "
+				    "nor a document of shunt-bench batch, nor shuntctl's runtime",
+				    path);
 	}
 	json_decref(root);
 	return ret;

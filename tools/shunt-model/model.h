@@ -87,8 +87,8 @@ struct measured {
 	double freq_hz;		      /* 0: the files did not say */
 };
 
-/* measured_read adds what a file of `make bench` or of `shuntctl -j show runtime` holds
- * for name and copy. Returns 0 or -errno. */
+/* measured_read adds what a file of `make bench`, for name and copy, or of `shunt-bench batch` or
+ * `shuntctl -j show runtime` holds. Returns 0 or -errno. */
 int measured_read(struct measured *m, const char *path, const char *name, bool copy,
 		  struct shunt_err *err);
 
