@@ -123,6 +123,18 @@ def test_every_label_of_an_axis_is_drawn(memory_report):
         assert [text for _, text in figure["x_labels"] if f">{text}<" not in drawn] == []
 
 
+def test_others_at_work_are_said_and_nothing_is_decided(tmp_path):
+    with subprocess.Popen(["nice", "-n", "19", "sh", "-c", "while :; do :; done"]) as other:
+        try:
+            done = bench(*SHORT, "--seconds", "0.01", "--ports", "mem", "-o", str(tmp_path), "cache")
+        finally:
+            other.kill()
+    assert done.returncode == 0, done.stderr
+    doc = check_document(tmp_path / "cache-mem.json")
+    assert any("When it began, other programs used" in note for note in doc["notes"])
+    assert {finding["verdict"] for finding in doc["findings"]} == {"not decided"}
+
+
 def test_shunt_model_fits_what_batch_measured(memory_report):
     folder, _ = memory_report
     doc = json.loads((folder / "batch-mem.json").read_text(encoding="ascii"))

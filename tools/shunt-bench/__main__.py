@@ -21,6 +21,7 @@ import mem
 import paths
 import places
 import report
+import steal
 import terminal
 
 # In the order of the report. Each is a module exp_NAME with TITLE, HELP and run(ctx, doc).
@@ -265,6 +266,7 @@ def run_here(args, name):
     """Runs an experiment; its document's data."""
     ctx = Context(args, name)
     module = module_of(name)
+    company = 0 if ctx.ports == "vm" else steal.busy_cpus()  # there instructions are counted
     ctx.open_place(args)
     try:
         doc = document.Document(name, module.TITLE, ctx.ports_facts(), ctx.parameters())
@@ -273,6 +275,7 @@ def run_here(args, name):
         ctx.progress.end()
         ctx.close()
     ctx.memory.confess(doc)
+    steal.confess_company(doc, company)
     return doc.data
 
 

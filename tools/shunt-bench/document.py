@@ -72,6 +72,12 @@ class Document:
         if text not in self.data["notes"]:
             self.data["notes"].append(text)
 
+    def withhold(self, why):
+        """No finding of this document is decided."""
+        for finding in self.data["findings"]:
+            finding["verdict"] = VERDICTS[None]
+        self.note(f"{why}: no verdict is given.")
+
     def skip(self, what, why):
         """Something that this experiment would have and has not."""
         self.data["skipped"].append({"what": what, "why": why})

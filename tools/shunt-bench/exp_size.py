@@ -92,6 +92,11 @@ def run(ctx, doc):
                    y_range=[0, None], paper=f"{PAPER}; RFC 2544, section 26.1",
                    caption="Bars of NDR and PDR reach to the lowest rate that failed.")
     note_generator(doc, {str(s): r[2] for s, r in results.items() if r[2]})
+    silent = [str(s) for s in chosen if not results[s][3]]
+    if silent:
+        doc.note(f"Of a flood next to nothing came through, so nothing was searched for: {', '.join(silent)}.")
+    if len(numbered) < 2:
+        return
     small, large = results[numbered[0]][0], results[numbered[-1]][0]
     ratio = stats.median([t["pps"] for t in large]) / stats.median([t["pps"] for t in small])
     doc.finding("Gallenmüller et al. 2015, section 4.3, after Rizzo",
@@ -117,6 +122,8 @@ def bracket(results, chosen, which, value):
     points = []
     for size in chosen:
         found = results[size][which]
+        if not found["rate"]:
+            continue  # none was found, which is not 0
         rate = value(found["rate"], size)
         above = value(found["failing"] or found["rate"], size)
         points.append([size, rate, rate, above])

@@ -1,22 +1,45 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a hypervisor takes of this machine's CPUs while something is measured: that is measured again."""
+"""What a hypervisor takes of this machine's CPUs while something is measured: that is measured again. And
+what other programs took of them before."""
 import os
 import time
-
-from document import VERDICTS
 
 # CPUs, on average over a measurement: where more were stolen it is done again, so often at most, and so
 # long altogether.
 STOLEN_MAX = 0.1
 AGAIN = 3
 PATIENCE_S = 25
-UNDECIDED = VERDICTS[None]
+# CPUs that others may use when an experiment begins; how long it is looked at; which columns of
+# /proc/stat: user, nice, system, irq, softirq.
+BUSY_MAX = 0.5
+LOOK_S = 0.5
+BUSY = (1, 2, 3, 6, 7)
+
+
+def cpu_seconds(*columns):
+    """Seconds of all CPUs of this machine together, of these columns of /proc/stat."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        words = stat.readline().split()
+    return sum(int(words[c]) for c in columns) / os.sysconf("SC_CLK_TCK")
 
 
 def stolen_seconds():
-    """Seconds that CPUs of this machine waited for the hypervisor, of all together."""
-    with open("/proc/stat", encoding="ascii") as stat:
-        return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+    """Seconds that CPUs waited for the hypervisor."""
+    return cpu_seconds(8)
+
+
+def busy_cpus():
+    """How many CPUs something uses, now that nothing of an experiment runs."""
+    before, start = cpu_seconds(*BUSY), time.monotonic()
+    time.sleep(LOOK_S)
+    return (cpu_seconds(*BUSY) - before) / (time.monotonic() - start)
+
+
+def confess_company(doc, cpus):
+    """Says in the document who else was there when it began."""
+    if cpus > BUSY_MAX:
+        doc.withhold(f"When it began, other programs used {cpus:.1f} of the {os.cpu_count()} CPUs, and "
+                     "what wants them reads too slow")
 
 
 class Repeats:
@@ -52,6 +75,4 @@ class Repeats:
             doc.note(f"In {self.disturbed} of {self.measured} measurements a hypervisor took more than "
                      f"{100 * STOLEN_MAX:.0f} % of a CPU away, also when repeated: those read too slow.")
         if 2 * self.disturbed > self.measured:
-            for finding in doc.data["findings"]:
-                finding["verdict"] = UNDECIDED
-            doc.note("That is most of them: no verdict is given.")
+            doc.withhold("That is most of them")
