@@ -6,7 +6,6 @@
 #include "base/bytes.h"
 #include "control/doctor_facts.h"
 #include "control/jumbo.h"
-#include "io/xdp.h"
 #include "io/port.h"
 #include "shunt_steer.h"
 
@@ -56,17 +55,37 @@ static void judge_driver(struct shunt_doctor *d, const struct doctor_device_fact
 
 /* --- zero-copy -------------------------------------------------------------------------------- */
 
+/* The version in which the driver got zero-copy, if this kernel is an older one; else NULL. */
+static const unsigned *too_old_for(const struct doctor_device_facts *f)
+{
+	static const struct {
+		const char *driver;
+		unsigned since[2];
+	} drivers[] = {{"virtio_net", {6, 11}}, {"igb", {6, 14}}};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(drivers); i++)
+		if (!strcmp(driver_of(f), drivers[i].driver) &&
+		    is_before(f, drivers[i].since[0], drivers[i].since[1]))
+			return drivers[i].since;
+	return NULL;
+}
+
 bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsigned len)
 {
 	why[0] = 0;
 	if (!strcmp(driver_of(f), "veth"))
 		snprintf(why, len, "veth never has zero-copy: its frames are socket buffers");
+	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy) && too_old_for(f))
+		snprintf(why, len, "%s has zero-copy since Linux %u.%u, and this is %u.%u",
+			 driver_of(f), too_old_for(f)[0], too_old_for(f)[1], f->kernel[0],
+			 f->kernel[1]);
 	else if (!f->xdp.is_known)
-		snprintf(why, len, "only a try tells on a kernel before 6.3");
-	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy) && !strcmp(driver_of(f), "virtio_net") &&
-		 is_before(f, 6, 11))
-		snprintf(why, len, "virtio_net has zero-copy since Linux 6.11, and this is %u.%u",
-			 f->kernel[0], f->kernel[1]);
+		snprintf(
+			why, len,
+			"this kernel does not tell whether the driver %s has zero-copy (6.3 does): "
+			"only a try will",
+			driver_of(f));
 	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy))
 		snprintf(why, len, "the driver %s has no AF_XDP zero-copy on this kernel",
 			 driver_of(f));
@@ -80,7 +99,8 @@ bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsig
 			 f->kernel[0], f->kernel[1]);
 	else
 		return true;
-	return !f->xdp.is_known && strcmp(driver_of(f), "veth");
+	/* only a try will tell */
+	return !f->xdp.is_known && strcmp(driver_of(f), "veth") != 0 && !too_old_for(f);
 }
 
 static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_facts *f,
@@ -95,8 +115,13 @@ static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_fa
 		snprintf(why, sizeof(why), "generic mode always copies");
 	}
 	if (is_likely) {
-		shunt_doctor_add(d, *why ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
-				 "zerocopy", "%s", *why ? why : "the driver has AF_XDP zero-copy");
+		finding = shunt_doctor_add(d, *why ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
+					   "zerocopy", "%s",
+					   *why ? why : "the driver has AF_XDP zero-copy");
+		if (*why)
+			shunt_doctor_remedy(finding,
+					    "shuntd ... --require zerocopy starts where it "
+					    "works and else refuses");
 		return;
 	}
 	finding = shunt_doctor_add(
@@ -105,7 +130,7 @@ static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_fa
 	if (f->virtio_dma == 0)
 		shunt_doctor_remedy(finding,
 				    "give the guest's NIC iommu_platform=on,disable-legacy=on");
-	else if (!strcmp(driver_of(f), "virtio_net"))
+	else if (!strcmp(driver_of(f), "virtio_net") || too_old_for(f))
 		shunt_doctor_remedy(finding, "a newer kernel");
 	else
 		shunt_doctor_remedy(finding, "none with this driver; leave out --require zerocopy");
@@ -246,8 +271,8 @@ static void judge_ntuple(struct shunt_doctor *d, const struct doctor_device_fact
 {
 	if (f->ntuple_cnt < 0)
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ntuple",
-				 "no ntuple filters in the driver %s: which queue a flow takes "
-				 "cannot be chosen (ntuple: would be refused)",
+				 "no ntuple filters in the driver %s: the device alone chooses the "
+				 "queue of a flow, and ntuple: in shuntd.yaml(5) would be refused",
 				 driver_of(f));
 	else
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ntuple",
@@ -312,49 +337,7 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 				 o->gro ? " (GRO works behind it)" : "");
 }
 
-/* --- what is on it and around it -------------------------------------------------------------- */
-
-static void judge_program(struct shunt_doctor *d, const struct doctor_device_facts *f,
-			  const struct shunt_doctor_opts *opts)
-{
-	const struct doctor_program *p = &f->program;
-	const char *mode = p->is_generic ? "generic" : "native";
-	struct shunt_finding *finding;
-
-	if (!p->id) {
-		shunt_doctor_add(d, opts->in_use ? SHUNT_DOCTOR_error : SHUNT_DOCTOR_ok, f->ifname,
-				 "program", "no XDP program is on the device%s",
-				 opts->in_use ? ", and a daemon serves it: somebody took it off; "
-						"restart shuntd"
-					      : "");
-	} else if (opts->in_use) {
-		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
-				 "XDP program '%s' (id %u, %s) is the daemon's", p->name, p->id,
-				 mode);
-	} else if (shunt_xdp_is_steering(p->name)) {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
-					   "a steering program (id %u, %s) is on the device and no "
-					   "daemon that was asked serves it: left by a killed one, "
-					   "attached by hand, or another control socket's (-s)",
-					   p->id, mode);
-		shunt_doctor_remedy(finding,
-				    "the next start clears it; or ip link set dev %s xdp off",
-				    f->ifname);
-	} else if (!strcmp(p->name, "xdp_dispatcher")) {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
-					   "libxdp's dispatcher (id %u, %s) is on the device: "
-					   "shunt runs behind the programs that are there",
-					   p->id, mode);
-		shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
-	} else {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
-					   "XDP program '%s' (id %u, %s) is on the device and is "
-					   "not shunt's",
-					   *p->name ? p->name : "?", p->id, mode);
-		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, or shuntd ... --replace",
-				    f->ifname);
-	}
-}
+/* --- all of it ------------------------------------------------------------------------------- */
 
 static void judge_link(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
@@ -374,52 +357,23 @@ static void judge_link(struct shunt_doctor *d, const struct doctor_device_facts 
 	}
 }
 
-static void judge_place(struct shunt_doctor *d, const struct doctor_device_facts *f)
+static void judge_port(struct shunt_doctor *d, const struct doctor_device_facts *f,
+		       const struct shunt_doctor_opts *opts)
 {
-	struct shunt_finding *finding;
-
-	if (!strcmp(f->kind, "bond") || !strcmp(f->kind, "team")) {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "place",
-					   "a %s has no queues of its own: its members have",
-					   f->kind);
-		shunt_doctor_remedy(finding, "name the members as ports: ip link show master %s",
-				    f->ifname);
-	} else if (!strcmp(f->master_kind, "bridge")) {
-		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
-				 "a port of bridge %s, which forwards when shunt does not",
-				 f->master);
-	} else if (*f->master) {
-		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "place",
-				 "a member of %s %s: XDP sees frames before that does",
-				 *f->master_kind ? f->master_kind : "device", f->master);
-	} else if (f->is_forwarding) {
-		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
-				 "the kernel routes what comes in here when shunt does not");
-	} else {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "fallback",
-					   "nothing forwards when shunt does not: no bridge, and "
-					   "the kernel does not route here");
-		shunt_doctor_remedy(finding, "sysctl -w net.ipv4.conf.%s.forwarding=1, or a bridge",
-				    f->ifname);
-	}
-	if (f->numa_node >= 0)
-		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "numa",
-						     "the device is at NUMA node %d, CPUs %s",
-						     f->numa_node, f->local_cpus),
-				    "shuntd ... --cpu with CPUs of that list");
+	judge_driver(d, f, opts);
+	judge_zerocopy(d, f, opts);
+	judge_mtu(d, f, opts);
+	judge_queues(d, f, opts);
+	judge_ring(d, f, opts);
+	judge_ntuple(d, f);
+	judge_offloads(d, f, opts);
 }
 
 void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_device_facts *facts,
 			       const struct shunt_doctor_opts *opts)
 {
 	judge_link(d, facts);
-	judge_driver(d, facts, opts);
-	judge_zerocopy(d, facts, opts);
-	judge_mtu(d, facts, opts);
-	judge_queues(d, facts, opts);
-	judge_ring(d, facts, opts);
-	judge_ntuple(d, facts);
-	judge_offloads(d, facts, opts);
-	judge_program(d, facts, opts);
-	judge_place(d, facts);
+	if (strcmp(facts->kind, "bridge") != 0)
+		judge_port(d, facts, opts);
+	shunt_doctor_judge_place(d, facts, opts);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the doctor judges: gathered by doctor_link.c and doctor_system.c, judged by
- * doctor_device.c and doctor_host.c, which ask nothing. Private to them and tests. */
+ * doctor_device.c, doctor_place.c and doctor_host.c, which ask nothing. Private to them and tests.
+ */
 #ifndef SHUNT_CONTROL_DOCTOR_FACTS_H
 #define SHUNT_CONTROL_DOCTOR_FACTS_H
 
@@ -41,7 +42,9 @@ struct doctor_device_facts {
 	char kind[16];	       /* bridge, bond, veth ...; "" for hardware */
 	char master[IFNAMSIZ]; /* "" without */
 	char master_kind[16];
-	unsigned peer_ifindex; /* veth whose other end is in this namespace; 0 */
+	char bridge_ports[160]; /* of a bridge, separated by spaces; "" without */
+	bool filters_vlans;	/* a bridge does */
+	unsigned peer_ifindex;	/* veth whose other end is in this namespace; 0 */
 	char peer[IFNAMSIZ];
 	struct doctor_offloads peer_offloads;
 	unsigned channels, channels_max; /* combined and receive; 0: not told */
@@ -80,9 +83,12 @@ void shunt_doctor_host_facts(struct doctor_host_facts *out);
 void shunt_doctor_read_text(const char *path, char *buf, unsigned len);
 void shunt_doctor_kernel(char release[65], unsigned version[2]);
 
-/* shunt_doctor_judge_device and _host turn facts into findings. Thread: any. */
+/* shunt_doctor_judge_device and _host turn facts into findings; _place those about what is on a
+ * device and around it, for _device. Thread: any. */
 void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_device_facts *facts,
 			       const struct shunt_doctor_opts *opts);
+void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device_facts *facts,
+			      const struct shunt_doctor_opts *opts);
 void shunt_doctor_judge_host(struct shunt_doctor *d, const struct doctor_host_facts *facts,
 			     const struct shunt_doctor_opts *opts);
 

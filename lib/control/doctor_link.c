@@ -2,6 +2,7 @@
 /* Facts of a device, by ethtool, rtnetlink, sysfs and BPF. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>
@@ -178,6 +179,26 @@ static void read_program(struct doctor_device_facts *out)
 
 /* --- sysfs ------------------------------------------------------------------------------------ */
 
+/* Those that fit. */
+static void read_bridge_ports(struct doctor_device_facts *out)
+{
+	char path[96];
+	const struct dirent *entry;
+	unsigned len = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/brif", out->ifname);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)) &&
+	       len + strlen(entry->d_name) + 2 < sizeof(out->bridge_ports))
+		if (*entry->d_name != '.')
+			len += (unsigned)sprintf(out->bridge_ports + len, "%s%s", len ? " " : "",
+						 entry->d_name);
+	closedir(dir);
+}
+
 static void read_sysfs(struct doctor_device_facts *out)
 {
 	char path[96], text[128];
@@ -193,6 +214,10 @@ static void read_sysfs(struct doctor_device_facts *out)
 	out->virtio_dma = strcmp(out->netdev.driver, "virtio_net") || strlen(text) < 34
 				  ? -1
 				  : text[33] == '1';
+	snprintf(path, sizeof(path), "/sys/class/net/%s/bridge/vlan_filtering", out->ifname);
+	shunt_doctor_read_text(path, text, sizeof(text));
+	out->filters_vlans = *text == '1';
+	read_bridge_ports(out);
 	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", out->ifname);
 	shunt_doctor_read_text(path, text, sizeof(text));
 	out->is_forwarding = *text == '1';

@@ -95,7 +95,15 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 	x->prog_id = xdp_program__id(prog);
 	rc = shunt_xdp_maps_open(x, xdp_program__fd(prog), err);
 	pid = rc ? 0 : shunt_xdp_owner_alive(x->ctl);
-	if (pid)
+	if (pid == (uint32_t)getpid())
+		rc = shunt_err_set(
+			err, EBUSY,
+			"%s: the steering program on the device serves another port "
+			"already, and each needs one of its own; load it once more, "
+			"`bpftool prog load shunt_steer.bpf.o /sys/fs/bpf/steer-%s`, and "
+			"attach that one",
+			x->ifname, x->ifname);
+	else if (pid)
 		rc = shunt_xdp_device_owned(x->ifname, pid, err);
 	if (!rc)
 		gates_open(x);

@@ -93,7 +93,10 @@ Test(doctor, says_whether_zerocopy_will_work_and_why_not)
 		{"ena", BASIC, -1, {6, 12}, true, false, "the driver ena has no AF_XDP zero-copy"},
 		{"veth", BASIC, -1, {6, 18}, true, false, "veth never"},
 		{"veth", 0, -1, {6, 1}, false, false, "veth never"},
-		{"ice", 0, -1, {6, 1}, false, true, "only a try tells"},
+		{"ice", 0, -1, {6, 1}, false, true, "only a try will"},
+		{"virtio_net", 0, 1, {6, 1}, false, false, "since Linux 6.11, and this is 6.1"},
+		{"igb", 0, -1, {6, 1}, false, false, "since Linux 6.14, and this is 6.1"},
+		{"igb", BASIC, -1, {6, 12}, true, false, "since Linux 6.14, and this is 6.12"},
 		{"virtio_net", BASIC, 1, {6, 8}, true, false, "since Linux 6.11, and this is 6.8"},
 		{"virtio_net", BASIC | ZC, 0, {7, 2}, true, false, "VIRTIO_F_ACCESS_PLATFORM"},
 		{"virtio_net", BASIC | ZC, 1, {6, 12}, true, false, "since Linux 6.13"},
@@ -127,6 +130,20 @@ Test(doctor, zerocopy_is_an_error_only_when_required)
 	require.require_zerocopy = true;
 	expect(&f, &wanted, "zerocopy", SHUNT_DOCTOR_warning, "copied", "--require");
 	expect(&f, &require, "zerocopy", SHUNT_DOCTOR_error, "copied", "--require");
+}
+
+Test(doctor, a_bridge_is_served_by_its_ports)
+{
+	struct doctor_device_facts f = healthy();
+
+	f.xdp.features = 0;
+	strcpy(f.kind, "bridge");
+	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_error, "no ports", "master eth1");
+	strcpy(f.bridge_ports, "eth2 eth3");
+	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_note, "shuntd bridge eth1",
+	       "shuntctl doctor eth2 eth3");
+	f.filters_vlans = true;
+	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_error, "VLANs", "vlan_filtering 0");
 }
 
 Test(doctor, mtu_against_the_frame)

@@ -134,8 +134,16 @@ int shuntctl_doctor(struct shunt_doctor *out, const struct shuntctl_doctor_opts 
 	return ret;
 }
 
+static const char *plural(unsigned cnt)
+{
+	return cnt == 1 ? "" : "s";
+}
+
 void shuntctl_doctor_print(FILE *out, const struct shunt_doctor *doctor)
 {
+	const unsigned errors = shunt_doctor_count(doctor, SHUNT_DOCTOR_error);
+	const unsigned warnings = shunt_doctor_count(doctor, SHUNT_DOCTOR_warning);
+	const unsigned notes = shunt_doctor_count(doctor, SHUNT_DOCTOR_note);
 	unsigned i;
 
 	for (i = 0; i < doctor->cnt; i++) {
@@ -148,8 +156,6 @@ void shuntctl_doctor_print(FILE *out, const struct shunt_doctor *doctor)
 		if (*f->remedy)
 			fprintf(out, "  %-7s  %-9s  -> %s\n", "", "", f->remedy);
 	}
-	fprintf(out, "%u errors, %u warnings, %u notes\n",
-		shunt_doctor_count(doctor, SHUNT_DOCTOR_error),
-		shunt_doctor_count(doctor, SHUNT_DOCTOR_warning),
-		shunt_doctor_count(doctor, SHUNT_DOCTOR_note));
+	fprintf(out, "%u error%s, %u warning%s, %u note%s\n", errors, plural(errors), warnings,
+		plural(warnings), notes, plural(notes));
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What is on a device and around it: programs, masters, the bridge it may be. */
+#include <string.h>
+
+#include "control/doctor_facts.h"
+#include "io/xdp.h"
+
+static void judge_program(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			  const struct shunt_doctor_opts *opts)
+{
+	const struct doctor_program *p = &f->program;
+	const char *mode = p->is_generic ? "generic" : "native";
+	struct shunt_finding *finding;
+
+	if (!p->id) {
+		shunt_doctor_add(d, opts->in_use ? SHUNT_DOCTOR_error : SHUNT_DOCTOR_ok, f->ifname,
+				 "program", "no XDP program is on the device%s",
+				 opts->in_use ? ", and a daemon serves it: somebody took it off; "
+						"restart shuntd"
+					      : "");
+	} else if (opts->in_use) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
+				 "XDP program '%s' (id %u, %s) is the daemon's", p->name, p->id,
+				 mode);
+	} else if (shunt_xdp_is_steering(p->name)) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
+					   "a steering program (id %u, %s) is on the device and no "
+					   "daemon that was asked serves it: left by a killed one, "
+					   "attached by hand, or another control socket's (-s)",
+					   p->id, mode);
+		shunt_doctor_remedy(
+			finding,
+			"shuntd ... --attach external serves it, any other start clears "
+			"it, and so does ip link set dev %s xdp off",
+			f->ifname);
+	} else if (!strcmp(p->name, "xdp_dispatcher")) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
+					   "libxdp's dispatcher (id %u, %s) is on the device: "
+					   "shunt runs behind the programs that are there",
+					   p->id, mode);
+		shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
+	} else {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
+					   "XDP program '%s' (id %u, %s) is on the device and is "
+					   "not shunt's",
+					   *p->name ? p->name : "?", p->id, mode);
+		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, or shuntd ... --replace",
+				    f->ifname);
+	}
+}
+
+/* No port itself: `shuntd bridge` serves its ports. */
+static void judge_bridge(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	struct shunt_finding *finding;
+
+	if (f->filters_vlans) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "bridge",
+					   "the bridge filters VLANs, which shunt does not do yet");
+		shunt_doctor_remedy(finding, "ip link set %s type bridge vlan_filtering 0",
+				    f->ifname);
+	}
+	if (!*f->bridge_ports) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "bridge",
+					   "the bridge has no ports: there is nothing to serve");
+		shunt_doctor_remedy(finding, "ip link set dev PORT master %s", f->ifname);
+		return;
+	}
+	finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "bridge",
+				   "a bridge of the kernel's with the ports %s: `shuntd bridge %s` "
+				   "serves these, and no other mode the bridge",
+				   f->bridge_ports, f->ifname);
+	shunt_doctor_remedy(finding, "shuntctl doctor %s", f->bridge_ports);
+}
+
+static void judge_place(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	struct shunt_finding *finding;
+
+	if (!strcmp(f->kind, "bond") || !strcmp(f->kind, "team")) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "place",
+					   "a %s has no queues of its own: its members have",
+					   f->kind);
+		shunt_doctor_remedy(finding, "name the members as ports: ip link show master %s",
+				    f->ifname);
+	} else if (!strcmp(f->master_kind, "bridge")) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
+				 "a port of bridge %s, which forwards when shunt does not",
+				 f->master);
+	} else if (*f->master) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "place",
+				 "a member of %s %s: XDP sees frames before that does",
+				 *f->master_kind ? f->master_kind : "device", f->master);
+	} else if (f->is_forwarding) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
+				 "the kernel routes what comes in here when shunt does not");
+	} else {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "fallback",
+					   "nothing forwards when shunt does not: no bridge, and "
+					   "the kernel does not route here");
+		shunt_doctor_remedy(finding, "sysctl -w net.ipv4.conf.%s.forwarding=1, or a bridge",
+				    f->ifname);
+	}
+	if (f->numa_node >= 0)
+		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "numa",
+						     "the device is at NUMA node %d, CPUs %s",
+						     f->numa_node, f->local_cpus),
+				    "shuntd ... --cpu with CPUs of that list");
+}
+
+void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device_facts *facts,
+			      const struct shunt_doctor_opts *opts)
+{
+	if (!strcmp(facts->kind, "bridge")) {
+		judge_bridge(d, facts);
+		return;
+	}
+	judge_program(d, facts, opts);
+	judge_place(d, facts);
+}
