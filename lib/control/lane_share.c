@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "control/engine_worker.h"
 #include "control/lane.h"
+#include "control/router.h"
 #include "control/show.h"
 #include "steer/steer.h"
 
@@ -170,6 +171,14 @@ static struct shunt_port *find(struct shunt_engine *engine, const char *name, st
 static int check_xdp(const struct shunt_engine *engine, const struct shunt_port *port,
 		     struct shunt_err *err)
 {
+	if (shunt_config_mode(engine->config, port->index) == SHUNT_FORWARD_ROUTE &&
+	    !engine->router->tables)
+		return shunt_err_set(
+			err, EOPNOTSUPP,
+			"lane: %s: the routing tables were made for lane user alone, "
+			"no XDP program can read them; start shuntd with lane auto, or "
+			"xdp where the drivers have zero-copy",
+			port->config->name);
 	if (shunt_lane_share_has_xdp(engine, port))
 		return 0;
 	return shunt_err_set(err, EOPNOTSUPP,

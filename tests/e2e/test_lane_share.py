@@ -108,6 +108,16 @@ def test_refused_and_nothing_changes(lab, words, said):
 
 # --- what cannot be sent --------------------------------------------------------------------------
 
+def test_no_share_of_tables_that_no_program_can_read(lab):
+    """Routed, with the tables made for lane user: the frames would all be the kernel's."""
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "user") as shuntd:
+        before = lane(shuntd)
+        done = shuntd.ctl("lane", "set", "eth1", "user=50%", "xdp=50%", check=False)
+        assert done.returncode == 1 and "made for lane user alone" in done.stderr
+        assert lane(shuntd)["why"] == before["why"]
+        shuntd.ctl("lane", "set", "eth1", "user=50%", "kernel=50%")
+
+
 def test_too_big_for_the_far_port(lab):
     gen = lab.wire("gen")
     lab.exec("dut", "ip", "link", "set", "eth2", "mtu", 1280)
