@@ -79,7 +79,7 @@ void shunt_traffic_fini(struct shunt_traffic *traffic)
 {
 	unsigned i;
 
-	for (i = 0; i < traffic->frame_cnt; i++)
+	for (i = 0; traffic->frames && i < traffic->frame_cnt; i++)
 		free(traffic->frames[i]);
 	free(traffic->frames);
 	free(traffic->lens);

@@ -119,6 +119,8 @@ int shunt_mirror_link_put(struct shunt_mirror_table *table,
 	if (ret <= 0)
 		return ret;
 	link = shunt_mirror_link_get(table, info->ifindex);
+	if (!link)
+		return -ENOENT;
 	if (!(old.flags & IFF_UP) && (info->flags & IFF_UP))
 		link->is_addrless = false;
 	if (!old.ifindex) {

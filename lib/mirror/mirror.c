@@ -344,7 +344,8 @@ int shunt_mirror_create(struct shunt_mirror **out, const struct shunt_mirror_opt
 	*out = NULL;
 	if (!mirror)
 		return shunt_err_set(err, ENOMEM, "netlink mirror: no memory");
-	mirror->opts = opts ? *opts : defaults;
+	opts = opts ? opts : &defaults;
+	mirror->opts = *opts;
 	if (!mirror->opts.rcvbuf_bytes)
 		mirror->opts.rcvbuf_bytes = RCVBUF_BYTES;
 	shunt_mirror_table_init(&mirror->table, mirror->opts.routes_max);

@@ -326,7 +326,7 @@ static int text_read(const char *text, bool is_match, struct shunt_rule *rule,
 	struct reader r = {.rule = rule, .err = err, .is_match = is_match};
 
 	*rule = (struct shunt_rule){.sport = {0, PORT_MAX}, .dport = {0, PORT_MAX}};
-	strcpy(r.text, text);
+	snprintf(r.text, sizeof(r.text), "%s", text);
 	return words_read(&r);
 }
 
