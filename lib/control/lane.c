@@ -169,7 +169,10 @@ static void choose_asked(const struct shunt_engine *engine, const struct shunt_p
 	if (choice->requested == SHUNT_REQUEST_USER)
 		say(choice, SHUNT_LANE_USER, "asked for");
 	else if (choice->requested == SHUNT_REQUEST_KERNEL)
-		say(choice, SHUNT_LANE_KERNEL, "asked for");
+		say(choice, SHUNT_LANE_KERNEL, "asked for%s",
+		    port->has_fallback
+			    ? ""
+			    : "; the kernel forwards nothing between these ports, nothing crosses");
 	else if (far.not_taking)
 		say(choice, SHUNT_LANE_XDP, "asked for; %s %s, so what goes there is the kernel's",
 		    far.not_taking->config->name, refusal(far.not_taking));

@@ -8,10 +8,9 @@
  *
  * What is confirmed may change while frames flow (a veth's peer gets or loses its NAPI, an XDP
  * program): so the choice is made anew every second.
- * Limits: modes xconnect, route, bridge and mix have a lane xdp; of the others auto means user.
- *What mix routes is the worker's. Where all drivers claim zero-copy the routing tables are not
- *shared with the programs, and auto stays with user.
- */
+ *
+ * Limits: what mix routes is the worker's in lane xdp. Where all drivers claim zero-copy the
+ * routing tables are not shared with the programs, and auto stays with user. */
 #ifndef SHUNT_CONTROL_LANE_H
 #define SHUNT_CONTROL_LANE_H
 

@@ -243,6 +243,13 @@ def test_asked_for_and_far_port_takes_none(make_lab):
 
 # --- refusals -------------------------------------------------------------------------------------
 
+def test_lane_kernel_where_the_kernel_forwards_nothing(lab):
+    for mode, says in ("xconnect", "asked for; the kernel forwards nothing between these ports, "
+                       "nothing crosses"), ("route", "asked for"):
+        with Shuntd(lab, mode, "eth1", "eth2", "--lane", "kernel") as shuntd:
+            assert (lane(shuntd)["in_use"], lane(shuntd)["why"]) == ("kernel", says)
+
+
 def test_refused(lab):
     text = refused(lab, "xconnect", "eth1", "eth2", "--lane", "fast", code=2)
     assert text == "--lane is 'fast', expected auto, user, xdp or kernel"
