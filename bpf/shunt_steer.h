@@ -227,7 +227,9 @@ struct shunt_steer_gate {
 	/* Of the first slot, for all of them: the same of who keeps the forwarding tables; 0
 	 * while there are none. */
 	__u64 keeper_ns;
-	__u64 zeros[5];
+	/* Written by the worker before he sleeps: shunt_steer_sent by then. */
+	__u64 sent;
+	__u64 zeros[4];
 };
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -271,6 +273,18 @@ struct shunt_steer_slot {
 	struct shunt_steer_gate gate;
 	struct shunt_steer_sample sample;
 };
+
+/* shunt_steer_sent is how many frames of a queue were meant for its worker. */
+static inline __attribute__((always_inline)) __u64 shunt_steer_sent(
+	const struct shunt_steer_counters *counters)
+{
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < SHUNT_STEER_USER_REASON_CNT; i++)
+		sum += *(const volatile __u64 *)&counters->packets[i];
+	return sum;
+}
 
 /* shunt_steer_mac_word takes the eight bytes that start at a MAC address, loaded
  * as one word, and keeps the address: one load, one shift, one compare. */

@@ -11,8 +11,8 @@
  * after a SIGKILL the sockets are gone and nothing is left to watch.
  *
  * A worker that is awake is judged by the age of his beat. One that sleeps is
- * woken by a frame, so he is judged by frames that were sent to him since the
- * latest look, while he goes on sleeping. */
+ * woken by a frame, so he is judged by frames that were sent to him since he fell
+ * asleep (he leaves their number then), while he goes on sleeping. */
 #include <linux/bpf.h>
 #include <stdbool.h>
 
@@ -28,7 +28,6 @@ struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt")
 /* What the latest look saw of a sleeper. */
 struct sleeper {
 	__u64 beat_ns;
-	__u64 frames;
 	__u64 since_ns; /* frames wait, first seen then; 0: none do */
 };
 
@@ -44,27 +43,18 @@ struct {
 	__type(value, struct watch);
 } shunt_watches SEC(".maps");
 
-static __always_inline __u64 frames_sent(const struct shunt_steer_counters *counters)
+static __always_inline bool sleeps_through(struct sleeper *s, const struct shunt_steer_slot *slot,
+					   __u64 beat_ns, __u64 now_ns)
 {
-	__u64 sum = 0;
+	bool are_waiting =
+		shunt_steer_sent(&slot->counters) != *(const volatile __u64 *)&slot->gate.sent;
 
-	for (int i = 0; i < SHUNT_STEER_USER_REASON_CNT; i++)
-		sum += counters->packets[i];
-	return sum;
-}
-
-static __always_inline bool sleeps_through(struct sleeper *s, __u64 beat_ns, __u64 frames,
-					   __u64 now_ns)
-{
-	if (s->beat_ns != beat_ns) {
+	if (s->beat_ns != beat_ns || !are_waiting) {
 		s->beat_ns = beat_ns;
-		s->frames = frames;
 		s->since_ns = 0;
-	} else if (s->frames == frames) {
-		return false;
-	} else if (!s->since_ns) {
-		s->since_ns = now_ns;
 	}
+	if (are_waiting && !s->since_ns)
+		s->since_ns = now_ns;
 	/* The first of them came up to a tick before it was seen. */
 	return s->since_ns && now_ns - s->since_ns > SHUNT_STEER_DEAD_NS - SHUNT_STEER_TICK_NS;
 }
@@ -77,7 +67,7 @@ static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct 
 	if (!beat_ns)
 		return false;
 	if (beat_ns & SHUNT_STEER_BEAT_ASLEEP)
-		return sleeps_through(s, beat_ns, frames_sent(&slot->counters), now_ns);
+		return sleeps_through(s, slot, beat_ns, now_ns);
 	/* Signed: he may have beaten after the clock was read. */
 	return (__s64)(now_ns - beat_ns) > (__s64)SHUNT_STEER_DEAD_NS;
 }

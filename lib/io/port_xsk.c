@@ -2,6 +2,7 @@
 /* The data side: rings in use. Opening is in port_xsk_open.c. */
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -305,13 +306,20 @@ static void xsk_busy_poll(struct shunt_queue *queue)
 static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
 {
 	struct shunt_steer_gate *gate = xsk_of(queue)->gate;
+	const struct shunt_steer_slot *slot;
 
-	/* read by the watch */
-	if (gate)
-		__atomic_store_n(&gate->beat_ns,
-				 is_asleep ? now_ns | SHUNT_STEER_BEAT_ASLEEP
-					   : now_ns & ~SHUNT_STEER_BEAT_ASLEEP,
-				 __ATOMIC_RELAXED);
+	if (!gate)
+		return;
+	if (is_asleep) {
+		/* what comes from now on wakes him */
+		slot = (const void *)((const char *)gate - offsetof(struct shunt_steer_slot, gate));
+		__atomic_store_n(&gate->sent, shunt_steer_sent(&slot->counters), __ATOMIC_RELAXED);
+	}
+	/* read by the watch, then the number above */
+	__atomic_store_n(&gate->beat_ns,
+			 is_asleep ? now_ns | SHUNT_STEER_BEAT_ASLEEP
+				   : now_ns & ~SHUNT_STEER_BEAT_ASLEEP,
+			 __ATOMIC_RELEASE);
 }
 
 /* --- where the frames are --------------------------------------------------------------------- */

@@ -341,3 +341,30 @@ def test_journal_of_another_boot_is_left_alone(lab):
     with open(path, "w", encoding="ascii") as file:
         file.write(f"nonsense\nknob {netns} {index} eth2 ../../x 1 2\nknob {netns} {index} eth2 gro_")
     Shuntd(lab, *STATIC3).stop()
+
+
+def test_stopped_asleep_behind_a_frame(lab):
+    """One frame at a time, and the worker is stopped as soon as he has sent one and sleeps: the frame
+    behind it wakes nobody. The one that comes half a second later, ten times what is promised, is the
+    kernel's."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+
+    def arrives(number, timeout):
+        return sink.receive(lambda frame: frame == routed(numbered(number)), timeout=timeout)
+
+    stopped_in_time = 0
+    with Shuntd(lab, *STATIC3, "--poll", "interrupt") as daemon:
+        for first in range(0, 24, 3):
+            gen.send(numbered(first))
+            assert arrives(first, 30)
+            daemon.process.send_signal(signal.SIGSTOP)
+            gen.send(numbered(first + 1))
+            # Where it arrives he was not stopped yet, or the kernel had him for hung already.
+            is_waiting = not arrives(first + 1, 0.5)
+            gen.send(numbered(first + 2))
+            by_kernel = not is_waiting or arrives(first + 2, 5)
+            daemon.process.send_signal(signal.SIGCONT)
+            assert by_kernel, first
+            assert arrives(first + 1 if is_waiting else first + 2, 30)
+            stopped_in_time += is_waiting
+    assert stopped_in_time
