@@ -45,6 +45,8 @@ WINDOWS, OF_ALONE = 5, 15  # that the cost is the middle one of; alone is in eve
 REST_S = 1.5e-6 * BURST  # longer than the sink ever waits for the rest of a burst
 FRAME_BYTES = 60  # and four of the frame check sequence make 64
 WAIT_S, ARRIVE_S = 240, 2
+# A virtio device that is not QEMU's usual one: said beside each figure.
+DEVICE = {"virtio": os.environ["VMLAB_VIRTIO"]} if os.environ.get("VMLAB_VIRTIO") else {}
 TOOLS = f"{vm.e2e.BIN}/../tests/vm"
 PKTGEN = "/proc/thread-self/net/pktgen"
 POLLS = {"virtio": ("virtnet_poll", "virtnet_poll_tx"), "igb": ("igb_poll",)}
@@ -320,7 +322,7 @@ def show(name, params, measured, alone, forwarded):
     print("    " + ", ".join(f"{part} {count}" for part, count in parts.items()), flush=True)
     if os.environ.get("BENCH_PERF"):
         print("\n".join("        " + line for line in top(measured, alone)), flush=True)
-    return {"name": name, "params": {"driver": vm.DRIVER, **params}, "value": cost,
+    return {"name": name, "params": {"driver": vm.DRIVER, **DEVICE, **params}, "value": cost,
             "unit": "instructions/packet",
             "by_polls": measured["polls"], "by_worker": worker[0] if worker else None,
             "kicks_per_packet": sum(worker[2:]) if worker else None, "where": parts}
@@ -330,7 +332,8 @@ def main(out, *names):
     lab, idler = vm.lab(), Idler()
     polls = Polls(f"{TOOLS}/napi.bpf.o", POLLS[vm.DRIVER])
     results, forwarded, failed = [], None, []
-    print(f"{vm.DRIVER}\n{'name':<27} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
+    print(vm.DRIVER, *DEVICE.values())
+    print(f"{'name':<27} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
           f"{'polls':>7} {'worker':>7} {'filled':>6} {'tx kick':>7} {'rx kick':>7}")
     for host, dev in vm.ENDS if vm.DRIVER == "igb" else ():
         lab.exec(host, "ethtool", "-G", dev, "rx", RING, "tx", RING)
