@@ -159,16 +159,18 @@ SEED   ?= 1
 SECONDS_ ?= 600
 
 # --- what one runs ------------------------------------------------------------------------------
+# What a target builds by itself, it builds on all processors.
+SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: deps demo test build-vm test-vm test-vm-all demo-vm unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
 demo: deps ## a lab, real traffic, shunt beside the kernel stack, one table (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)tools/demo
 
 test: deps ## every test this machine can run (root)
-	$(Q)$(MAKE) --no-print-directory all $(UNIT)
+	$(Q)$(MAKE) $(SUB) all $(UNIT)
 	$(Q)tests/run
 
 unit: all $(UNIT) ## the unit tests alone
@@ -177,7 +179,7 @@ unit: all $(UNIT) ## the unit tests alone
 # An emulated processor has no AVX-512: what runs in the guest is built for one that it has.
 VM_B     := build/vm
 build-vm: deps
-	$(Q)$(MAKE) --no-print-directory B=$(VM_B) MARCH=x86-64-v3 all \
+	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 all \
 		$(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler $(VM_B)/tests/vm/napi.bpf.o
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
@@ -193,23 +195,23 @@ bench-vm: build-vm ## instructions a forwarded packet takes on zero-copy drivers
 	$(Q)B=$(VM_B) tests/vm/bench
 
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)tests/torture/torture.py --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
 
 switchover: deps ## at what load adaptive polling sleeps and spins, what a lone packet takes (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)tests/bench/switchover
 
 bench: deps ## the benchmark table, written to build/bench.json too (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)tests/bench/run
 
 bench-auto: deps ## lane auto beside the kernel on what the lab can build, < 3 min; fails where slower (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)tools/lab run --static-neigh /usr/bin/python3 tests/bench/bench_auto.py
 
 report: deps ## all experiments in shortened form, in build/report/report.html (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)$(B)/bin/shunt-bench --short --out $(B)/report all
 
 ASAN := B=build/asan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
@@ -217,29 +219,29 @@ ASAN := B=build/asan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-st
 ASAN_TESTS := build/asan/tests/unit/shunt-unit $(REPLAYS:$(B)/%=build/asan/%)
 
 asan: ## everything again with address and undefined-behaviour sanitizers, in build/asan
-	$(Q)$(MAKE) --no-print-directory $(ASAN) all $(ASAN_TESTS)
+	$(Q)$(MAKE) $(SUB) $(ASAN) all $(ASAN_TESTS)
 
 # What the suites asan and fuzz run, without the programs.
 asan-tests:
-	$(Q)$(MAKE) --no-print-directory $(ASAN) $(ASAN_TESTS)
+	$(Q)$(MAKE) $(SUB) $(ASAN) $(ASAN_TESTS)
 
 tsan: ## lookups while tables change, under ThreadSanitizer, in build/tsan
-	$(Q)$(MAKE) --no-print-directory B=build/tsan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
+	$(Q)$(MAKE) $(SUB) B=build/tsan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
 		SAN='-fsanitize=thread' build/tsan/shunt-race
 	$(Q)TSAN_OPTIONS='halt_on_error=1 exitcode=66' build/tsan/shunt-race
 
 parity: deps ## a million frames to the kernel and to shunt, what leaves compared byte by byte (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)tools/parity --frames $(FRAMES) --seed $(SEED)
 
 fuzzers:
-	$(Q)$(MAKE) --no-print-directory B=build/fuzz CC=$(CLANG) \
+	$(Q)$(MAKE) $(SUB) B=build/fuzz CC=$(CLANG) \
 		OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing -Wno-gnu' \
 		SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' \
 		$(FUZZERS:$(B)/%=build/fuzz/%)
 
 fuzz: deps ## search with libFuzzer for inputs that break something, a minute a target
-	$(Q)$(MAKE) --no-print-directory fuzzers
+	$(Q)$(MAKE) $(SUB) fuzzers
 	$(Q)tests/fuzz/run
 
 lint: all ## format, clang-tidy, shellcheck, layers, SPDX lines
