@@ -194,8 +194,9 @@ static void read_bridge_ports(struct doctor_device_facts *out)
 	while ((entry = readdir(dir)) &&
 	       len + strlen(entry->d_name) + 2 < sizeof(out->bridge_ports))
 		if (*entry->d_name != '.')
-			len += (unsigned)sprintf(out->bridge_ports + len, "%s%s", len ? " " : "",
-						 entry->d_name);
+			len += (unsigned)snprintf(out->bridge_ports + len,
+						  sizeof(out->bridge_ports) - len, "%s%s",
+						  len ? " " : "", entry->d_name);
 	closedir(dir);
 }
 

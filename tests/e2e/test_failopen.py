@@ -345,8 +345,8 @@ def test_journal_of_another_boot_is_left_alone(lab):
 
 def test_stopped_asleep_behind_a_frame(lab):
     """One frame at a time, and the worker is stopped as soon as he has sent one and sleeps: the frame
-    behind it wakes nobody. The one that comes half a second later, ten times what is promised, is the
-    kernel's."""
+    behind it wakes nobody. The one that comes two seconds later is the kernel's; promised are 50 ms, but
+    a machine whose processors are taken away has its timers late."""
     gen, sink = lab.wire("gen"), lab.wire("sink")
 
     def arrives(number, timeout):
@@ -354,13 +354,13 @@ def test_stopped_asleep_behind_a_frame(lab):
 
     stopped_in_time = 0
     with Shuntd(lab, *STATIC3, "--poll", "interrupt") as daemon:
-        for first in range(0, 24, 3):
+        for first in range(0, 12, 3):
             gen.send(numbered(first))
             assert arrives(first, 30)
             daemon.process.send_signal(signal.SIGSTOP)
             gen.send(numbered(first + 1))
             # Where it arrives he was not stopped yet, or the kernel had him for hung already.
-            is_waiting = not arrives(first + 1, 0.5)
+            is_waiting = not arrives(first + 1, 2)
             gen.send(numbered(first + 2))
             by_kernel = not is_waiting or arrives(first + 2, 5)
             daemon.process.send_signal(signal.SIGCONT)
