@@ -240,6 +240,8 @@ void shunt_worker_loop(struct shunt_worker *w)
 {
 	urcu_qsbr_register_thread();
 	w->turn_end = w->last_work = shunt_clock_cycles();
+	/* Who hangs in his first turn hangs as well. */
+	beat(w, w->turn_end);
 	while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
 		unsigned received = shunt_worker_turn(w);
 

@@ -41,7 +41,7 @@ class Shuntd:
         """Ends it as an operator does; the exit code is 1 when the ledger did not balance."""
         self.process.send_signal(number)
         err = self.process.communicate(timeout=60)[1]
-        assert (self.process.returncode, err) == (0, "")
+        assert (self.process.returncode, err) == (0, ""), f"ended with {self.process.returncode}: {err}"
         assert not os.path.exists(self.control)
         assert not os.path.exists(self.control + ".journal")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd bridges three hosts: alone, and over a bridge of the kernel's that is its fallback."""
 import subprocess
+import time
 
 import pytest
 
@@ -74,9 +75,21 @@ def port_of(daemon, mac):
 
 
 def learn(daemon, wire, mac, port):
-    """The station speaks, and shunt knows where it is."""
-    wire.send(frame(OTHER, mac, 1))
-    wait_until(lambda: port_of(daemon, mac) == port, what=f"{mac} on {port}")
+    """The station speaks, again where shunt did not listen yet, and shunt knows where it is."""
+    def spoken_and_known():
+        wire.send(frame(OTHER, mac, 1))
+        return wait_for(lambda: port_of(daemon, mac) == port, 1)
+    wait_until(spoken_and_known, what=f"{mac} on {port}")
+
+
+def wait_for(condition, seconds):
+    """Whether condition came true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
 
 
 def crossed(daemon):

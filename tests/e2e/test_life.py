@@ -4,6 +4,7 @@ whenever it does not."""
 import os
 import signal
 import threading
+import traceback
 
 import pytest
 
@@ -36,8 +37,8 @@ def starts_and_stops(lab, count, errors):
         for i in range(count):
             Shuntd(lab, *PAIRS[modes[i % 3]], "--poll", polls[i % 4], "--ring-size", "256").stop(
                 (signal.SIGTERM, signal.SIGINT)[i % 2])
-    except BaseException as error:  # pylint: disable=broad-except
-        errors.append(error)
+    except BaseException:  # pylint: disable=broad-except
+        errors.append(traceback.format_exc())
 
 
 @pytest.mark.limit(900)
@@ -55,7 +56,7 @@ def test_200_starts_and_stops_under_load(make_lab):
         thread.start()
     for thread in threads:
         thread.join()
-    assert errors == []
+    assert not errors, "\n".join(errors)
     for lab, load in zip(labs, loads):
         assert load.poll() is None, "the load ended early"
         load.send_signal(2)
