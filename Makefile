@@ -206,7 +206,7 @@ bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)tests/bench/run
 
-bench-auto: deps ## lane auto beside the kernel on what the lab can build, < 3 min; fails where slower (root)
+bench-auto: deps ## lane auto beside the kernel on what the lab can build, 2 to 5 min; fails where slower (root)
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)tools/lab run --static-neigh /usr/bin/python3 tests/bench/bench_auto.py
 
