@@ -21,7 +21,7 @@ def forwarder(capacity, unlucky=0.0, most=float("inf"), seed=1):
         loss = max(0.0, 1 - capacity / sent)
         if rng.random() < unlucky:
             loss = max(loss, 1e-6)
-        return {"loss": loss, "offered_pps": sent, "held": sent >= 0.97 * rate}
+        return {"loss": loss, "confirmed_pps": sent, "held": sent >= 0.97 * rate}
     return trial
 
 
@@ -58,7 +58,7 @@ def test_generator_is_slower():
 
 
 def test_nothing_passes():
-    found = Search(lambda rate: {"loss": 0.5, "offered_pps": rate, "held": True}, 3, 0.1) \
+    found = Search(lambda rate: {"loss": 0.5, "confirmed_pps": rate, "held": True}, 3, 0.1) \
         .find(0.0, 1e6, 1e7)
     assert found["rate"] == 0.0 and found["good"] == 0
 

@@ -284,8 +284,13 @@ def test_bad_run(argv, status, says):
     assert says in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_run_with_no_such_sender(net):
-    done = subprocess.run([TOOL, "run", "--tx", "nosuchns/eth1", "--rx", place(net, "sink")],
+@pytest.mark.parametrize("there, says", [("nosuchns/eth1", "nosuchns: no such network namespace"),
+                                         ("{gen}/nodev", "nodev: no such device")])
+def test_run_with_no_such_sender(net, there, says):
+    """One sentence, and no totals of a sink that nobody sent to."""
+    there = there.format(gen=f"shunt-{net.name}-gen")
+    done = subprocess.run([TOOL, "run", "--tx", there, "--rx", place(net, "sink")],
                           capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 1 and "nosuchns: no such network namespace" in done.stderr
+    assert done.returncode == 1 and done.stdout == ""
+    assert says in done.stderr and done.stderr.count("\n") == 1
     assert "xdp" not in net.exec("sink", "ip", "link", "show", "eth1").stdout

@@ -291,6 +291,37 @@ def test_capture_at_its_own_pace(net, tmp_path):
         assert (stamp - stamps[0]) / 1e9 > due - 0.005
 
 
+def test_a_capture_of_bursts_for_a_time(net, tmp_path):
+    """As long as was asked for, not as many frames as its mean rate makes in it; and the rate that is
+    judged is that of the frames sent."""
+    file = capture(tmp_path / "x.pcap", FRAMES * 20, times=[i / 1000 for i in range(99)] + [9.9])
+    sent = net.send("gen", "eth1", "--pcap", file, "--duration", 0.4)
+    assert sent["sent"] == 99 and 0.35 < sent["seconds"] < 1
+    assert sent["requested_pps"] == pytest.approx(98 / sent["seconds"], rel=1e-6) and sent["rate_held"]
+    sent = net.send("gen", "eth1", "--pcap", file, "--count", 50)
+    assert sent["sent"] == 50 and sent["requested_pps"] == pytest.approx(1000, rel=1e-3)
+
+
+def block(kind, body):
+    length = struct.pack("=I", len(body) + 12)
+    return struct.pack("=I", kind) + length + body + length
+
+
+def test_a_capture_of_two_links(net, tmp_path):
+    """pcapng: an interface of Ethernet, one of raw IP."""
+    data = block(0x0a0d0d0a, struct.pack("=IHHq", 0x1a2b3c4d, 1, 0, -1))
+    data += block(1, struct.pack("=HHI", 1, 0, 0))
+    for frame, interface in ((FRAMES[0], 0), (FRAMES[1], 1)):
+        if interface:
+            data += block(1, struct.pack("=HHI", 101, 0, 0))
+        data += block(6, struct.pack("=5I", interface, 0, 0, len(frame), len(frame)) + bytes(frame))
+    file = tmp_path / "x.pcapng"
+    file.write_bytes(data)
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "--pcap", file, check=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "several interfaces that differ" in done.stderr and "damaged" not in done.stderr
+
+
 def test_an_unsorted_capture_at_a_rate(net, tmp_path):
     file = capture(tmp_path / "x.pcap", FRAMES, times=[3, 2, 1, 2, 3])
     assert net.send("gen", "eth1", "--pcap", file, "--rate", "1k")["sent"] == 5
@@ -298,6 +329,7 @@ def test_an_unsorted_capture_at_a_rate(net, tmp_path):
 
 @pytest.mark.parametrize("made, says", [
     (dict(frames=FRAMES, times=[1, 2, 3, 2.5, 4]), "frame 4 is 0.500000 s older"),
+    (dict(frames=FRAMES, times=[0, 1, 2, 3, 1e9]), "frame 5 comes 11574 days after the first"),
     (dict(frames=FRAMES, cut=10), "cut short or damaged after 4 frames"),
     (dict(frames=FRAMES, wire_lens=[60, 160, 1000, 360, 460]), "frame 3 has 260 of its 1000 bytes"),
     (dict(frames=FRAMES, link=113), "only Ethernet"),

@@ -74,9 +74,10 @@ class Place:
         return self.gen(*argv, *options)
 
     def trial(self, dst_mac, rate=0, seconds=1.0, latency=False, **options):
-        """One trial: {offered_pps, pps, sent, received, loss, held, latency_ns or None}, and cpu_s, the
-        CPU time that the whole machine spent in passed_s. The rate is what the generator's device
-        confirmed, never what was asked for."""
+        """One trial: {offered_pps, confirmed_pps, pps, sent, received, loss, held, latency_ns or None},
+        and cpu_s, the CPU time that the whole machine spent in passed_s. offered_pps is what the
+        generator made, confirmed_pps what its device took of that (on a veth, what the other end had
+        room for), neither what was asked for."""
         extra = ["--count-only", *(["--latency"] if latency else [])]
         extra += options.pop("options", [])
         argv = self.argv_trial(dst_mac, rate, seconds, options=extra, **options)
@@ -105,7 +106,7 @@ def result_of(done, rate):
         raise Failed(f"shunt-gen: {said(done)}") from None
     sent = got["sent"]
     offered = got["tx"]["offered_pps"]
-    return {"offered_pps": offered, "sent": sent, "received": got["received"],
+    return {"offered_pps": offered, "confirmed_pps": got["tx"]["pps"], "sent": sent, "received": got["received"],
             "pps": got["received"] / max(got["tx"]["seconds"], 1e-9),
             "loss": max(0.0, 1 - got["received"] / sent) if sent else 1.0,
             "seconds": got["tx"]["seconds"],

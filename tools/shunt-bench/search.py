@@ -19,7 +19,7 @@ def confidence(good, cnt):
 
 
 class Search:
-    """trial(pps) makes one trial and returns {loss, offered_pps, held: whether it was sent at that
+    """trial(pps) makes one trial and returns {loss, confirmed_pps, held: whether it was sent at that
     rate}. trials: an odd number, the most at one rate."""
 
     def __init__(self, trial, trials=5, precision=0.03, until=None):
@@ -92,7 +92,7 @@ class Search:
 
     def confirmed(self, rate):
         """What the generator's device confirmed of the trials that held a rate, median."""
-        made = sorted(t["offered_pps"] for t in self.made[rate] if t["held"])
+        made = sorted(t["confirmed_pps"] for t in self.made[rate] if t["held"])
         return made[len(made) // 2]
 
     def count(self):

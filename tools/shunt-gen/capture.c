@@ -9,6 +9,8 @@
 
 /* Of frames, in memory. */
 #define BYTES_MAX (1UL << 30)
+/* From first to last: what the pace can count goes not much further. */
+#define SPAN_DAYS 100
 
 static int grow(struct gen_capture *c, size_t len)
 {
@@ -56,6 +58,14 @@ static int check(const struct gen_capture *c, const struct pcap_pkthdr *hdr, uin
 				     "capture (reordercap), or give a --rate",
 				     number,
 				     (double)(c->records[c->cnt - 1].time_ns - time_ns) / 1e9);
+	if (timed && c->cnt &&
+	    time_ns - c->records[0].time_ns > SPAN_DAYS * 86400ULL * SHUNT_NS_PER_SEC)
+		return shunt_err_set(err, EINVAL,
+				     "frame %u comes %.0f days after the first, more than the %d "
+				     "that can be replayed: give a --rate",
+				     number,
+				     (double)(time_ns - c->records[0].time_ns) / 86400e9,
+				     SPAN_DAYS);
 	if (c->bytes_len + hdr->caplen > BYTES_MAX)
 		return shunt_err_set(err, EFBIG, "more than %lu MiB of frames", BYTES_MAX >> 20);
 	return 0;
@@ -78,6 +88,17 @@ static int take(struct gen_capture *c, const struct pcap_pkthdr *hdr, const uint
 		(struct gen_record){.at = c->bytes_len, .time_ns = time_ns, .len = hdr->caplen};
 	c->bytes_len += hdr->caplen;
 	return 0;
+}
+
+/* Two links of two kinds, or two snap lengths, are one too many for libpcap. */
+static int bad_read(const struct gen_capture *c, const char *why, struct shunt_err *err)
+{
+	if (strstr(why, "different from"))
+		return shunt_err_set(err, EINVAL,
+				     "it holds several interfaces that differ (%s): it cannot be "
+				     "sent as one; save each interface to a file of its own",
+				     why);
+	return shunt_err_set(err, EINVAL, "cut short or damaged after %u frames: %s", c->cnt, why);
 }
 
 static int bad_link(int type, struct shunt_err *err)
@@ -106,8 +127,7 @@ static int read_all(struct gen_capture *c, pcap_t *p, bool timed, struct shunt_e
 	if (rc)
 		return rc;
 	if (got == PCAP_ERROR)
-		return shunt_err_set(err, EINVAL, "cut short or damaged after %u frames: %s",
-				     c->cnt, pcap_geterr(p));
+		return bad_read(c, pcap_geterr(p), err);
 	if (!c->cnt)
 		return shunt_err_set(err, EINVAL, "no frame in it");
 	return 0;
@@ -127,6 +147,40 @@ int gen_capture_load(struct gen_capture *c, const char *file, bool timed, struct
 		shunt_err_prefix(err, "--pcap %s: ", file);
 	pcap_close(p);
 	return rc;
+}
+
+/* From a frame to itself when the capture is gone through again: from its last frame to its first,
+ * the mean distance passes. */
+static uint64_t period_ns(const struct gen_capture *c)
+{
+	const uint64_t once = c->records[c->cnt - 1].time_ns - c->records[0].time_ns;
+
+	return c->cnt > 1 ? once + once / (c->cnt - 1) : 0;
+}
+
+double gen_capture_pps(const struct gen_capture *c, uint64_t frames)
+{
+	const struct gen_record *r = c->records;
+	uint64_t span_ns;
+
+	if (frames < 2)
+		return 0;
+	span_ns = (frames - 1) / c->cnt * period_ns(c) + r[(frames - 1) % c->cnt].time_ns -
+		  r[0].time_ns;
+	return span_ns ? (double)(frames - 1) * 1e9 / (double)span_ns : 0;
+}
+
+uint64_t gen_capture_due(const struct gen_capture *c, uint64_t ns)
+{
+	const struct gen_record *r = c->records;
+	const uint64_t period = period_ns(c);
+	uint32_t n = 0;
+
+	if (!period)
+		return c->cnt;
+	while (n < c->cnt && r[n].time_ns - r[0].time_ns <= ns % period)
+		n++;
+	return ns / period * c->cnt + n;
 }
 
 void gen_capture_fini(struct gen_capture *c)

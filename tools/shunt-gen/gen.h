@@ -144,7 +144,7 @@ struct gen_plan {
 	const struct gen_send_opts *opts;
 	struct gen_device dev;
 	enum gen_way way;
-	double rate_pps; /* 0: as fast as it goes */
+	double rate_pps; /* 0: as fast as it goes; of a capture at its own pace, the mean */
 	double mean_len;
 	uint32_t len_min, len_max;
 	struct shunt_bag sizes;
@@ -184,6 +184,7 @@ struct gen_sender {
 struct gen_result {
 	uint64_t sent, bytes, device_frames, delayed;
 	double seconds, offered_pps, late_max_us;
+	double asked_pps; /* 0: no rate */
 	int signal;
 	uint16_t run;
 };
@@ -251,6 +252,12 @@ int gen_schedule_make(struct gen_sender *s, struct shunt_bag *sizes, struct shun
 /* gen_capture_load reads a capture and refuses what cannot be replayed as it was;
  * fini is legal on a zeroed one. */
 int gen_capture_load(struct gen_capture *c, const char *file, bool timed, struct shunt_err *err);
+
+/* Of a capture at its own pace, gone through again and again: gen_capture_pps returns the mean rate
+ * of its first frames, 0 for less than two and where all have the same time; gen_capture_due how
+ * many are due within so long of the first. */
+double gen_capture_pps(const struct gen_capture *c, uint64_t frames);
+uint64_t gen_capture_due(const struct gen_capture *c, uint64_t ns);
 void gen_capture_fini(struct gen_capture *c);
 
 /* --- sending ---------------------------------------------------------------------------------- */

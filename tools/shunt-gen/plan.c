@@ -30,7 +30,6 @@ static int take_sizes(struct gen_plan *plan, struct shunt_err *err)
 static int take_capture(struct gen_plan *plan, struct shunt_err *err)
 {
 	struct gen_capture *c = &plan->capture;
-	uint64_t span_ns;
 	int rc;
 
 	plan->own_timing = plan->opts->rate.unit == GEN_MAX;
@@ -44,10 +43,8 @@ static int take_capture(struct gen_plan *plan, struct shunt_err *err)
 	}
 	plan->mean_len = (double)c->bytes_len / c->cnt;
 	plan->flow_cnt = 1;
-	if (!plan->own_timing)
-		return 0;
-	span_ns = c->records[c->cnt - 1].time_ns - c->records[0].time_ns;
-	plan->rate_pps = span_ns ? (c->cnt - 1) * 1e9 / (double)span_ns : 0;
+	if (plan->own_timing)
+		plan->rate_pps = gen_capture_pps(c, c->cnt);
 	return 0;
 }
 
@@ -113,7 +110,8 @@ static uint64_t limit_of(const struct gen_plan *plan)
 
 	if (plan->capture.cnt && !o->duration_s && !o->count)
 		most = plan->capture.cnt * o->loops;
-	if (plan->rate_pps > 0 && o->duration_s > 0)
+	/* A capture at its own pace has no even rate: the clock ends it. */
+	if (plan->rate_pps > 0 && o->duration_s > 0 && !plan->own_timing)
 		by_time = (uint64_t)fmax(1, round(plan->rate_pps * o->duration_s));
 	if (most && by_time)
 		return SHUNT_MIN(most, by_time);

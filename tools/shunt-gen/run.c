@@ -101,6 +101,17 @@ static int stop(struct end *e)
 	return join(e, &sig);
 }
 
+/* A sink to which nothing will be sent: its totals would say nothing. The kernel takes its program
+ * off with it. */
+static void abandon(struct end *e)
+{
+	if (e->pid > 0)
+		kill(e->pid, SIGKILL);
+	while (e->pid > 0 && waitpid(e->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	e->pid = 0;
+}
+
 /* Whether the sink counts; false when it has failed and said so. */
 static bool is_ready(int fd)
 {
@@ -194,16 +205,16 @@ static int run(struct gen_run_opts *o, struct end *tx, struct end *rx, struct sh
 	close(ready[0]);
 	if (!rc)
 		rc = start(tx, o, false, err);
-	if (rc) {
-		stop(rx);
-		return rc;
+	sent = rc ? 0 : join(tx, &sig);
+	/* A sender without a result has said why. */
+	if (rc || is_empty(tx->json)) {
+		abandon(rx);
+		return rc ? rc : 1;
 	}
-	sent = join(tx, &sig);
 	gen_signal_wait(drain);
 	came = stop(rx);
-	/* An end without a result has said why. */
-	if (is_empty(tx->json) || is_empty(rx->json))
-		return 1;
+	if (is_empty(rx->json))
+		return 1; /* it has said why */
 	rc = report(o, tx, rx, err);
 	return rc ? rc : sent || came;
 }

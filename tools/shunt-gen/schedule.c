@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The schedule of a thread: for each of up to some hundred thousand frames its
- * flow, its length and the time to the next, drawn before the first is sent. It is
+/* The schedule of a thread: for each of some hundred thousand frames, or a few
+ * million, its flow, its length and the time to the next, drawn before the first is sent. It is
  * gone through again and again. */
 #include <errno.h>
 #include <math.h>
@@ -13,6 +13,9 @@
 /* Frames of a schedule: 4 MiB. More would leave the cache sooner, fewer would repeat
  * sooner. */
 #define SLOTS (1u << 18)
+/* ... and at least so many for each flow where they are drawn: of those that are each as likely, 98 %
+ * are in it then. */
+#define SLOTS_A_FLOW 4
 
 /* 1/1024 ns a ns. */
 #define TICKS (1 << SHUNT_GEN_PACE_SHIFT)
@@ -38,6 +41,8 @@ static uint32_t length(const struct gen_sender *s)
 
 	if (plan->capture.cnt)
 		return plan->capture.cnt;
+	if (plan->opts->order != GEN_COUNT)
+		n = SHUNT_MAX(n, SLOTS_A_FLOW * plan->flow_cnt);
 	if (s->limit && s->limit < n)
 		return (uint32_t)s->limit;
 	if (plan->opts->order != GEN_COUNT)

@@ -272,6 +272,19 @@ static void read_device(const struct crew *c, struct gen_result *r,
 	} while (shunt_clock_ns() < until && !gen_signal_wait(0.02));
 }
 
+/* A capture that was not sent to its end is held against what was due until then. */
+static double asked_pps(const struct gen_plan *plan, const struct gen_result *r)
+{
+	uint64_t due;
+
+	if (!plan->own_timing)
+		return plan->rate_pps;
+	if (r->sent == plan->limit || !plan->rate_pps)
+		return gen_capture_pps(&plan->capture, r->sent);
+	due = gen_capture_due(&plan->capture, (uint64_t)(r->seconds * 1e9));
+	return r->seconds > 0 ? (double)(due - 1) / r->seconds : 0;
+}
+
 static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
 {
 	const struct device_counts before = device_counts(c);
@@ -296,6 +309,7 @@ static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
 	}
 	if (!rc && !r->sent && !r->signal)
 		return shunt_err_set(err, ETIMEDOUT, "nothing was sent in %d seconds", START_S);
+	r->asked_pps = asked_pps(&c->plan, r);
 	read_device(c, r, &before);
 	return rc;
 }

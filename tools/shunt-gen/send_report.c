@@ -31,19 +31,19 @@ static double confirmed_pps(const struct gen_result *r)
 	return r->offered_pps * confirmed_share(r);
 }
 
-static double rate_error(const struct gen_plan *plan, const struct gen_result *r)
+static double rate_error(const struct gen_result *r)
 {
-	return confirmed_pps(r) / plan->rate_pps - 1;
+	return confirmed_pps(r) / r->asked_pps - 1;
 }
 
-static bool is_judged(const struct gen_plan *plan, const struct gen_result *r)
+static bool is_judged(const struct gen_result *r)
 {
-	return plan->rate_pps > 0 && r->sent > 1;
+	return r->asked_pps > 0 && r->sent > 1;
 }
 
-static bool is_held(const struct gen_plan *plan, const struct gen_result *r)
+static bool is_held(const struct gen_result *r)
 {
-	return fabs(rate_error(plan, r)) <= HELD;
+	return fabs(rate_error(r)) <= HELD;
 }
 
 static bool is_confirmed(const struct gen_result *r)
@@ -91,17 +91,17 @@ static json_t *sizes_json(const struct gen_plan *plan)
 	return list;
 }
 
-static void add_rates(json_t *j, const struct gen_plan *plan, const struct gen_result *r)
+static void add_rates(json_t *j, const struct gen_result *r)
 {
-	const bool judged = is_judged(plan, r);
+	const bool judged = is_judged(r);
 
 	json_object_set_new(j, "pps", json_real(confirmed_pps(r)));
 	json_object_set_new(j, "offered_pps", json_real(r->offered_pps));
 	json_object_set_new(j, "gbit_l2", json_real(gbit(r, GEN_FCS_LEN)));
 	json_object_set_new(j, "gbit_l1", json_real(gbit(r, GEN_L1_LEN)));
-	json_object_set_new(j, "requested_pps", json_real(plan->rate_pps));
-	json_object_set_new(j, "rate_held", judged ? json_boolean(is_held(plan, r)) : json_null());
-	json_object_set_new(j, "rate_error", judged ? json_real(rate_error(plan, r)) : json_null());
+	json_object_set_new(j, "requested_pps", json_real(r->asked_pps));
+	json_object_set_new(j, "rate_held", judged ? json_boolean(is_held(r)) : json_null());
+	json_object_set_new(j, "rate_error", judged ? json_real(rate_error(r)) : json_null());
 	json_object_set_new(j, "confirmed", json_boolean(is_confirmed(r)));
 	json_object_set_new(j, "late_max_us", json_real(r->late_max_us));
 	json_object_set_new(j, "delayed", json_integer((json_int_t)r->delayed));
@@ -133,7 +133,7 @@ json_t *gen_send_json(const struct gen_plan *plan, struct gen_sender *senders,
 	json_object_set_new(j, "bytes", json_integer((json_int_t)r->bytes));
 	json_object_set_new(j, "device_frames", json_integer((json_int_t)r->device_frames));
 	json_object_set_new(j, "seconds", json_real(r->seconds));
-	add_rates(j, plan, r);
+	add_rates(j, r);
 	return j;
 }
 
@@ -142,8 +142,8 @@ void gen_send_text(const struct gen_plan *plan, const struct gen_result *r)
 	const struct gen_send_opts *o = plan->opts;
 	char requested[32] = "max", sent[32], size[32];
 
-	if (plan->rate_pps > 0)
-		gen_rate_text(requested, sizeof(requested), plan->rate_pps);
+	if (r->asked_pps > 0)
+		gen_rate_text(requested, sizeof(requested), r->asked_pps);
 	if (plan->len_min == plan->len_max)
 		snprintf(size, sizeof(size), "%u", plan->len_max);
 	else
@@ -184,12 +184,12 @@ int gen_send_judge(const struct gen_plan *plan, const struct gen_result *r)
 	int rc = judge_confirmation(plan, r);
 	char sent[32], asked[32];
 
-	if (!is_judged(plan, r) || is_held(plan, r))
+	if (!is_judged(r) || is_held(r))
 		return rc;
 	if (!rc)
 		fprintf(stderr, "shunt-gen: %s: the rate was missed: %s instead of %s (%+.2f %%)\n",
 			plan->opts->dev, gen_rate_text(sent, sizeof(sent), confirmed_pps(r)),
-			gen_rate_text(asked, sizeof(asked), plan->rate_pps),
-			100 * rate_error(plan, r));
+			gen_rate_text(asked, sizeof(asked), r->asked_pps),
+			100 * rate_error(r));
 	return rc || plan->opts->strict;
 }

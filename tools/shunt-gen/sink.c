@@ -96,6 +96,7 @@ static void add_count(struct gen_total *t, const struct shunt_gen_count *c)
 	t->unclocked += c->unclocked;
 	t->gap_max_ns = SHUNT_MAX(t->gap_max_ns, c->gap_max_ns);
 	t->gap_min_ns = SHUNT_MIN(t->gap_min_ns, c->gap_min_ns);
+	t->last_ns = SHUNT_MAX(t->last_ns, c->last_ns);
 	t->gap_sum_ns += c->last_ns > c->first_ns ? c->last_ns - c->first_ns : 0;
 	t->latency_max = SHUNT_MAX(t->latency_max, c->latency_max);
 	t->latency_min = SHUNT_MIN(t->latency_min, c->latency_min);

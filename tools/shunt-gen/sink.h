@@ -9,6 +9,7 @@
 struct gen_total {
 	uint64_t frames, bytes, reordered, duplicates, unjudged, corrupt, unclocked, expected;
 	uint64_t gap_max_ns, gap_min_ns, gap_sum_ns, first_ns;
+	uint64_t last_ns; /* with gaps */
 	uint64_t latency_max, latency_min, latency_sum;
 	uint64_t other_frames;
 	unsigned runs;

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sink.h"
 
+/* From the first frame to the last: exactly where the time between frames is measured, else to
+ * when the count was last seen to grow. */
 static double seconds(const struct gen_sink *s)
 {
-	return s->now.frames ? (double)(s->changed_ns - s->now.first_ns) / 1e9 : 0;
+	const struct gen_total *t = &s->now;
+	const uint64_t last = s->opts->gaps ? t->last_ns : s->changed_ns;
+
+	return t->frames && last > t->first_ns ? (double)(last - t->first_ns) / 1e9 : 0;
 }
 
+/* n frames take n - 1 intervals. */
 static double pps(const struct gen_sink *s)
 {
-	return seconds(s) > 0 ? (double)s->now.frames / seconds(s) : 0;
+	return seconds(s) > 0 ? (double)(s->now.frames - 1) / seconds(s) : 0;
 }
 
 /* Where order is not checked, frames sent twice may hide lost ones. */
