@@ -58,11 +58,13 @@ int shunt_mxgb1_check(const struct shunt_mxgb1_opts *opts, struct shunt_err *err
 	if (!(opts->c_v > 0 && opts->c_v <= 1e12))
 		return shunt_err_set(
 			err, EINVAL,
-			"C_v is %g cycles: it must be above 0, an empty poll takes time",
+			"C_v is %g cycles: it must be above 0, as an empty poll takes time, and at most 1e12",
 			opts->c_v);
 	if (!(opts->freq_hz > 0 && opts->freq_hz <= 1e15))
-		return shunt_err_set(err, EINVAL, "the frequency F is %g Hz: it must be above 0",
-				     opts->freq_hz);
+		return shunt_err_set(
+			err, EINVAL,
+			"the frequency F is %g Hz: it must be above 0 and at most 1e15",
+			opts->freq_hz);
 	if (!isfinite(shunt_mxgb1_saturation(opts)))
 		return shunt_err_set(
 			err, EINVAL,

@@ -63,8 +63,7 @@ static int check(const struct gen_capture *c, const struct pcap_pkthdr *hdr, uin
 		return shunt_err_set(err, EINVAL,
 				     "frame %u comes %.0f days after the first, more than the %d "
 				     "that can be replayed: give a --rate",
-				     number,
-				     (double)(time_ns - c->records[0].time_ns) / 86400e9,
+				     number, (double)(time_ns - c->records[0].time_ns) / 86400e9,
 				     SPAN_DAYS);
 	if (c->bytes_len + hdr->caplen > BYTES_MAX)
 		return shunt_err_set(err, EFBIG, "more than %lu MiB of frames", BYTES_MAX >> 20);

@@ -12,13 +12,13 @@
 
 /* Frames of a schedule: 4 MiB. More would leave the cache sooner, fewer would repeat
  * sooner. */
-#define SLOTS (1u << 18)
-/* ... and at least so many for each flow where they are drawn: of those that are each as likely, 98 %
- * are in it then. */
+#define SLOTS	     (1u << 18)
+/* ... and at least so many for each flow where they are drawn: of those that are each as likely, 98
+ * % are in it then. */
 #define SLOTS_A_FLOW 4
 
 /* 1/1024 ns a ns. */
-#define TICKS (1 << SHUNT_GEN_PACE_SHIFT)
+#define TICKS	     (1 << SHUNT_GEN_PACE_SHIFT)
 
 struct drawing {
 	struct gen_sender *s;

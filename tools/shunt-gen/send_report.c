@@ -189,7 +189,6 @@ int gen_send_judge(const struct gen_plan *plan, const struct gen_result *r)
 	if (!rc)
 		fprintf(stderr, "shunt-gen: %s: the rate was missed: %s instead of %s (%+.2f %%)\n",
 			plan->opts->dev, gen_rate_text(sent, sizeof(sent), confirmed_pps(r)),
-			gen_rate_text(asked, sizeof(asked), r->asked_pps),
-			100 * rate_error(r));
+			gen_rate_text(asked, sizeof(asked), r->asked_pps), 100 * rate_error(r));
 	return rc || plan->opts->strict;
 }

@@ -105,6 +105,38 @@ static int read_options(struct model_opts *opts, int argc, char **argv, struct s
 	return 0;
 }
 
+static bool is_heeded(enum model_param param, char command)
+{
+	switch (param) {
+	case MODEL_c_task:
+	case MODEL_freq:
+		return true;
+	case MODEL_batch:
+	case MODEL_c_io:
+	case MODEL_c_call:
+	case MODEL_link:
+	case MODEL_size:
+		return command != 'f';
+	default:
+		return command == 'q';
+	}
+}
+
+/* What a command would pass over in silence is not what its user meant. */
+static int check_heeded(const struct model_opts *opts, const char *command, struct shunt_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < MODEL_PARAM_CNT; i++)
+		if ((opts->is_given[i] || opts->sweep == (int)i) &&
+		    !is_heeded((enum model_param)i, command[0]))
+			return shunt_err_set(err, 1, "%s takes no --%s; see --help", command,
+					     model_param_name((enum model_param)i));
+	if (command[0] == 'f' && opts->sweep >= 0)
+		return shunt_err_set(err, 1, "fit takes no --sweep; see --help");
+	return 0;
+}
+
 static int dispatch(struct model_opts *opts, char **words, int cnt)
 {
 	const char *command = cnt ? words[0] : "";
@@ -120,6 +152,8 @@ static int dispatch(struct model_opts *opts, char **words, int cnt)
 		shunt_err_set(&err, 1, "%s: %s takes options only; see --help", words[1], command);
 		return model_fail(&err, EXIT_USAGE);
 	}
+	if (check_heeded(opts, command, &err))
+		return model_fail(&err, EXIT_USAGE);
 	if (is_fit)
 		return model_fit(opts, words + 1, cnt - 1);
 	if (opts->constants && measured_constants(opts, opts->constants, &err))
