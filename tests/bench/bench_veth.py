@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The veth benchmarks: each forwarder in turn, as often as asked, so that a change of the
-machine's mood hits all of them alike; medians with least and most. Runs inside `tools/lab run`.
-What is being measured is said on stderr. A run that is interrupted (SIGINT, SIGTERM) writes what it
-has; one of which a part failed says which, leaves it out and ends with 1.
+machine's mood hits all of them alike; medians with least and most, and RATIOS, each of two
+measurements of one round. What a hypervisor disturbed is measured again, within REPEATS' patience.
+Runs inside `tools/lab run`. What is being measured is said on stderr. A run that is interrupted
+(SIGINT, SIGTERM) writes what it has; one of which a part failed says which, leaves it out and ends
+with 1.
 
 usage: bench_veth.py OUT.json [ROUNDS [NAME...]]"""
 import json
@@ -17,6 +19,11 @@ import veth
 
 SECONDS = 1
 IDLE_SECONDS = 2
+REPEATS = veth.Repeats(120)
+# What is of interest beside what: names of measurements, compared where their placement is the same.
+RATIOS = [("veth.xconnect.xdp", "veth.devmap"), ("veth.devmap.look", "veth.devmap"),
+          ("veth.xconnect.xdp", "veth.kernel.bridge"), ("veth.route.xdp", "veth.xdp_forward"),
+          ("veth.route.xdp", "veth.kernel.ip_forward"), ("veth.route.auto", "veth.kernel.ip_forward")]
 
 
 def cases():
@@ -68,7 +75,7 @@ def idle_pct(poll):
 def entry(name, params, unit, runs):
     made = {"name": name, "params": params, "value": statistics.median(runs), "unit": unit,
             "min": min(runs), "max": max(runs)}
-    print(f"{name:<24} {' '.join(f'{k}={v}' for k, v in params.items()):<38} "
+    print(f"{name:<40} {' '.join(f'{k}={v}' for k, v in params.items()):<38} "
           f"{made['value']:8.3f} {unit:<12} [{made['min']:.3f}, {made['max']:.3f}]", flush=True)
     return made
 
@@ -88,7 +95,8 @@ def told(text, measure):
 
 def mpps(forwarder):
     with forwarder() as made:
-        return veth.traffic(made["dst_mac"], seconds=SECONDS)["mpps"]
+        return REPEATS.least_disturbed(
+            lambda: veth.traffic(made["dst_mac"], seconds=SECONDS)["mpps"])
 
 
 def measures(names):
@@ -99,6 +107,19 @@ def measures(names):
     for poll in ("interrupt", "adaptive"):
         if not names or names & {"idle", "veth.idle"}:
             yield "veth.idle", {"poll": poll}, "% of a core", lambda p=poll: idle_pct(p)
+
+
+def ratios(chosen, runs):
+    """Of what was measured in the same round."""
+    for ours, theirs in RATIOS:
+        for (name, params, *_), above in zip(chosen, runs):
+            for (rival, rivals_params, *_), below in zip(chosen, runs):
+                if (name, rival) != (ours, theirs) or \
+                        params["placement"] != rivals_params["placement"]:
+                    continue
+                pairs = [a / b for a, b in zip(above, below) if a is not None and b]
+                if pairs:
+                    yield entry(f"{ours} / {theirs}", params, "times", pairs)
 
 
 def main(out, rounds=5, names=()):
@@ -121,6 +142,9 @@ def main(out, rounds=5, names=()):
     good = [[v for v in values if v is not None] for values in runs]
     results = [entry(name, params, unit, values)
                for (name, params, unit, _), values in zip(chosen, good) if values]
+    results += ratios(chosen, runs)
+    if REPEATS.disturbed:
+        print(REPEATS.confession())
     with open(out, "w", encoding="ascii") as file:
         json.dump(results, file, indent=1)
     return 0 if all(len(values) == rounds for values in good) else 1

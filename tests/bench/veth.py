@@ -12,9 +12,12 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(TOP, "tools", "shunt-bench"))
+from steal import Repeats  # pylint: disable=wrong-import-position,unused-import
 BIN = os.path.join(TOP, os.environ.get("B", "build"), "bin")
 LAB = os.path.join(TOP, "tools", "lab")
 CONTROL = f"/run/shunt-bench-{os.getpid()}.sock"

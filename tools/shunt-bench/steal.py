@@ -45,9 +45,9 @@ def confess_company(doc, cpus):
 class Repeats:
     """Measures, again where that was disturbed, and counts."""
 
-    def __init__(self):
+    def __init__(self, patience_s=PATIENCE_S):
         self.measured = self.disturbed = 0
-        self._spent_s = 0
+        self._left_s = patience_s
 
     def least_disturbed(self, measure, shows=lambda made: True):
         """What measure() returns, of several the one with the least stolen. shows(made) says whether
@@ -63,16 +63,22 @@ class Repeats:
                 best, least = made, share
             if least <= STOLEN_MAX or not shows(best):
                 return best
-            if self._spent_s >= PATIENCE_S:
+            if self._left_s <= 0:
                 break
-            self._spent_s += passed
+            self._left_s -= passed
         self.disturbed += 1
         return best
 
+    def confession(self):
+        """What that did to the figures, a sentence; empty if nothing."""
+        if not self.disturbed:
+            return ""
+        return (f"In {self.disturbed} of {self.measured} measurements a hypervisor took more than "
+                f"{100 * STOLEN_MAX:.0f} % of a CPU away, also when repeated: those read too slow.")
+
     def confess(self, doc):
-        """Says in the document what that did to the figures."""
+        """Says so in the document."""
         if self.disturbed:
-            doc.note(f"In {self.disturbed} of {self.measured} measurements a hypervisor took more than "
-                     f"{100 * STOLEN_MAX:.0f} % of a CPU away, also when repeated: those read too slow.")
+            doc.note(self.confession())
         if 2 * self.disturbed > self.measured:
             doc.withhold("That is most of them")
