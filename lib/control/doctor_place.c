@@ -5,23 +5,50 @@
 #include "control/doctor_facts.h"
 #include "io/xdp.h"
 
-static void judge_program(struct shunt_doctor *d, const struct doctor_device_facts *f,
-			  const struct shunt_doctor_opts *opts)
+#define DISPATCHER "xdp_dispatcher" /* libxdp's */
+
+/* A daemon serves the device. */
+static void judge_program_in_use(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
 	const struct doctor_program *p = &f->program;
 	const char *mode = p->is_generic ? "generic" : "native";
 	struct shunt_finding *finding;
 
 	if (!p->id) {
-		shunt_doctor_add(d, opts->in_use ? SHUNT_DOCTOR_error : SHUNT_DOCTOR_ok, f->ifname,
-				 "program", "no XDP program is on the device%s",
-				 opts->in_use ? ", and a daemon serves it: somebody took it off; "
-						"restart shuntd"
-					      : "");
-	} else if (opts->in_use) {
+		shunt_doctor_add(
+			d, SHUNT_DOCTOR_error, f->ifname, "program",
+			"no XDP program is on the device, and a daemon serves it: somebody "
+			"took it off; restart shuntd");
+	} else if (shunt_xdp_is_steering(p->name)) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
 				 "XDP program '%s' (id %u, %s) is the daemon's", p->name, p->id,
 				 mode);
+	} else if (!strcmp(p->name, DISPATCHER)) {
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_ok, f->ifname, "program",
+			"libxdp's dispatcher (id %u, %s) runs the daemon's program "
+			"and those of others",
+			p->id, mode);
+		shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
+	} else {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
+					   "XDP program '%s' (id %u, %s) is on the device in the "
+					   "place of the daemon's: no frame comes to shunt",
+					   *p->name ? p->name : "?", p->id, mode);
+		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, and restart shuntd",
+				    f->ifname);
+	}
+}
+
+static void judge_program(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	const struct doctor_program *p = &f->program;
+	const char *mode = p->is_generic ? "generic" : "native";
+	struct shunt_finding *finding;
+
+	if (!p->id) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
+				 "no XDP program is on the device");
 	} else if (shunt_xdp_is_steering(p->name)) {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
 					   "a steering program (id %u, %s) is on the device and no "
@@ -33,7 +60,7 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 			"shuntd ... --attach external serves it, any other start clears "
 			"it, and so does ip link set dev %s xdp off",
 			f->ifname);
-	} else if (!strcmp(p->name, "xdp_dispatcher")) {
+	} else if (!strcmp(p->name, DISPATCHER)) {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
 					   "libxdp's dispatcher (id %u, %s) is on the device: "
 					   "shunt runs behind the programs that are there",
@@ -115,6 +142,9 @@ void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device
 		judge_bridge(d, facts);
 		return;
 	}
-	judge_program(d, facts, opts);
+	if (opts->in_use)
+		judge_program_in_use(d, facts);
+	else
+		judge_program(d, facts);
 	judge_place(d, facts);
 }

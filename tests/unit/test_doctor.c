@@ -249,8 +249,11 @@ Test(doctor, programs)
 	f.program = (struct doctor_program){.id = 42, .name = "xdp_filter"};
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_error, "'xdp_filter' (id 42, native)",
 	       "--replace");
+	expect(&f, &in_use, "program", SHUNT_DOCTOR_error, "in the place of the daemon's",
+	       "restart");
 	f.program = (struct doctor_program){.id = 42, .name = "xdp_dispatcher"};
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_note, "dispatcher", "xdp-loader");
+	expect(&f, &in_use, "program", SHUNT_DOCTOR_ok, "runs the daemon's program", "xdp-loader");
 	f.program = (struct doctor_program){.id = 42, .name = "shunt_steer", .is_generic = true};
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_warning, "(id 42, generic)", "xdp off");
 	expect(&f, &in_use, "program", SHUNT_DOCTOR_ok, "daemon's", "");
