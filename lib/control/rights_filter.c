@@ -83,14 +83,14 @@ static const int control_only[] = {
 	SYSCALL(getegid),     SYSCALL(rt_sigaction),
 	SYSCALL(sigaltstack), SYSCALL(sched_setaffinity),
 	SYSCALL(capget),      SYSCALL(capset),
-	SYSCALL(seccomp),
+	SYSCALL(seccomp),     SYSCALL(unlinkat),
 };
 
 /* libxdp puts a new dispatcher in the place of ours: it loads it, and pins it. */
 static const int dispatcher_only[] = {
-	SYSCALL(bpf),	 SYSCALL(openat),   SYSCALL(open),   SYSCALL(mkdir),	SYSCALL(mkdirat),
-	SYSCALL(rmdir),	 SYSCALL(unlinkat), SYSCALL(rename), SYSCALL(renameat), SYSCALL(renameat2),
-	SYSCALL(statfs), SYSCALL(flock),    SYSCALL(getcwd),
+	SYSCALL(bpf),	    SYSCALL(openat), SYSCALL(open),   SYSCALL(mkdir),
+	SYSCALL(mkdirat),   SYSCALL(rmdir),  SYSCALL(rename), SYSCALL(renameat),
+	SYSCALL(renameat2), SYSCALL(statfs), SYSCALL(flock),  SYSCALL(getcwd),
 };
 
 static int allow(scmp_filter_ctx ctx, const int *calls, unsigned cnt)

@@ -13,15 +13,9 @@
 
 #include "io/xdp_private.h"
 
-static void foreign_restore(const struct shunt_xdp *x, int fd, enum xdp_attach_mode mode)
-{
-	bpf_xdp_attach(x->ifindex, fd,
-		       mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE, NULL);
-}
-
 static int program_attach(struct shunt_xdp *x, bool replace, struct shunt_err *err)
 {
-	enum xdp_attach_mode foreign_mode = XDP_MODE_UNSPEC;
+	enum shunt_xdp_mode foreign_mode = SHUNT_XDP_NATIVE;
 	int foreign_fd = -1, rc;
 
 	rc = shunt_xdp_device_clear(x, replace, &foreign_fd, &foreign_mode, err);
@@ -32,7 +26,7 @@ static int program_attach(struct shunt_xdp *x, bool replace, struct shunt_err *e
 		rc = xdp_program__fd(x->prog) < 0 ? shunt_xdp_err_load(x->ifname, -rc, err)
 						  : shunt_xdp_err_attach(x, -rc, err);
 		if (foreign_fd >= 0)
-			foreign_restore(x, foreign_fd, foreign_mode);
+			shunt_xdp_put(x->ifindex, foreign_fd, foreign_mode);
 	} else {
 		x->is_attached = true;
 	}
@@ -161,6 +155,11 @@ void shunt_xdp_withdraw(struct shunt_xdp *x)
 	shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_OFF, 0);
 	program_withdraw(x);
 	shunt_xdp_log_end(before);
+}
+
+void shunt_xdp_disown(struct shunt_xdp *x)
+{
+	shunt_xdp_owner_clear(x->ctl);
 }
 
 void shunt_xdp_detach(struct shunt_xdp *x)

@@ -41,7 +41,7 @@ struct shunt_xdp_opts {
 	bool external; /* use the steering program that is on the device already */
 	bool adopt;    /* use the steering program that an ended daemon left, if it is the same */
 	bool persist;  /* leave the program on the device at the end */
-	bool replace;  /* take the device from another's program, which is then gone */
+	bool replace;  /* take the device from another's program */
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
 	bool metadata; /* what the driver knows of a packet is written before it, if that goes */
 };
@@ -83,6 +83,10 @@ void shunt_xdp_persist(struct shunt_xdp *x, bool is_persistent);
  * external or persistent: leaves it. Sockets and gates may still be used. Once is enough, NULL is
  * legal. Thread: control. */
 void shunt_xdp_withdraw(struct shunt_xdp *x);
+
+/* shunt_xdp_disown says that this process configures the device no more, when nothing else of x
+ * may be touched: a worker hangs. Thread: control. */
+void shunt_xdp_disown(struct shunt_xdp *x);
 
 /* shunt_xdp_quiesce returns when no run of a steering program that began before it still
  * goes on, the delivery of what that run redirected included. Thread: control. Cost: a grace
@@ -150,7 +154,7 @@ void shunt_xdp_sample_ask(struct shunt_xdp *x);
 /* shunt_xdp_info asks the kernel which mode the device runs the program in.
  * Returns 0; -ENOENT if the device no longer runs it (somebody took it off).
  * Thread: control. Cost: one netlink exchange. */
-int shunt_xdp_info(const struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err);
+int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err);
 
 /* shunt_xdp_has_meta says whether metadata (bpf/shunt_steer_meta.h) stands before the frames.
  * *why says why not, or why the driver's own is not in it; "" where all is. It is x's. Thread:
@@ -159,6 +163,21 @@ bool shunt_xdp_has_meta(const struct shunt_xdp *x, const char **why);
 
 /* shunt_xdp_mode_name returns "native" or "generic". Thread: any. */
 const char *shunt_xdp_mode_name(enum shunt_xdp_mode mode);
+
+/* Whose program a device has. A dispatcher of libxdp's is nobody's: shunt's runs under it. */
+enum shunt_xdp_holder {
+	SHUNT_XDP_HOLDER_NOBODY,
+	SHUNT_XDP_HOLDER_SHUNT,
+	SHUNT_XDP_HOLDER_OTHER,
+};
+
+/* shunt_xdp_holder says whose program is on the device; of another's, *fd is a descriptor, the
+ * caller's, and *mode where it runs, else *fd is -1. Thread: init, control. */
+enum shunt_xdp_holder shunt_xdp_holder(unsigned ifindex, int *fd, enum shunt_xdp_mode *mode);
+
+/* shunt_xdp_put puts a loaded program on a device that has none. Returns 0 or -errno: -EBUSY or
+ * -EEXIST, it has one. Thread: init, control. */
+int shunt_xdp_put(unsigned ifindex, int prog_fd, enum shunt_xdp_mode mode);
 
 /* shunt_xdp_clean takes a steering program that a killed daemon left on the
  * device off it, recognised by its name, never another's. Returns 1 if it did,

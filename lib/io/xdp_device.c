@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/if_link.h>
 #include <net/if.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,8 +118,43 @@ int shunt_xdp_clean(const char *ifname, struct shunt_err *err)
 	return rc;
 }
 
+static int foreign_take(const struct xdp_multiprog *mp, enum shunt_xdp_mode *mode)
+{
+	*mode = xdp_multiprog__attach_mode(mp) == XDP_MODE_SKB ? SHUNT_XDP_GENERIC
+							       : SHUNT_XDP_NATIVE;
+	return fcntl(xdp_program__fd(xdp_multiprog__main_prog(mp)), F_DUPFD_CLOEXEC, 3);
+}
+
+enum shunt_xdp_holder shunt_xdp_holder(unsigned ifindex, int *fd, enum shunt_xdp_mode *mode)
+{
+	enum shunt_xdp_holder holder = SHUNT_XDP_HOLDER_NOBODY;
+	struct shunt_xdp_log before = shunt_xdp_log_begin();
+	struct xdp_multiprog *mp = shunt_xdp_device_get(ifindex);
+
+	*fd = -1;
+	if (mp && shunt_xdp_device_program(mp)) {
+		holder = SHUNT_XDP_HOLDER_SHUNT;
+	} else if (mp && xdp_multiprog__is_legacy(mp)) {
+		holder = SHUNT_XDP_HOLDER_OTHER;
+		*fd = foreign_take(mp, mode);
+	}
+	xdp_multiprog__close(mp);
+	shunt_xdp_log_end(before);
+	return holder;
+}
+
+int shunt_xdp_put(unsigned ifindex, int prog_fd, enum shunt_xdp_mode mode)
+{
+	const uint32_t in = mode == SHUNT_XDP_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+	struct shunt_xdp_log before = shunt_xdp_log_begin();
+	int rc = bpf_xdp_attach((int)ifindex, prog_fd, in | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
 int shunt_xdp_device_clear(struct shunt_xdp *x, bool replace, int *foreign_fd,
-			   enum xdp_attach_mode *foreign_mode, struct shunt_err *err)
+			   enum shunt_xdp_mode *foreign_mode, struct shunt_err *err)
 {
 	struct xdp_multiprog *mp = shunt_xdp_device_get(x->ifindex);
 	struct xdp_program *prog = mp ? shunt_xdp_device_program(mp) : NULL;
@@ -134,8 +171,7 @@ int shunt_xdp_device_clear(struct shunt_xdp *x, bool replace, int *foreign_fd,
 		if (!replace) {
 			rc = foreign_error(x->ifname, mp, err);
 		} else {
-			*foreign_fd = dup(xdp_program__fd(xdp_multiprog__main_prog(mp)));
-			*foreign_mode = xdp_multiprog__attach_mode(mp);
+			*foreign_fd = foreign_take(mp, foreign_mode);
 			if (xdp_multiprog__detach(mp))
 				rc = foreign_error(x->ifname, mp, err);
 		}
@@ -151,54 +187,52 @@ static bool multiprog_has(const struct xdp_multiprog *mp, uint32_t prog_id)
 	return prog && xdp_program__id(prog) == prog_id;
 }
 
-/* The program is the device's only one: what anybody may ask. */
-static bool info_alone(const struct shunt_xdp *x, struct shunt_xdp_info *out)
+/* What is known of x itself; the kernel's word is the caller's to add. */
+static struct shunt_xdp_info info_of(const struct shunt_xdp *x)
 {
-	LIBBPF_OPTS(bpf_xdp_query_opts, opts);
-
-	if (bpf_xdp_query((int)x->ifindex, 0, &opts) ||
-	    (opts.drv_prog_id != x->prog_id && opts.skb_prog_id != x->prog_id))
-		return false;
-	*out = (struct shunt_xdp_info){
+	return (struct shunt_xdp_info){
 		.ifindex = x->ifindex,
 		.requested = x->requested,
-		.in_use = opts.drv_prog_id == x->prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC,
 		.prog_id = x->prog_id,
 		.external = x->is_external,
 		.multi_buffer = x->is_sg,
 		.watched = x->watch,
 	};
-	return true;
 }
 
-int shunt_xdp_info(const struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err)
+/* Whether the program is under libxdp's dispatcher, whose number is id. libxdp (1.3.1) loses a
+ * descriptor at each look, and a dispatcher never changes: it is looked at once. */
+static bool is_under(struct shunt_xdp *x, uint32_t id)
 {
 	struct shunt_xdp_log before;
 	struct xdp_multiprog *mp;
-	int rc = 0;
 
-	if (info_alone(x, out))
-		return 0;
+	if (x->looked_id == id)
+		return x->is_under;
 	before = shunt_xdp_log_begin();
 	mp = shunt_xdp_device_get(x->ifindex);
-	if (mp && multiprog_has(mp, x->prog_id))
-		*out = (struct shunt_xdp_info){
-			.ifindex = x->ifindex,
-			.requested = x->requested,
-			.in_use = xdp_multiprog__attach_mode(mp) == XDP_MODE_SKB ? SHUNT_XDP_GENERIC
-										 : SHUNT_XDP_NATIVE,
-			.prog_id = x->prog_id,
-			.dispatcher = !xdp_multiprog__is_legacy(mp),
-			.external = x->is_external,
-			.multi_buffer = x->is_sg,
-			.watched = x->watch,
-		};
-	else
-		rc = shunt_err_set(err, ENOENT,
-				   "%s: the steering program (id %u) is no longer on the device; "
-				   "somebody took it off",
-				   x->ifname, x->prog_id);
+	x->looked_id = mp ? id : 0;
+	x->is_under = mp && multiprog_has(mp, x->prog_id);
 	xdp_multiprog__close(mp);
 	shunt_xdp_log_end(before);
-	return rc;
+	return x->is_under;
+}
+
+int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, opts);
+	uint32_t id;
+
+	*out = info_of(x);
+	if (!bpf_xdp_query((int)x->ifindex, 0, &opts)) {
+		id = opts.drv_prog_id ? opts.drv_prog_id : opts.skb_prog_id;
+		out->in_use = opts.drv_prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC;
+		out->dispatcher = id != x->prog_id;
+		if (id && (!out->dispatcher || is_under(x, id)))
+			return 0;
+	}
+	return shunt_err_set(err, ENOENT,
+			     "%s: the steering program (id %u) is no longer on the device; "
+			     "somebody took it off",
+			     x->ifname, x->prog_id);
 }

@@ -132,20 +132,18 @@ static bool attach(struct shunt_xdp *x)
 	return true;
 }
 
-static void foreign_put_back(const struct shunt_xdp *x, int fd, enum xdp_attach_mode mode)
+static void foreign_put_back(const struct shunt_xdp *x, int fd, enum shunt_xdp_mode mode)
 {
 	if (fd < 0)
 		return;
 	if (!x->has_meta)
-		bpf_xdp_attach((int)x->ifindex, fd,
-			       mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE,
-			       NULL);
+		shunt_xdp_put(x->ifindex, fd, mode);
 	close(fd);
 }
 
 bool shunt_xdp_meta_put(struct shunt_xdp *x, bool replace)
 {
-	enum xdp_attach_mode foreign_mode = XDP_MODE_UNSPEC;
+	enum shunt_xdp_mode foreign_mode = SHUNT_XDP_NATIVE;
 	struct xdp_multiprog *mp;
 	int foreign_fd = -1;
 

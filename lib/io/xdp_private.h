@@ -24,6 +24,8 @@ struct shunt_xdp {
 	char meta_why[128]; /* why not, or why the driver is not asked; "" */
 	int adopted_fd;
 	uint32_t prog_id;
+	uint32_t looked_id;	  /* a dispatcher's number, 0: none was looked at yet */
+	bool is_under;		  /* that one: ours is under it */
 	struct bpf_object *obj;	  /* NULL when external */
 	struct xdp_program *prog; /* NULL when external */
 
@@ -57,7 +59,7 @@ int shunt_xdp_device_owned(const char *ifname, uint32_t pid, struct shunt_err *e
  * daemon left and, if replace, another's, which *foreign_fd then holds, so that it can be put
  * back (-1 before; the caller's). Returns 0 or -EBUSY. Thread: control. */
 int shunt_xdp_device_clear(struct shunt_xdp *x, bool replace, int *foreign_fd,
-			   enum xdp_attach_mode *foreign_mode, struct shunt_err *err);
+			   enum shunt_xdp_mode *foreign_mode, struct shunt_err *err);
 
 /* shunt_xdp_program_open makes x hold the program that its port wants, not yet loaded. can_trim:
  * it may cut frames. Returns 0 or -errno. shunt_xdp_program_drop closes it; legal without one.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "journal/foreign.h"
 #include "journal/knob.h"
 #include "journal/ntuple.h"
 #include "journal/rss.h"
@@ -25,6 +26,7 @@ struct entry {
 	char ifname[IFNAMSIZ];
 	unsigned ifindex;
 	bool has_program;
+	struct shunt_journal_foreign foreign;
 	struct shunt_journal_knobs knobs;
 	struct shunt_journal_rss rss;
 	struct shunt_journal_ntuple ntuple;
@@ -36,6 +38,7 @@ struct shunt_journal {
 	char boot[40];
 	char puntdev[IFNAMSIZ];	  /* "" without */
 	struct shunt_err warning; /* "" without */
+	bool is_persistent;	  /* the programs stay */
 	int ioctl_fd;		  /* at stop no socket of another family may be opened */
 	unsigned entry_cnt;
 	struct entry entries[SHUNT_PORT_MAX];
@@ -70,6 +73,8 @@ static void print_entry(FILE *file, const struct shunt_journal *j, const struct 
 	snprintf(where, sizeof(where), "%" PRIu64 " %u %s", j->netns, e->ifindex, e->ifname);
 	if (e->has_program)
 		fprintf(file, "xdp %s\n", where);
+	if (e->foreign.dir_fd >= 0) /* after the program that it gave way to */
+		fprintf(file, "foreign %s %s\n", where, shunt_xdp_mode_name(e->foreign.mode));
 	for (i = 0; i < SHUNT_JOURNAL_KNOBS; i++)
 		if (e->knobs.is_turned[i])
 			fprintf(file, "knob %s %s %lu %lu\n", where, shunt_journal_knob_name(i),
@@ -171,19 +176,30 @@ static int undo(const char *line, uint64_t netns, const struct shunt_config *con
 	unsigned long was, now;
 	uint64_t line_netns;
 	char what[8], knob[32];
-	int at = 0;
+	bool is_gone;
+	int at = 0, ret;
 
 	/* not counted: to the user it is part of the programs */
 	if (sscanf(line, "punt %" SCNu64 " %15s", &line_netns, e.ifname) == 2)
 		return line_netns == netns ? SHUNT_MIN(shunt_puntdev_clean(e.ifname, err), 0) : 0;
 	if (sscanf(line, "%7s %" SCNu64 " %u %15s %n", what, &line_netns, &e.ifindex, e.ifname,
 		   &at) < 4 ||
-	    line_netns != netns || if_nametoindex(e.ifname) != e.ifindex)
+	    line_netns != netns)
+		return 0;
+	is_gone = if_nametoindex(e.ifname) != e.ifindex;
+	if (!strcmp(what, "foreign") && sscanf(line + at, "%31s", knob) == 1)
+		return keep && is_served(config, e.ifname)
+			       ? 0
+			       : shunt_journal_foreign_undo(netns, e.ifindex, knob, is_gone);
+	if (is_gone)
 		return 0;
 	if (!strcmp(what, "rss") || !strcmp(what, "ntuple"))
 		return undo_ethtool(e.ifname, *what == 'r', line + at);
-	if (!strcmp(what, "xdp"))
-		return keep && is_served(config, e.ifname) ? 0 : shunt_xdp_clean(e.ifname, err);
+	if (!strcmp(what, "xdp")) {
+		ret = keep && is_served(config, e.ifname) ? 0 : shunt_xdp_clean(e.ifname, err);
+		/* another daemon has the device by now, and has cleaned up there */
+		return ret == -EBUSY ? 0 : ret;
+	}
 	if (!strcmp(what, "knob") && sscanf(line + at, "%31s %lu %lu", knob, &was, &now) == 3)
 		return shunt_journal_knob_undo(e.ifname, e.ifindex, knob, was, now);
 	return 0;
@@ -236,6 +252,7 @@ static int plan(struct shunt_journal *j, const struct shunt_config *config, stru
 
 		if (config->ports[i].kind != SHUNT_PORT_XSK)
 			continue;
+		e->foreign.fd = e->foreign.dir_fd = -1;
 		snprintf(e->ifname, sizeof(e->ifname), "%.15s", config->ports[i].name);
 		e->ifindex = if_nametoindex(e->ifname);
 		e->has_program = !config->external;
@@ -250,6 +267,21 @@ static int plan(struct shunt_journal *j, const struct shunt_config *config, stru
 	if (config->group_cnt)
 		shunt_puntdev_name(j->puntdev);
 	return ret;
+}
+
+/* Nothing fails for want of it: what cannot be pinned is in the warning. */
+static void plan_foreign(struct shunt_journal *j, const struct shunt_config *config)
+{
+	unsigned i;
+
+	for (i = 0; i < j->entry_cnt && !config->external; i++) {
+		struct entry *e = &j->entries[i];
+
+		shunt_journal_foreign_plan(&e->foreign, j->netns, e->ifindex, config->replace);
+		if (*j->path)
+			shunt_journal_foreign_pin(&e->foreign, e->ifname, config->user,
+						  &j->warning);
+	}
 }
 
 static int turn(struct shunt_journal *j, struct shunt_err *err)
@@ -272,7 +304,15 @@ const char *shunt_journal_warning(const struct shunt_journal *journal)
 	return journal && *journal->warning.msg ? journal->warning.msg : NULL;
 }
 
-static void restore(struct shunt_journal *j)
+static void restore_foreign(struct shunt_journal *j, bool keep)
+{
+	unsigned i;
+
+	for (i = 0; i < j->entry_cnt; i++)
+		shunt_journal_foreign_restore(&j->entries[i].foreign, j->entries[i].ifindex, keep);
+}
+
+static void restore(struct shunt_journal *j, bool keep)
 {
 	unsigned i;
 
@@ -283,6 +323,7 @@ static void restore(struct shunt_journal *j)
 		shunt_journal_rss_restore(&e->rss, j->ioctl_fd);
 		shunt_journal_knobs_restore(&e->knobs);
 	}
+	restore_foreign(j, keep || j->is_persistent);
 }
 
 static void release(struct shunt_journal *j)
@@ -305,10 +346,16 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 	j->netns = netns_inode();
 	boot_id(j->boot);
 	j->ioctl_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	j->is_persistent = config->persist;
 	ret = plan(j, config, err);
-	if (!ret && *j->path)
-		ret = save(j, err);
 	if (ret) {
+		release(j);
+		return ret;
+	}
+	plan_foreign(j, config);
+	ret = *j->path ? save(j, err) : 0;
+	if (ret) {
+		restore_foreign(j, false);
 		release(j);
 		return ret;
 	}
@@ -325,7 +372,7 @@ void shunt_journal_close(struct shunt_journal *journal, bool keep)
 {
 	if (!journal)
 		return;
-	restore(journal);
+	restore(journal, keep);
 	if (*journal->path && !keep) /* what is given back already is skipped by who finds it */
 		unlink(journal->path);
 	release(journal);

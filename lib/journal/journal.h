@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a daemon borrowed and must give back. Everything that it changes on a
  * device and that outlives it stands in a file before it is changed: the steering
- * program, the punt device, the NAPI knobs that busy polling wants, the RSS table and the
- * ntuple filters where they are asked for. A clean stop gives all back
- * and removes the file; a daemon that finds one gives back what its predecessor was
- * killed over. (Promiscuity is not among it: the kernel takes that back itself.
- * Channels are never changed, nor offloads but the switch of the filters.)
+ * program, another's that gave way to it, the punt device, the NAPI knobs that busy polling wants,
+ * the RSS table and the ntuple filters where they are asked for. A clean stop gives all back and
+ * removes the file; a daemon that finds one gives back what its predecessor was killed over.
+ * (Promiscuity is not among it: the kernel takes that back itself. Channels are never changed, nor
+ * offloads but the switch of the filters.)
  *
  * The file is replaced as a whole (written, synced, renamed), so a crash leaves
  * the old one or the new one. An entry is skipped when it is of another boot or

@@ -95,6 +95,21 @@ def test_killed_and_started_elsewhere(lab):
     assert lab.changes() == []
 
 
+def test_killed_and_another_has_the_device_by_now(lab):
+    """The journal of the killed one is about nothing of his any more: his successor elsewhere starts."""
+    first = Shuntd(lab, *PAIRS["static3"])
+    first.kill()
+    with Shuntd(lab, *PAIRS["static3"]) as second:
+        with Shuntd(lab, "xconnect", "null0,kind=mem", "cap,kind=pcap,out=/dev/null",
+                    control=first.control):
+            assert is_attached(lab, "eth2")
+        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen.send(udp4())
+        sink.expect(there("static3", udp4()))
+        assert second.process.poll() is None
+    assert lab.changes() == []
+
+
 def test_killed_while_the_journal_is_gone(lab):
     """A steering program whose owner is dead is replaced, journal or not."""
     first = Shuntd(lab, *PAIRS["static3"])

@@ -98,9 +98,27 @@ def test_device_in_use(lab, kind):
     with unchanged(lab):
         sentence = refused(lab, *PAIRS["xconnect"])
     assert "eth2" in sentence and "--replace" in sentence and "sink" in sentence
-    with Shuntd(lab, *PAIRS["xconnect"], "--replace"):
-        pass
+    # With leave it gives way, and is back in the end.
+    with unchanged(lab):
+        with Shuntd(lab, *PAIRS["xconnect"], "--replace"):
+            link = lab.json("dut", "ip", "-d", "-j", "link", "show", "eth2")[0]
+            assert "steer" in link["xdp"]["prog"]["name"], link
     lab.exec("dut", "ip", "link", "set", "eth2", kind, "off")
+
+
+def test_what_gave_way_comes_back_after_a_kill(lab):
+    """Its only other holder was the device: it is pinned meanwhile, over a successor's time too."""
+    lab.exec("dut", "ip", "link", "set", "eth2", "xdpdrv", "obj", OBJ, "sec", "xdp")
+    with unchanged(lab):
+        first = Shuntd(lab, *PAIRS["xconnect"], "--replace")
+        second = Shuntd(lab, *PAIRS["xconnect"], "--takeover", control=first.control)
+        assert first.process.wait(60) == 0
+        second.kill()
+        assert lab.exec("dut", "ls", "/sys/fs/bpf/shunt").stdout.count("native") == 1
+        done = lab.exec("dut", "shuntd", *PAIRS["xconnect"], "--control", first.control, check=False)
+        assert "gave back what a killed daemon had changed" in done.stderr
+        assert done.returncode == 1 and "--replace" in done.stderr, done.stderr
+    lab.exec("dut", "ip", "link", "set", "eth2", "xdp", "off")
 
 
 def test_device_in_use_by_shunt(lab):
