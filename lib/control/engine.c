@@ -16,9 +16,15 @@
 #include "control/redirects.h"
 #include "control/router.h"
 #include "graph/meta.h"
+#include "io/puntdev.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
 #define DRAIN_MS 1000
+
+/* And so long for a worker to end his turn. Shorter, and one who only gets no CPU, or is in a
+ * driver that resets, is taken for hung; longer, and who waits for the end (a successor, a
+ * service manager) gives up. */
+#define STOP_MS	 5000
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
@@ -211,6 +217,36 @@ void shunt_engine_persist(struct shunt_engine *engine)
 			shunt_xdp_persist(engine->ports[i].xdp, true);
 }
 
+/* A worker hangs: what he may touch stays as it is until the process ends, which closes his
+ * sockets. What would outlive it is given back. */
+static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *err)
+{
+	char punt[IFNAMSIZ];
+	unsigned i;
+
+	if (engine->punts) {
+		shunt_puntdev_name(punt);
+		shunt_puntdev_clean(punt, NULL);
+	}
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].xdp)
+			shunt_xdp_disown(engine->ports[i].xdp);
+	return shunt_err_set(err, ETIMEDOUT,
+			     "worker %u hangs and does not stop: ended without him, and without "
+			     "his ledger; please report this bug",
+			     id);
+}
+
+static int stop_workers(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->worker_cnt; i++)
+		if (shunt_worker_stop(engine->workers[i], STOP_MS))
+			return abandon(engine, i, err);
+	return 0;
+}
+
 int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 {
 	struct shunt_err ignored;
@@ -225,10 +261,12 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 		shunt_xdp_quiesce();
 		settle(engine);
 	}
+	ret = stop_workers(engine, err);
+	if (ret)
+		return ret;
 	for (i = 0; i < engine->worker_cnt; i++) {
 		struct shunt_worker *worker = engine->workers[i];
 
-		shunt_worker_stop(worker);
 		if (engine->started_ns) {
 			shunt_worker_drain(worker, DRAIN_MS);
 			if (shunt_worker_audit(worker, ret ? &ignored : err))

@@ -129,8 +129,9 @@ int shunt_engine_swap_rules(struct shunt_engine *engine, struct shunt_config *wi
 void shunt_engine_persist(struct shunt_engine *engine);
 
 /* shunt_engine_destroy detaches the programs, stops the workers, closes the
- * sockets. Returns 0, or -EBADMSG with err set when a worker's ledger did not
- * balance. NULL is legal. Thread: control. */
+ * sockets. Returns 0; -EBADMSG with err set when a worker's ledger did not balance; -ETIMEDOUT
+ * with err set when a worker hangs: then memory and sockets are left to the end of the process.
+ * NULL is legal. Thread: control. */
 int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err);
 
 #endif

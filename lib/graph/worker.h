@@ -10,7 +10,7 @@
  *
  *   shunt_worker_start(worker, &err);
  *   shunt_worker_ledger(worker, &ledger, 200);
- *   shunt_worker_stop(worker);
+ *   shunt_worker_stop(worker, 5000);
  */
 #ifndef SHUNT_GRAPH_WORKER_H
 #define SHUNT_GRAPH_WORKER_H
@@ -178,8 +178,9 @@ void shunt_worker_answer(struct shunt_worker *worker);
 int shunt_worker_start(struct shunt_worker *worker, struct shunt_err *err);
 
 /* shunt_worker_stop ends the thread after its current turn and joins it; legal
- * when it never ran. Thread: control. */
-void shunt_worker_stop(struct shunt_worker *worker);
+ * when it never ran. Returns 0, or -ETIMEDOUT: he hangs, and what is his must stay as it
+ * is until the process ends. Thread: control. */
+int shunt_worker_stop(struct shunt_worker *worker, unsigned timeout_ms);
 
 /* shunt_worker_ledger asks the worker for his ledger, taken between two turns
  * (or takes it, when he is not running). Returns 0, or -ETIMEDOUT when he did

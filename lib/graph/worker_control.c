@@ -171,14 +171,20 @@ static void wake(struct shunt_worker *w)
 		return; /* the counter is at its limit: he is being woken already */
 }
 
-void shunt_worker_stop(struct shunt_worker *w)
+int shunt_worker_stop(struct shunt_worker *w, unsigned timeout_ms)
 {
+	const uint64_t until_ns = shunt_clock_ns() + timeout_ms * 1000000ULL;
+	const struct timespec until = {.tv_sec = (time_t)(until_ns / SHUNT_NS_PER_SEC),
+				       .tv_nsec = (long)(until_ns % SHUNT_NS_PER_SEC)};
+
 	if (!w->running)
-		return;
+		return 0;
 	__atomic_store_n(&w->stop, true, __ATOMIC_RELEASE);
 	wake(w);
-	pthread_join(w->thread, NULL);
+	if (pthread_clockjoin_np(w->thread, NULL, CLOCK_MONOTONIC, &until))
+		return -ETIMEDOUT;
 	w->running = false;
+	return 0;
 }
 
 /* --- asked ------------------------------------------------------------------------------------ */

@@ -6,13 +6,17 @@ import shutil
 import signal
 import socket
 import struct
+import sys
 import time
 
 import pytest
 
 from daemon import Shuntd, with_lane
 from frames import GEN, SINK, routed, udp4
-from lab import BIN, wait_until
+from lab import BIN, ROOT, wait_until
+
+sys.path.append(os.path.join(ROOT, "tests", "torture"))
+from endless import EndlessLoop, is_possible  # noqa: E402  pylint: disable=wrong-import-position
 
 STATIC3 = ("static3", f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 POLLING = ["spin", "busy", "adaptive", "interrupt"]
@@ -101,6 +105,27 @@ def test_hung_worker(lab, poll):
             assert not stream.lost()
             assert served(daemon) > before, "the worker is not served again"
         assert held and steered(daemon, "hung") > 0
+
+
+@pytest.mark.skipif(not is_possible(), reason="the endless loop is x86-64's")
+@pytest.mark.parametrize("mode", ["static3", "route"])
+def test_stop_and_takeover_while_a_worker_hangs(lab, mode):
+    """An end comes all the same, is no success, and leaves nothing behind; a successor forwards."""
+    args = STATIC3 if mode == "static3" else ("route", "eth1", "eth2")
+    stuck = Shuntd(lab, *args)
+    with EndlessLoop(stuck.process.pid, "shunt-w0", f"{BIN}/shuntd"):
+        if mode == "static3":
+            stuck.process.terminate()
+        else:
+            with Shuntd(lab, *args, "--takeover") as next_one:
+                gen, sink = lab.wire("gen"), lab.wire("sink")
+                before = served(next_one)
+                gen.send(numbered(1))
+                assert sink.receive(lambda frame: frame == routed(numbered(1)), timeout=10)
+                assert served(next_one) > before
+        _, err = stuck.process.communicate(timeout=60)
+        assert stuck.process.returncode == 1 and "worker 0 hangs and does not stop" in err, err
+    assert lab.changes() == []
 
 
 def is_attached(lab, dev="eth1"):

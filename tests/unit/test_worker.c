@@ -44,7 +44,7 @@ static void build(struct shunt_worker_opts opts)
 
 static void fini(void)
 {
-	shunt_worker_stop(worker);
+	shunt_worker_stop(worker, 60000);
 	shunt_worker_fini(worker);
 	free(worker);
 }
@@ -289,9 +289,9 @@ Test(worker, answers_and_stops_in_every_mode, .fini = fini)
 			cr_assert_eq(shunt_ledger_sum(&ledger), FRAMES);
 		}
 		start_ns = shunt_clock_ns();
-		shunt_worker_stop(worker);
+		shunt_worker_stop(worker, 60000);
 		cr_assert_lt(shunt_clock_ns() - start_ns, 2 * SHUNT_NS_PER_SEC);
-		shunt_worker_stop(worker); /* legal again */
+		shunt_worker_stop(worker, 60000); /* legal again */
 		if (i < 3)
 			fini();
 	}
@@ -315,7 +315,7 @@ Test(worker, sleeps_when_the_mode_says_so, .fini = fini)
 	start(SHUNT_POLL_busy);
 	wait_for(&worker->stats.turns, 10000);
 	cr_assert_eq(shunt_counter_read(&worker->stats.sleeps), 0);
-	shunt_worker_stop(worker);
+	shunt_worker_stop(worker, 60000);
 	cr_assert_geq(fakes[0].busy_polls, 9999, "the driver is polled each turn");
 	cr_assert_eq(fakes[0].busy_polls, fakes[1].busy_polls);
 }
@@ -336,7 +336,7 @@ Test(worker, a_packet_ends_a_sleep, .fini = fini)
 	sleeps = shunt_counter_read(&worker->stats.sleeps);
 	cr_assert_eq(write(fd, &one, 8), 8);
 	wait_for(&worker->stats.sleeps, sleeps + 1000); /* readable: no sleep lasts */
-	shunt_worker_stop(worker);
+	shunt_worker_stop(worker, 60000);
 	close(fd);
 }
 
@@ -367,7 +367,7 @@ Test(worker, a_cpu_that_is_not_there)
 	cr_assert_eq(shunt_worker_start(worker, &err), -EINVAL);
 	cr_assert(strstr(err.msg, "worker 3: CPU 1000"), "%s", err.msg);
 	cr_assert_not(worker->running);
-	shunt_worker_stop(worker);
+	shunt_worker_stop(worker, 60000);
 	shunt_worker_fini(worker);
 	cr_assert(fakes[0].closes == 1 && fakes[1].closes == 1);
 	free(worker);
