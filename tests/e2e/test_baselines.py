@@ -77,7 +77,8 @@ def test_forwards_and_leaves_nothing(lab, name):
                          ids=[row[0] for row in baselines.MEMORY])
 def test_in_memory(name, measure, args):
     try:
-        assert measure(CPU, 0.1, 32, *args) > 0
+        made = measure(CPU, 0.1, 32, *args)
+        assert made["pps"] > 0 and 0 < made["cpu_share"] <= 1
     except dpdk.Absent as error:
         pytest.skip(f"{name}: {error}")
     assert left_behind() == []

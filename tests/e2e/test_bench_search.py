@@ -60,7 +60,7 @@ def test_generator_is_slower():
 def test_nothing_passes():
     found = Search(lambda rate: {"loss": 0.5, "confirmed_pps": rate, "held": True}, 3, 0.1) \
         .find(0.0, 1e6, 1e7)
-    assert found["rate"] == 0.0 and found["good"] == 0
+    assert found["rate"] == 0.0 and found["good"] == 0 and found["confidence"] is None
 
 
 def test_confidence():

@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import dpdk
+import machine
 from dpdk import Absent
 
 STOP_S = 10
@@ -183,9 +184,12 @@ def usable(candidates, skip):
 
 
 def version_into(versions):
-    """DPDK's version, where it is installed."""
+    """DPDK's and xdp-tools' versions, where they are installed."""
     with contextlib.suppress(Absent):
         versions["dpdk"] = dpdk.version()
+    tools = machine.package("xdp-tools")
+    if tools:
+        versions["xdp-tools"] = tools
 
 
 def forwarders(ctx, doc):
@@ -203,13 +207,14 @@ MEMORY = (
 )
 
 
-def memory(cpu, seconds, batch):
-    """On in-memory devices: ([{name, pps, huge_pages}], [(name, why)])."""
+def memory(cpu, seconds, batch, least_disturbed=lambda measure: measure()):
+    """On in-memory devices: ([{name, pps, cpu_share, huge_pages}], [(name, why)]). least_disturbed, as
+    of mem.Memory, has each measured as often as shunt is."""
     rows, skipped = [], []
     for name, measure, args in MEMORY:
         try:
-            rows.append({"name": name, "pps": measure(cpu, seconds, batch, *args),
-                         "huge_pages": dpdk.has_huge_pages()})
+            made = least_disturbed(lambda m=measure, a=args: m(cpu, seconds, batch, *a))
+            rows.append({"name": name, **made, "huge_pages": dpdk.has_huge_pages()})
         except Absent as error:
             skipped.append((name, str(error)))
     return rows, skipped

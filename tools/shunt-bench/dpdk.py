@@ -6,6 +6,7 @@ import contextlib
 import glob
 import json
 import os
+import pathlib
 import re
 import select
 import shutil
@@ -166,6 +167,11 @@ class Process:
         self.drain()
         return sum(self.ask(f"/ethdev/stats,{port}")["opackets"] for port in range(ports))
 
+    def cpu_seconds(self):
+        """That all its threads have had; all but one sleep."""
+        return sum(int(pathlib.Path(path).read_text(encoding="ascii").split()[0]) / 1e9
+                   for path in glob.glob(f"/proc/{self.process.pid}/task/*/schedstat"))
+
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
@@ -250,14 +256,16 @@ def write_capture(path, network, flows=1024):
 # --- in memory ------------------------------------------------------------------------------------
 
 def measured(argv_of, word, seconds):
-    """Packets a second that a forwarder sends on its two in-memory ports."""
+    """What a forwarder sends on its two in-memory ports: {pps, cpu_share: of its CPU, which it polls
+    all the time}."""
     with running(argv_of, word) as process:
-        before, start = process.sent(), time.monotonic()
+        before, start, had = process.sent(), time.monotonic(), process.cpu_seconds()
         while time.monotonic() < start + seconds:  # the quantity measured, not a wait for something
             time.sleep(min(seconds, 0.2))
             process.drain()
-        after, end = process.sent(), time.monotonic()
-    return (after - before) / (end - start)
+        after, end, has = process.sent(), time.monotonic(), process.cpu_seconds()
+    return {"pps": (after - before) / (end - start),
+            "cpu_share": min(1.0, (has - had) / (end - start))}
 
 
 def null_testpmd(cpu, seconds, batch, mode, copy):

@@ -102,7 +102,7 @@ def describe(doc, floods, closer):
         at = found["at"] if found else {}
         rows.append([name, *stats.spread([t["pps"] / 1e6 for t in trials]),
                      (found["ndr"]["rate"] / 1e6 or None) if found else None,
-                     100 * found["ndr"]["confidence"] if found else None,
+                     stats.percent(found["ndr"]["confidence"]) if found else None,
                      (found["pdr"]["rate"] / 1e6 or None) if found else None,
                      at[0.9].get("cpu_us") if 0.9 in at else None,
                      at[0.9].get("cpu_us_off") if 0.9 in at else None,
@@ -178,7 +178,8 @@ def run_in_memory(ctx, doc):
             hz = point["cycles_hz"]
             made[name].append(point["pps"])
         ctx.progress.step(f"run {run_ + 1}, DPDK")
-        rows, skipped = baselines.memory(ctx.cpus[0], ctx.seconds, ctx.batch)
+        rows, skipped = baselines.memory(ctx.cpus[0], ctx.seconds, ctx.batch,
+                                         ctx.memory.least_disturbed)
         for row in rows:
             name = row["name"] + ("" if row["huge_pages"] else " (no huge pages)")
             made.setdefault(name, []).append(row["pps"])

@@ -74,9 +74,10 @@ def back_to_back(ctx, dst_mac, size):
 
 
 def buffer_time(found, rate, ndr):
-    """RFC 9004, section 6.4: what the buffer holds beyond what is forwarded meanwhile, in seconds."""
-    implied = stats.median(found) / rate
-    return implied, implied * max(0.0, 1 - ndr / rate)
+    """RFC 9004, section 6.4: what the buffer holds, and that beyond what is forwarded meanwhile, in
+    milliseconds; without a throughput the latter is not known."""
+    implied = 1e3 * stats.median(found) / rate
+    return implied, implied * max(0.0, 1 - ndr / rate) if ndr else None
 
 
 def one_size(ctx, dst_mac, size, left):
@@ -96,9 +97,9 @@ def describe(doc, results):
                for k in ("min", "mean", "p50", "p99", "max")}
         implied, corrected = buffer_time(r["bursts"], r["burst_rate"], ndr["rate"])
         rows.append([size, ndr["rate"] / 1e6 or None, f"{ndr['good']} of {ndr['trials']}",
-                     100 * ndr["confidence"], *mid.values(), stats.median(r["bursts"]),
-                     min(r["bursts"]), max(r["bursts"]), r["burst_rate"] / 1e6, 1e3 * implied,
-                     1e3 * corrected])
+                     stats.percent(ndr["confidence"]), *mid.values(), stats.median(r["bursts"]),
+                     min(r["bursts"]), max(r["bursts"]), r["burst_rate"] / 1e6, implied,
+                     corrected])
     doc.table("results", "Throughput (26.1), latency at it (26.2), back-to-back frames (RFC 9004)",
               [("frame", "bytes with FCS"), ("throughput", "Mpps"), "passed", ("confidence", "%"),
                ("min", "us"), ("mean", "us"), ("median", "us"), ("p99", "us"), ("max", "us"),

@@ -54,9 +54,9 @@ def row_of(size, full, ndr, pdr, made):
     if not made:
         return [str(size), *top, *[None] * 9]
     return [str(size), *top, ndr["rate"] / 1e6 or None, gbit(ndr["rate"], size) or None,
-            f"{ndr['good']} of {ndr['trials']}", 100 * ndr["confidence"],
+            f"{ndr['good']} of {ndr['trials']}", stats.percent(ndr["confidence"]),
             pdr["rate"] / 1e6 or None, gbit(pdr["rate"], size) or None, f"{pdr['good']} of {pdr['trials']}",
-            100 * pdr["confidence"], made.count()]
+            stats.percent(pdr["confidence"]), made.count()]
 
 
 COLUMNS = [("frame", "bytes with FCS"), ("flood", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
@@ -108,6 +108,10 @@ def run(ctx, doc):
 
 def note_generator(doc, found):
     """Says whose limit it was that was found."""
+    none = [name for name, one in found.items() if not one["rate"]]
+    if none:
+        doc.note("No rate that was tried passed, and none is printed: " + ", ".join(none) + ".")
+    found = {name: one for name, one in found.items() if one["rate"]}
     names = [name for name, one in found.items() if one["by_generator"]]
     if names:
         doc.note("The next higher rate could not be sent, so these may take more than was found: "

@@ -106,7 +106,8 @@ def result_of(done, rate):
         raise Failed(f"shunt-gen: {said(done)}") from None
     sent = got["sent"]
     offered = got["tx"]["offered_pps"]
-    return {"offered_pps": offered, "confirmed_pps": got["tx"]["pps"], "sent": sent, "received": got["received"],
+    return {"offered_pps": offered, "confirmed_pps": got["tx"]["pps"], "sent": sent,
+            "received": got["received"],
             "pps": got["received"] / max(got["tx"]["seconds"], 1e-9),
             "loss": max(0.0, 1 - got["received"] / sent) if sent else 1.0,
             "seconds": got["tx"]["seconds"],

@@ -88,7 +88,7 @@ class Search:
                 "good": best["good"] if best else 0,
                 "trials": best["trials"] if best else failing["trials"],
                 "failing_trials": failing["trials"] if failing else 0,
-                "confidence": min(sure, default=0.0)}
+                "confidence": min(sure) if best and sure else None}
 
     def confirmed(self, rate):
         """What the generator's device confirmed of the trials that held a rate, median."""

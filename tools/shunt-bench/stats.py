@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What runs say together: medians with their spread, and how sure a yes or no is."""
-import math
 import statistics
 
 
@@ -13,6 +12,11 @@ def spread(values):
     return statistics.median(values), min(values), max(values)
 
 
+def percent(share):
+    """Of a share; None of what was not measured."""
+    return None if share is None else 100 * share
+
+
 def point(x, values):
     """One point of a figure: x, median, least, most."""
     return [x, *spread(values)]
@@ -22,16 +26,6 @@ def median_interval(cnt):
     """How sure it is that the true median lies between the least and the most of so many runs: only
     all runs on one side of it would make it lie outside."""
     return 1 - 2 * 0.5 ** cnt
-
-
-def wilson(yes, cnt, z=1.96):
-    """The interval (95 % with z 1.96) of the probability of a yes, of so many trials (Wilson)."""
-    if not cnt:
-        return 0.0, 1.0
-    share = yes / cnt
-    middle = (share + z * z / (2 * cnt)) / (1 + z * z / cnt)
-    half = z / (1 + z * z / cnt) * math.sqrt(share * (1 - share) / cnt + z * z / (4 * cnt * cnt))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def quantile(buckets, share):

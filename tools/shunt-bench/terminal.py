@@ -93,4 +93,8 @@ def print_document(doc, out=sys.stdout):
               f"{finding['measured']}", file=out)
     for note in doc["notes"]:
         print(f"\nNote: {note}", file=out)
+    if doc["skipped"]:
+        print("\nLeft out:", file=out)
+    for skipped in doc["skipped"]:
+        print(f"  {skipped['what']}: {skipped['why']}", file=out)
     out.flush()
