@@ -129,10 +129,12 @@ def short_name(nodeid):
 
 
 _failed = set()
+_took = {}  # seconds, setting up included
 
 
 def pytest_runtest_logreport(report):
     name = short_name(report.nodeid)
+    _took[name] = _took.get(name, 0) + report.duration
     if report.failed:
         if report.nodeid not in _failed:
             tap(f"not ok - {name} ({report.when})\n" + diagnosis(report))
@@ -142,7 +144,7 @@ def pytest_runtest_logreport(report):
         tap(f"ok - {name} # SKIP {reason.removeprefix('Skipped: ')}")
         _failed.add(report.nodeid)
     elif report.when == "teardown" and report.nodeid not in _failed:
-        tap(f"ok - {name}")
+        tap(f"ok - {name} ({_took[name]:.1f} s)")
 
 
 # --- fixtures -------------------------------------------------------------------------------------
@@ -180,6 +182,14 @@ def each_lane(request, monkeypatch):
 def lab(make_lab):
     """gen - dut - sink, one queue, neighbours known from the start."""
     return make_lab(static_neigh=True)
+
+
+@pytest.fixture(scope="module")
+def net(request):
+    """One lab for all tests of a module that change nothing in it; with as many queues as its QUEUES."""
+    made = Lab(queues=getattr(request.module, "QUEUES", 1), static_neigh=True)
+    yield made
+    assert not made.down()
 
 
 @pytest.fixture

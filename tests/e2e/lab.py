@@ -35,17 +35,19 @@ SNAPSHOT = r"""
 for what in "-d link" "-4 addr" "-6 addr" "-4 rule" "-6 rule" \
 	"-4 route show table all" "-6 route show table all"; do
 	echo; echo "== $what"
-	ip $what | sed 's/ state [A-Z]*//; s/,LOWER_UP//; s/<NO-CARRIER,/</; s/timer *[0-9.]*//g; /valid_lft/d'
-done
+	ip $what
+done | sed 's/ state [A-Z]*//; s/,LOWER_UP//; s/<NO-CARRIER,/</; s/timer *[0-9.]*//g; /valid_lft/d'
 echo; echo "== pins"; find /sys/fs/bpf -mindepth 1 -not -name '*.debug' -not -path /sys/fs/bpf/xdp
 echo; echo "== filters"
 for dev in /sys/class/net/*; do
-	for at in ingress egress; do tc filter show dev "${dev##*/}" $at 2>&1; done
-done
+	for at in ingress egress; do echo "filter show dev ${dev##*/} $at"; done
+done | tc -force -batch - 2>&1
 for dev in /sys/class/net/eth*; do
 	echo; echo "== ${dev##*/}"
 	ethtool -k "${dev##*/}"; ethtool -l "${dev##*/}"
-	cat "$dev/threaded" "$dev/napi_defer_hard_irqs" "$dev/gro_flush_timeout"
+	for knob in threaded napi_defer_hard_irqs gro_flush_timeout; do
+		read -r value <"$dev/$knob" && echo "$value"
+	done
 done
 """
 

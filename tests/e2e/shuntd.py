@@ -1,49 +1,76 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""shuntd on any host of a lab: started, asked, stopped, and held to what it must leave behind: nothing."""
+"""shuntd on a lab's dut: started, asked, stopped, and held to what it must leave behind: nothing."""
 import contextlib
 import itertools
 import json
 import os
 import signal
+import subprocess
 
-from daemon import with_lane
-from lab import OPTIONS, wait_until
+from lab import BIN, ENV, OPTIONS, wait_until
 
 _numbers = itertools.count()
 
 
-class Shuntd:
-    """A running shuntd on dut; start() waits until it forwards."""
+def with_lane(args):
+    """The command line with the lane under test, unless it names one: by itself shuntd would
+    choose xdp on a veth, and the tests of rings, workers and graph would test nothing."""
+    args = [str(arg) for arg in args]
+    if any(arg.startswith("--lane") for arg in args):
+        return args
+    return [*args, "--lane", os.environ.get("SHUNT_TEST_LANE", "user")]
 
-    def __init__(self, lab, *args, host="dut", control=None):
-        self.lab, self.host = lab, host
-        self.control = control or f"/run/shunt-lab/{lab.name}/shuntd{next(_numbers)}.sock"
-        self.process = lab.popen(host, "shuntd", *with_lane(args), *OPTIONS, "--control", self.control)
-        line = self.process.stderr.readline()
-        while "shuntd: forwarding on" not in line:
-            assert line, f"shuntd {args} ended with {self.process.wait(60)}"
-            self.said = line
+
+class Shuntd:
+    """Starts shuntd on dut and waits until it forwards:
+
+        with Shuntd(lab, "xconnect", "eth1", "eth2", "--poll", "spin") as d: ...
+
+    Leaving the block stops it; all that it said must have been asked for until then, unless it is
+    chatty. check=False: dut need not be as it was before. All daemons of a lab have the same control
+    socket, as an operator's have, unless `control` names another one."""
+
+    STOP_S = 60
+
+    def __init__(self, lab, *args, control="shuntd.sock", program="shuntd", check=True,
+                 chatty=False):
+        self.lab, self.check, self.chatty = lab, check, chatty
+        self.control = os.path.join("/run/shunt-lab", lab.name, control)
+        self.process = lab.popen("dut", program, *with_lane(args), *OPTIONS, "--control",
+                                 self.control)
+        self.log = []  # what it said until it forwarded
+        while not any("forwarding on" in line for line in self.log):
             line = self.process.stderr.readline()
+            assert line, f"shuntd {args} ended with {self.process.wait(60)}: " + "".join(self.log)
+            self.log.append(line)
         lab.carriers()
 
-    @property
-    def pid(self):
-        return self.process.pid
-
     def ctl(self, *words, check=True):
-        """shuntctl's CompletedProcess."""
-        return self.lab.exec(self.host, "shuntctl", "-s", self.control, *words, check=check)
+        """shuntctl's CompletedProcess. All it wants is the socket, so it need not run in the lab."""
+        done = subprocess.run([os.path.join(BIN, "shuntctl"), "-s", self.control,
+                               *map(str, words)], capture_output=True, text=True, env=ENV,
+                              timeout=120, stdin=subprocess.DEVNULL, check=False)
+        assert not check or done.returncode == 0, done
+        return done
+
+    def ask(self, *words):
+        """What shuntctl answers, as an object."""
+        return json.loads(self.ctl("-j", *words).stdout)
 
     def show(self, what):
-        return json.loads(self.ctl("-j", "show", what).stdout)
+        return self.ask("show", what)
 
     def stop(self, number=signal.SIGTERM):
-        """Ends it as an operator does; the exit code is 1 when the ledger did not balance."""
+        """Ends it as an operator does, and returns what it said since it forwarded. The exit code is
+        1 when the ledger did not balance."""
         self.process.send_signal(number)
-        err = self.process.communicate(timeout=60)[1]
-        assert (self.process.returncode, err) == (0, ""), f"ended with {self.process.returncode}: {err}"
-        assert not os.path.exists(self.control)
-        assert not os.path.exists(self.control + ".journal")
+        _, err = self.process.communicate(timeout=self.STOP_S)
+        assert self.process.returncode == 0, f"ended with {self.process.returncode}: {err}"
+        for path in (self.control, self.control + ".journal"):
+            assert not os.path.exists(path), path
+        changes = self.lab.changes() if self.check else []
+        assert changes == [], changes
+        return err
 
     def kill(self):
         self.process.kill()
@@ -53,12 +80,11 @@ class Shuntd:
         return self
 
     def __exit__(self, kind, *_):
-        if kind is None:
-            self.stop()
-        else:
+        if kind is not None:
             self.kill()
-
-
+        elif self.process.returncode is None:
+            said = self.stop()
+            assert self.chatty or said == "", said
 def refused(lab, *args, wrap=(), code=1):
     """Runs a shuntd that must not start: returns its one sentence. What it did to the machine is
     for the caller to see (unchanged())."""

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from bird import NETS, Routed
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import routed, udp4, udp6
 from lab import wait_until
 
@@ -39,7 +39,7 @@ def finish(network, daemon):
 
 def forwarded(daemon):
     """Packets that shunt itself routed, by now."""
-    return sum(node["packets"] for node in daemon.ctl("show", "nodes")["nodes"]
+    return sum(node["packets"] for node in daemon.show("nodes")["nodes"]
                if node["name"] in ("ip4_rewrite", "ip6_rewrite"))
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd bridges three hosts: alone, and over a bridge of the kernel's that is its fallback."""
 import subprocess
-import time
 
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import ethernet
 from lab import wait_until
 
@@ -62,7 +61,7 @@ def add_bridge(lab, **options):
 
 def bridge(lab, *args):
     lab.remember()
-    return Shuntd(lab, "bridge", *args, "--poll", "interrupt")
+    return Shuntd(lab, "bridge", *args, "--poll", "interrupt", chatty=True)
 
 
 def ping(lab, host, address):
@@ -70,7 +69,7 @@ def ping(lab, host, address):
 
 
 def port_of(daemon, mac):
-    rows = [row for row in daemon.ctl("show", "macs")["macs"] if row["mac"] == mac]
+    rows = [row for row in daemon.show("macs")["macs"] if row["mac"] == mac]
     return rows[0]["port"] if rows else None
 
 
@@ -78,23 +77,13 @@ def learn(daemon, wire, mac, port):
     """The station speaks, again where shunt did not listen yet, and shunt knows where it is."""
     def spoken_and_known():
         wire.send(frame(OTHER, mac, 1))
-        return wait_for(lambda: port_of(daemon, mac) == port, 1)
+        return port_of(daemon, mac) == port
     wait_until(spoken_and_known, what=f"{mac} on {port}")
-
-
-def wait_for(condition, seconds):
-    """Whether condition came true in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def crossed(daemon):
     """Frames that lane xdp has switched."""
-    return sum(port["lanes"]["xdp"]["packets"] for port in daemon.ctl("show", "lanes")["lanes"])
+    return sum(port["lanes"]["xdp"]["packets"] for port in daemon.show("lanes")["lanes"])
 
 
 def kernel_port_of(lab, mac):
@@ -122,7 +111,7 @@ def test_hosts_reach_one_another(three, beneath):
             ping(three, host, f"10.77.0.{(number + 1) % 3 + 1}")
         if beneath:
             ping(three, "sink", "10.77.0.100")
-        lost = [row for row in daemon.ctl("show", "drops")["drops"]
+        lost = [row for row in daemon.show("drops")["drops"]
                 if row["where"] in ("graph", "bridge") and row["count"]]
         assert not lost, lost
 
@@ -162,7 +151,7 @@ def test_never_back_to_its_port(three):
         learn(daemon, gen, FAR, "eth1")
         gen.send(frame(FAR, OTHER, 9), frame(BROADCAST, OTHER, 10))
         wait_until(lambda: any(row["name"] == "same_port" and row["count"]
-                               for row in daemon.ctl("show", "drops")["drops"]))
+                               for row in daemon.show("drops")["drops"]))
         assert gen.receive(lambda got: got[12:14] == b"\x88\xb5", timeout=0.2) is None
 
 
@@ -176,7 +165,7 @@ def test_station_moves(three, beneath):
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
         learn(daemon, third, FAR, "eth3")
         expect_known(three, "third", ["sink"], FAR, gen, OTHER)
-        assert daemon.ctl("show", "macs")["counters"]["moved"] >= 1
+        assert daemon.show("macs")["counters"]["moved"] >= 1
 
 
 def test_kernel_is_told_and_heard(three):
@@ -218,8 +207,7 @@ def test_kernel_goes_on_after_a_kill(three):
     gen, sink = three.wire("gen"), three.wire("sink")
     learn(daemon, sink, FAR, "eth2")
     wait_until(lambda: kernel_port_of(three, FAR) == "eth2", what="the kernel's entry")
-    daemon.process.kill()
-    daemon.process.communicate(timeout=60)
+    daemon.kill()
     sent = frame(FAR, OTHER, 4)
     gen.send(sent)
     sink.expect(sent)
@@ -246,12 +234,12 @@ def test_says_what_is_wrong(three):
 def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three, each_lane):
     """dut's own subnets are routed between, on the same ports on which others are bridged."""
     three.remember()
-    with Shuntd(three, "mix", *PORTS, "--poll", "interrupt") as daemon:
+    with Shuntd(three, "mix", *PORTS, "--poll", "interrupt", chatty=True) as daemon:
         ping(three, "gen", "10.77.0.2")
         ping(three, "gen", "10.0.2.2")  # the neighbour gets known
         before = crossed(daemon)
         ping(three, "gen", "10.0.2.2")
-        nodes = {row["name"]: row["packets"] for row in daemon.ctl("show", "nodes")["nodes"]}
+        nodes = {row["name"]: row["packets"] for row in daemon.show("nodes")["nodes"]}
         assert nodes["bridge"] >= 2, nodes
         if each_lane == "user":
             assert nodes["ip4_rewrite"] >= 2, nodes
@@ -275,6 +263,6 @@ def test_lane_kernel_is_the_bridge_beneath(three):
         for number, host in enumerate(HOSTS):
             ping(three, host, f"10.77.0.{(number + 1) % 3 + 1}")
         ping(three, "sink", "10.77.0.100")
-        lanes = [port["lanes"] for port in daemon.ctl("show", "lanes")["lanes"]]
+        lanes = [port["lanes"] for port in daemon.show("lanes")["lanes"]]
         assert sum(lane["kernel"]["packets"] for lane in lanes) >= 10
         assert not any(lane[name]["packets"] for lane in lanes for name in ("user", "xdp", "drop"))

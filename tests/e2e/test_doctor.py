@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 
 
 def doctor(lab, *args):

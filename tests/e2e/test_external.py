@@ -2,7 +2,7 @@
 """Programs attached by hand, with the commands of README.md and shuntd(8), and served by shuntd."""
 import os
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import SINK, udp4
 from lab import ROOT
 
@@ -34,8 +34,7 @@ def serves(lab):
     lab.remember()
     daemon = Shuntd(lab, *SERVE)
     crosses(lab, 1)
-    daemon.process.kill()
-    daemon.process.communicate(timeout=60)
+    daemon.kill()
     with Shuntd(lab, *SERVE):
         crosses(lab, 2)
     assert [program_of(lab, device) for device in ("eth1", "eth2")] == before

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from daemon import Shuntd, with_lane
+from shuntd import Shuntd, with_lane
 from frames import GEN, SINK, routed, udp4
 from lab import BIN, ROOT, wait_until
 
@@ -24,13 +24,13 @@ POLLING = ["spin", "busy", "adaptive", "interrupt"]
 
 def steered(daemon, reason, port="eth1"):
     """Frames of a port that the steering program gave to the kernel for a reason."""
-    return sum(row["count"] for row in daemon.ctl("show", "drops")["drops"]
+    return sum(row["count"] for row in daemon.show("drops")["drops"]
                if (row["where"], row["port"], row["name"]) == ("steer", port, reason))
 
 
 def served(daemon):
     """Frames of eth1 that went to the worker."""
-    return next(row["lanes"]["user"] for row in daemon.ctl("show", "ports")["ports"]
+    return next(row["lanes"]["user"] for row in daemon.show("ports")["ports"]
                 if row["name"] == "eth1")
 
 
@@ -132,11 +132,6 @@ def is_attached(lab, dev="eth1"):
     return "xdp" in lab.exec("dut", "ip", "link", "show", dev).stdout
 
 
-def kill(daemon):
-    daemon.process.kill()
-    daemon.process.communicate(timeout=20)
-
-
 def test_killed_under_a_stream(lab):
     """What is lost was sent between the signal and the end of the process, when its sockets go, or
     lay in its rings when the signal came; from then on the kernel forwards every frame."""
@@ -162,7 +157,7 @@ def test_killed_under_a_stream(lab):
 def in_driver(daemon):
     """Frames sent whose completions are withheld; the ledger balances with them. None when the
     worker did not answer in time."""
-    ledger, = daemon.ctl("show", "ledger")["ledger"]
+    ledger, = daemon.show("ledger")["ledger"]
     assert ledger["balanced"] is not False, ledger
     return ledger["driver_tx"] if ledger["balanced"] else None
 
@@ -205,7 +200,7 @@ def test_persist(lab):
     """The program stays at stop, passes everything, and serves the next daemon again."""
     stream = Stream(lab)
     first = Shuntd(lab, *STATIC3, "--persist")
-    program = first.ctl("show", "ports")["ports"][0]["program"]["id"]
+    program = first.show("ports")["ports"][0]["program"]["id"]
     stream.run(0.05)
     first.process.send_signal(signal.SIGTERM)
     stream.run(0.1)
@@ -214,14 +209,14 @@ def test_persist(lab):
     assert not stream.lost()
     assert is_attached(lab)
     second = Shuntd(lab, *STATIC3, "--persist")
-    assert second.ctl("show", "ports")["ports"][0]["program"]["id"] == program
+    assert second.show("ports")["ports"][0]["program"]["id"] == program
     stream.run(0.05)
     assert served(second) > 0
-    kill(second)
+    second.kill()
     stream.run(0.05)
     stream.take(range(len(stream.sent)))
     third = Shuntd(lab, *STATIC3)
-    assert third.ctl("show", "ports")["ports"][0]["program"]["id"] != program
+    assert third.show("ports")["ports"][0]["program"]["id"] != program
     third.stop()
 
 
@@ -229,7 +224,7 @@ def test_takeover_under_a_stream(lab):
     """Nothing is lost while one daemon takes over from another, and the program stays."""
     stream = Stream(lab)
     first = Shuntd(lab, *STATIC3)
-    program = first.ctl("show", "ports")["ports"][0]["program"]["id"]
+    program = first.show("ports")["ports"][0]["program"]["id"]
     stream.run(0.05)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         start = time.monotonic()
@@ -238,7 +233,7 @@ def test_takeover_under_a_stream(lab):
         second = starting.result()
         print(f"takeover: {time.monotonic() - start:.3f} s, lost {stream.lost()}")
     assert first.process.wait(20) == 0
-    assert second.ctl("show", "ports")["ports"][0]["program"]["id"] == program
+    assert second.show("ports")["ports"][0]["program"]["id"] == program
     before = served(second)
     stream.run(5, lambda: served(second) > before)
     assert served(second) > before
@@ -287,7 +282,7 @@ def test_takeover_that_fails_is_taken_back(lab, tmp_path, how):
     assert pid > 0 and pid != first.process.pid
     try:
         assert arguments(pid) == before + ["--takeover"]
-        assert first.ctl("show", "config")["batch"] == 17
+        assert first.show("config")["batch"] == 17
         count = served(first)
         stream.run(30, lambda: served(first) > count)
         assert served(first) > count, "it does not forward again"
@@ -331,7 +326,7 @@ def test_all_is_given_back_after_a_kill(lab, poll):
     first = Shuntd(lab, *STATIC3, "--poll", poll)
     borrowed = lab.changes()
     assert borrowed, "a program at least"
-    kill(first)
+    first.kill()
     # 2 and 200000 are what shuntd sets: as if it had been killed before it got there.
     if poll == "busy":
         assert any("200000" in line for line in borrowed)
@@ -342,7 +337,7 @@ def test_all_is_given_back_after_a_kill(lab, poll):
 def test_what_others_changed_since_stays(lab):
     first = Shuntd(lab, *STATIC3, "--poll", "busy")
     lab.exec("dut", "sh", "-c", "echo 12345 >/sys/class/net/eth2/gro_flush_timeout")
-    kill(first)
+    first.kill()
     second = Shuntd(lab, *STATIC3)
     second.process.terminate()
     assert second.process.wait(20) == 0

@@ -64,7 +64,6 @@ def test_both_ways_in_every_size(lab, mode, lane, sizes):
         sent = len(sizes) + sum(size >= 80 for size in sizes)
         lanes = {port["name"]: port["lanes"][lane] for port in shuntd.show("ports")["ports"]}
         assert min(lanes.values()) >= sent
-    assert lab.changes() == []
 
 
 @pytest.mark.parametrize("mode", ["macrewrite", "static3"])
@@ -184,6 +183,7 @@ def test_longer_than_the_way_out(make_lab):
     the other way there is room."""
     lab = make_lab(mtu=3000, static_neigh=True)
     lab.exec("dut", "ip", "link", "set", "eth2", "mtu", 1500)
+    lab.remember()
     with Shuntd(lab, *PAIRS["xconnect"], "--frame-size", 4096) as shuntd:
         gen, sink = lab.wire("gen"), lab.wire("sink")
         for size in (1514, 1515, 1518):
@@ -198,6 +198,7 @@ def test_longer_than_the_way_out(make_lab):
 def test_static3_keeps_to_the_mtu(make_lab):
     lab = make_lab(mtu=3000, static_neigh=True)
     lab.exec("dut", "ip", "link", "set", "eth2", "mtu", 1500)
+    lab.remember()
     with Shuntd(lab, *PAIRS["static3"], "--frame-size", 4096) as shuntd:
         gen, sink = lab.wire("gen"), lab.wire("sink")
         gen.send(udp4(1514))
@@ -311,6 +312,7 @@ def second_pair(lab):
         lab.exec("dut", "ip", "link", "set", dev, "up")
         lab.exec(host, "ip", "link", "set", "eth2", "up")
         lab.exec(host, "ethtool", "-K", "eth2", "gro", "on")
+    lab.remember()
 
 
 CONFIG = f"""\
@@ -345,7 +347,8 @@ def test_two_pairs_of_different_modes(lab, tmp_path):
 def test_two_daemons(lab):
     second_pair(lab)
     with Shuntd(lab, *PAIRS["static3"]):
-        with Shuntd(lab, "xconnect", "eth3", "eth4"):
+        with Shuntd(lab, "xconnect", "eth3", "eth4", control="second.sock",
+                    check=False):
             gen, sink = lab.wire("gen", "eth2"), lab.wire("sink", "eth2")
             gen.send(ODD["QinQ"])
             sink.expect(ODD["QinQ"])

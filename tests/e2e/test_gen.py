@@ -69,8 +69,8 @@ def test_rate(lab, rate, way, pps):
 
 
 @pytest.mark.parametrize("way, most", [("packet", 2000), ("xdp", 2001)])
-def test_way_by_rate(lab, way, most):
-    assert lab.send("gen", "eth1", "--rate", most, "--count", 1)["way"] == way
+def test_way_by_rate(net, way, most):
+    assert net.send("gen", "eth1", "--rate", most, "--count", 1)["way"] == way
 
 
 def test_no_bursts(lab):
@@ -88,10 +88,10 @@ def test_no_bursts(lab):
 @pytest.mark.parametrize("way", ["xdp", "packet"])
 @pytest.mark.parametrize("v6, size", [(False, 60), (False, 61), (False, 1514), (True, 80),
                                       (True, 1514)])
-def test_frames_on_the_wire(lab, way, v6, size):
-    wire = lab.wire("dut", "eth1")
+def test_frames_on_the_wire(net, way, v6, size):
+    wire = net.wire("dut", "eth1")
     count = 40
-    lab.send("gen", "eth1", "--way", way, "--count", count, "--size", size, "--flows", 7,
+    net.send("gen", "eth1", "--way", way, "--count", count, "--size", size, "--flows", 7,
              *(["--ipv6"] if v6 else []))
     frames = [wire.receive(is_generated) for _ in range(count)]
     assert None not in frames
@@ -102,9 +102,9 @@ def test_frames_on_the_wire(lab, way, v6, size):
         assert struct.unpack("!H", frame[at:at + 2])[0] == 1024 + i % 7
 
 
-def test_many_flows_differ_by_address(lab):
-    wire = lab.wire("dut", "eth1")
-    lab.send("gen", "eth1", "--way", "packet", "--count", 20_000, "--flows", 20_000, "--rate",
+def test_many_flows_differ_by_address(net):
+    wire = net.wire("dut", "eth1")
+    net.send("gen", "eth1", "--way", "packet", "--count", 20_000, "--flows", 20_000, "--rate",
              "100k")
     frames = [wire.receive(is_generated) for _ in range(20_000)]
     assert None not in frames
@@ -221,7 +221,7 @@ def test_sink_refuses_a_device_in_use(lab):
     (["send", "eth1", "--line", "10Gbit", "--rate", "20Gbit"], 1, "eth1 has 10"),
     (["send", "eth1", "--line", "fast"], 2, "--line"),
 ])
-def test_bad_usage(lab, args, status, says):
-    done = lab.exec("gen", "shunt-gen", *args, check=False)
+def test_bad_usage(net, args, status, says):
+    done = net.exec("gen", "shunt-gen", *args, check=False)
     assert done.returncode == status
     assert says in done.stderr and done.stderr.count("\n") == 1

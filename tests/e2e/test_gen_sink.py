@@ -11,17 +11,10 @@ import time
 import pytest
 
 from frames import routed, udp4
-from lab import BIN, ENV, Lab, wait_until
+from lab import BIN, ENV, wait_until
 from test_gen import is_generated
 
 TOOL = os.path.join(BIN, "shunt-gen")
-
-
-@pytest.fixture(scope="module")
-def net():
-    lab = Lab(static_neigh=True)
-    yield lab
-    assert not lab.down()
 
 
 def place(net, host):

@@ -11,21 +11,14 @@ import subprocess
 import pytest
 
 from frames import DUT1, GEN, checksum, mac, udp4
-from lab import BIN, Lab
+from lab import BIN
 from test_gen import is_generated, tag_of
 
 TOOL = os.path.join(BIN, "shunt-gen")
+QUEUES = 2
 # Weights of the simple IMIX, twice over, and of CSIT's.
 IMIX = {60: 14, 590: 8, 1514: 2}
 CSIT = {60: 28, 566: 16, 1514: 1}
-
-
-@pytest.fixture(scope="module")
-def net():
-    """One lab for all of these tests: they change nothing in it."""
-    lab = Lab(queues=2, static_neigh=True)
-    yield lab
-    assert not lab.down()
 
 
 def is_tagged(frame):

@@ -3,7 +3,7 @@
 what the kernel would have sent."""
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import DUT1, GEN, SINK, back, routed, udp4, udp6
 from lab import wait_until
 
@@ -31,15 +31,15 @@ def mtu(lab, host, dev, size):
 
 
 def in_use(daemon):
-    return [port["in_use"] for port in daemon.ctl("show", "ports")["ports"]]
+    return [port["in_use"] for port in daemon.show("ports")["ports"]]
 
 
 def drops(daemon, name):
-    return sum(row["count"] for row in daemon.ctl("show", "drops")["drops"] if row["name"] == name)
+    return sum(row["count"] for row in daemon.show("drops")["drops"] if row["name"] == name)
 
 
 def punts(daemon):
-    nodes = daemon.ctl("show", "nodes")["nodes"]
+    nodes = daemon.show("nodes")["nodes"]
     return sum(node["packets"] for node in nodes if node["type"] == "punt")
 
 
@@ -68,10 +68,10 @@ def test_many_in_order(jumbo):
             gen.send(*frames)
             for frame in frames:
                 sink.expect(frame)
-        total = d.ctl("show", "ports")["ports"][1]["total"]
+        total = d.show("ports")["ports"][1]["total"]
         # Every frame comes back, and most packets had several.
         assert 640 <= total["tx_packets"] < total["tx_completed"] + 256
-        assert wait_until(lambda: balanced(d.ctl("show", "ledger")), what="the ledger to balance")
+        assert wait_until(lambda: balanced(d.show("ledger")), what="the ledger to balance")
 
 
 def balanced(ledger):

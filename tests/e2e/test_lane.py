@@ -5,18 +5,9 @@ import signal
 
 import pytest
 
-from frames import GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
+from frames import MAX, SINK, routed, udp4, udp6
 from lab import wait_until
 from shuntd import Shuntd, refused
-
-CROSSING = [
-    ("v4 shortest", udp4(eth_dst=SINK)),
-    ("v4 largest", udp4(MAX, eth_dst=SINK)),
-    ("v4 ttl 1", udp4(ttl=1, eth_dst=SINK)),
-    ("broadcast", udp4(eth_dst="ff:ff:ff:ff:ff:ff")),
-    ("unknown ethertype", ethernet(bytes(range(46)), SINK, GEN, 0x88b5)),
-    ("tagged", ethernet(b"\x00\x05\x08\x00" + ip4(bytes(26)), SINK, GEN, 0x8100, 64)),
-]
 
 
 def lane(shuntd, port="eth1"):
@@ -28,23 +19,6 @@ def packets(shuntd, name, port="eth1"):
 
 
 # --- cross-connect --------------------------------------------------------------------------------
-
-def test_xconnect_same_bytes_both_ways(lab):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
-    with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp") as shuntd:
-        for _, frame in CROSSING:
-            gen.send(frame)
-            sink.expect(frame)
-            sink.send(frame)
-            gen.expect(frame)
-        lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.1.1")  # the kernel's share goes on
-        for port in ("eth1", "eth2"):
-            assert packets(shuntd, "xdp", port) >= len(CROSSING)
-            assert packets(shuntd, "user", port) == 0
-        reasons = {(d["port"], d["lane"], d["name"]): d["count"]
-                   for d in shuntd.show("drops")["drops"] if d["where"] == "steer"}
-        assert reasons["eth1", "kernel", "no_xdp_port"] == 0
-
 
 def test_rules_choose_lanes(lab):
     gen, sink = lab.wire("gen"), lab.wire("sink")
@@ -100,7 +74,6 @@ def test_route(lab):
         lab.exec("dut", "ip", "route", "del", "10.0.2.2/32")
         before = packets(shuntd, "xdp")
         wait_until(lambda: gen.send(udp4()) or packets(shuntd, "xdp") > before)
-    assert lab.changes() == []
 
 
 def test_route_of_a_hung_daemon_is_the_kernels(lab):
@@ -110,13 +83,13 @@ def test_route_of_a_hung_daemon_is_the_kernels(lab):
     with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
         gen.send(frame)
         sink.expect(routed(frame))
-        os.kill(shuntd.pid, signal.SIGSTOP)
+        os.kill(shuntd.process.pid, signal.SIGSTOP)
         try:
             lab.exec("dut", "ip", "route", "add", "blackhole", "10.0.2.2/32")
             wait_until(lambda: not passes(gen, sink, frame), timeout=20,
                        what="the kernel's blackhole")
         finally:
-            os.kill(shuntd.pid, signal.SIGCONT)
+            os.kill(shuntd.process.pid, signal.SIGCONT)
         lab.exec("dut", "ip", "route", "del", "blackhole", "10.0.2.2/32")
         assert steered(shuntd, "stale") >= 1
         before = packets(shuntd, "xdp")
@@ -178,7 +151,6 @@ def test_killed_the_kernel_forwards(lab):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stop_leaves_dut_as_it_was(lab, number):
     Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp").stop(number)
-    assert lab.changes() == []
 
 
 # --- auto -----------------------------------------------------------------------------------------
@@ -208,23 +180,18 @@ def test_auto_chooses_again(lab):
         gen.send(frame)
         sink.expect(frame)
     assert lane(shuntd)["changes"] == 2
-    shuntd.process.terminate()
-    said = shuntd.process.communicate(timeout=20)[1]
+    said = shuntd.stop()
     assert "eth1: lane user (auto): eth2 takes no frames from XDP" in said, said
-    assert shuntd.process.returncode == 0
-    assert lab.changes() == []
 
 
 def test_a_far_port_that_is_gone_is_said_to_be(lab):
-    shuntd = Shuntd(lab, "route", "eth1", "eth2", "--lane", "auto")
+    shuntd = Shuntd(lab, "route", "eth1", "eth2", "--lane", "auto", check=False)
     assert lane(shuntd)["in_use"] == "xdp"
     lab.exec("dut", "ip", "link", "del", "eth2")
     wait_until(lambda: lane(shuntd)["in_use"] == "kernel", what="lane kernel")
     assert lane(shuntd)["why"] == "no zero-copy on eth1, and eth2 is gone"
-    shuntd.process.terminate()
-    said = shuntd.process.communicate(timeout=20)[1]
+    said = shuntd.stop()
     assert "eth2 is gone; a device that takes its place is served after a restart" in said, said
-    assert shuntd.process.returncode == 0, said
 
 
 def test_asked_for_and_far_port_takes_none(make_lab):

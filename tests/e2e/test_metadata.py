@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a driver knows of a packet, written before the frame by a program that is bound to the device:
 the hash is veth's own, the time the program's, since veth has none."""
-import signal
 
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import GEN, SINK, udp4, udp6
 from lab import wait_until
 
@@ -13,7 +12,7 @@ PORTS = ("eth1,metadata=auto", "eth2")
 
 
 def port(daemon, name="eth1"):
-    return next(row for row in daemon.ctl("show", "ports")["ports"] if row["name"] == name)
+    return next(row for row in daemon.show("ports")["ports"] if row["name"] == name)
 
 
 def metadata(daemon, name="eth1"):
@@ -50,7 +49,7 @@ def test_hash_and_time_of_every_packet(make_lab, mtu):
         assert (says["rx_timestamp"]["driver"], says["rx_timestamp"]["in_use"]) == (True, "program")
         assert 0 < says["latency_ns"]["p50"] <= says["latency_ns"]["p99"] < 20e9
         assert port(daemon, "eth1")["program"]["dispatcher"] is False
-        shown = lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
+        shown = daemon.ctl("show", "ports").stdout
         assert "metadata: auto asked for, auto in use; flow hash driver" in shown, shown
 
 
@@ -75,7 +74,7 @@ def test_what_is_in_the_way_is_said(lab):
         assert metadata(daemon)["why"] == "generic mode has none"
         assert metadata(daemon)["rx_hash"]["in_use"] is None
         crosses(lab, udp4(100, eth_dst=SINK))
-        shown = lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
+        shown = daemon.ctl("show", "ports").stdout
         assert "metadata: auto asked for, none in use" in shown and "generic mode has" in shown
         said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
         assert "metadata was asked for and there is none: generic mode has none" in said, said
@@ -85,8 +84,7 @@ def test_killed_taken_over_and_replaced(lab):
     """The program is shunt's like the other: a killed daemon's goes, a running one's is taken over
     untouched, and one of the other kind is replaced."""
     killed = Shuntd(lab, "xconnect", *PORTS)
-    killed.process.send_signal(signal.SIGKILL)
-    killed.process.communicate(timeout=60)
+    killed.kill()
     first = Shuntd(lab, "xconnect", *PORTS)
     was = port(first)["program"]["id"]
     second = Shuntd(lab, "xconnect", *PORTS, "--takeover")

@@ -5,13 +5,12 @@ sentence, and nothing is left behind. No driver here has such filters: fake_ntup
 answers ethtool's ioctls about eth1 for shuntd, shuntctl and ethtool alike, and keeps the table."""
 import os
 import re
-import signal
 import subprocess
 
 import pytest
 
 import lab as e2e
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import SINK, udp4
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -66,7 +65,7 @@ def refused(nic, text, *words):
 
 
 def locations(daemon):
-    return [row["location"] for row in daemon.ctl("show", "ports")["ports"][0]["in_use"]["ntuple"]]
+    return [row["location"] for row in daemon.show("ports")["ports"][0]["in_use"]["ntuple"]]
 
 
 def test_what_the_device_cannot_do(nic):
@@ -92,7 +91,7 @@ def test_set_shown_and_taken_away(nic):
         said = nic.lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
         assert "location 2' is not on the device any more" in said, said
         assert "has ntuple filters, 1 of 16 in use" in said
-        shown = nic.lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
+        shown = daemon.ctl("show", "ports").stdout
         assert f"ntuple filter: {PTP} (at location 15)" in shown, shown
         gen, sink = nic.lab.wire("gen"), nic.lab.wire("sink")
         gen.send(udp4(100, eth_dst=SINK))
@@ -109,8 +108,7 @@ def test_killed(nic, foreign):
     before = nic.filters()
     killed = Shuntd(nic.lab, "xconnect", ASKED, "eth2")
     assert set(nic.filters()) == ({2, 14, 15} if foreign else {2, 15})
-    killed.process.send_signal(signal.SIGKILL)
-    killed.process.communicate(timeout=60)
+    killed.kill()
     assert set(nic.filters()) == ({2, 14, 15} if foreign else {2, 15})
     # What is there already serves, and stays.
     there = "eth1,ntuple=ethertype 0x88cc queue 0" if foreign else "eth1"

@@ -4,7 +4,7 @@ is left to the device, which only the kernel's own lane can finish. What each la
 is said of it, and that the remedy is one."""
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from lab import wait_until
 
 SERVER = """
@@ -44,11 +44,11 @@ def gets_through(lab, seconds):
 def test_tcp_with_default_offloads(make_lab, lane):
     lab = make_lab(static_neigh=True)
     offloads(lab, "on")
-    with Shuntd(lab, "route", "eth1", "eth2", "--lane", lane) as daemon:
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", lane, chatty=True) as daemon:
         assert gets_through(lab, 4 if lane != "kernel" else 30) == (lane == "kernel")
         if lane != "kernel":
             # Said while it happens, in show ports, by doctor and in the log.
-            says = wait_until(lambda: daemon.ctl("show", "ports")["ports"][0]["warnings"])
+            says = wait_until(lambda: daemon.show("ports")["ports"][0]["warnings"])
             assert "eth1: packets arrive with unfinished checksums" in says[0], says
             assert "ethtool -K PEER tx off" in says[0]
         said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout

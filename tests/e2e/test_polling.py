@@ -2,14 +2,14 @@
 """When the polling mode adaptive sleeps and when it spins; tests/bench/switchover measures it."""
 import time
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import SINK, udp4
 
 IDLE_S = 0.02
 
 
 def worker(daemon):
-    return daemon.ctl("show", "workers")["workers"][0]
+    return daemon.show("workers")["workers"][0]
 
 
 def test_adaptive_sleeps_when_idle_and_spins_under_load(lab):

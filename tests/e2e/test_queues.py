@@ -2,7 +2,7 @@
 """Several queues: who has what arrives on each, and what is said when that is mostly the kernel."""
 import glob
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import GEN, SINK, udp4
 from lab import wait_until
 
@@ -10,7 +10,7 @@ STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 
 
 def port(daemon, name="eth1"):
-    return next(row for row in daemon.ctl("show", "ports")["ports"] if row["name"] == name)
+    return next(row for row in daemon.show("ports")["ports"] if row["name"] == name)
 
 
 def shares(daemon):
@@ -39,7 +39,7 @@ def test_a_queue_without_a_worker_is_said(make_lab):
         warnings = port(daemon)["warnings"]
         assert [text.split(":")[0] for text in warnings] == ["eth1 queue 2", "eth1 queue 3"]
         assert "serve every queue" in warnings[0]
-        shown = lab.exec("dut", "shuntctl", "-s", daemon.control, "show", "ports").stdout
+        shown = daemon.ctl("show", "ports").stdout
         assert "kernel's share by queue: 0: " in shown and "warning: eth1 queue 3" in shown
         found = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
         assert "eth1 queue 2: " in found

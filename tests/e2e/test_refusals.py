@@ -100,7 +100,7 @@ def test_device_in_use(lab, kind):
     assert "eth2" in sentence and "--replace" in sentence and "sink" in sentence
     # With leave it gives way, and is back in the end.
     with unchanged(lab):
-        with Shuntd(lab, *PAIRS["xconnect"], "--replace"):
+        with Shuntd(lab, *PAIRS["xconnect"], "--replace", check=False):
             link = lab.json("dut", "ip", "-d", "-j", "link", "show", "eth2")[0]
             assert "steer" in link["xdp"]["prog"]["name"], link
     lab.exec("dut", "ip", "link", "set", "eth2", kind, "off")
@@ -111,7 +111,7 @@ def test_what_gave_way_comes_back_after_a_kill(lab):
     lab.exec("dut", "ip", "link", "set", "eth2", "xdpdrv", "obj", OBJ, "sec", "xdp")
     with unchanged(lab):
         first = Shuntd(lab, *PAIRS["xconnect"], "--replace")
-        second = Shuntd(lab, *PAIRS["xconnect"], "--takeover", control=first.control)
+        second = Shuntd(lab, *PAIRS["xconnect"], "--takeover")
         assert first.process.wait(60) == 0
         second.kill()
         assert lab.exec("dut", "ls", "/sys/fs/bpf/shunt").stdout.count("native") == 1
@@ -125,13 +125,14 @@ def test_device_in_use_by_shunt(lab):
     with Shuntd(lab, *PAIRS["xconnect"]) as first:
         with unchanged(lab):
             sentence = refused(lab, *PAIRS["xconnect"])
-        assert f"process {first.pid} runs shunt" in sentence
+        assert f"process {first.process.pid} runs shunt" in sentence
 
 
 def test_generic_only(lab):
     """A device whose driver has no XDP of its own: the sentence gives the mode that works."""
     lab.exec("dut", "ip", "link", "add", "link", "eth2", "name", "mac0", "type", "macvlan")
     lab.exec("dut", "ip", "link", "set", "mac0", "up")
+    lab.remember()
     with unchanged(lab):
         sentence = refused(lab, "xconnect", "eth1", "mac0")
     assert "mac0" in sentence and "--driver-mode generic" in sentence
@@ -168,6 +169,7 @@ def test_mtu_larger_than_a_packet_can_be(make_lab):
     assert remedy == "ip link set dev eth1 mtu 64722"
     for host, dev in ends:
         lab.exec(host, *remedy.replace("eth1", dev).split())
+    lab.remember()
     with Shuntd(lab, *PAIRS["xconnect"]) as shuntd:
         limits = [port["in_use"]["mtu_limit"] for port in shuntd.show("ports")["ports"]]
         assert all(limit.startswith("MTU up to 64722: ") for limit in limits)

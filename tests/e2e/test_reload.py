@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import DUT2, SINK, mac, udp4
 from lab import wait_until
 
@@ -21,20 +21,20 @@ batch: {batch}
 class Reloaded(Shuntd):
     """A shuntd with a file that can be written anew."""
 
-    def __init__(self, lab, folder, *args, rules=()):
+    def __init__(self, lab, folder, *args, rules=(), **options):
         self.path = folder / "shuntd.yaml"
         self.write(rules)
-        super().__init__(lab, "-c", self.path, *args)
+        super().__init__(lab, "-c", self.path, *args, chatty=True, **options)
 
     def write(self, rules, batch=64):
         text = "[" + ", ".join(f'"{rule}"' for rule in rules) + "]"
         self.path.write_text(FILE.format(hop=HOP2, rules=text, batch=batch))
 
     def reload(self):
-        return self.lab.exec("dut", "shuntctl", "-s", self.control, "reload", check=False)
+        return self.ctl("reload", check=False)
 
     def rules(self):
-        return [row["rule"] for row in self.ctl("show", "rules")["rules"]]
+        return [row["rule"] for row in self.show("rules")["rules"]]
 
     def refuses(self, *words):
         """A reload fails with one sentence that has these words; the rules are as they were."""
@@ -108,7 +108,7 @@ def test_bad_files_change_nothing(lab, tmp_path):
 
 def test_as_another_user(lab, tmp_path):
     """Who became another user reads the file with that one's rights."""
-    with Reloaded(lab, tmp_path, "--user", "nobody") as daemon:
+    with Reloaded(lab, tmp_path, "--user", "nobody", control="run/shuntd.sock") as daemon:
         tmp_path.chmod(0o755)
         daemon.write(["proto udp dport 5000 lane drop"])
         daemon.path.chmod(0o600)
@@ -122,9 +122,9 @@ def test_as_another_user(lab, tmp_path):
 
 def test_without_a_file(lab):
     with Shuntd(lab, "xconnect", "eth1", "eth2") as daemon:
-        done = lab.exec("dut", "shuntctl", "-s", daemon.control, "reload", check=False)
+        done = daemon.ctl("reload", check=False)
         assert done.returncode == 1 and "without a file" in done.stderr
-        done = lab.exec("dut", "shuntctl", "-s", daemon.control, "reload", "now", check=False)
+        done = daemon.ctl("reload", "now", check=False)
         assert done.returncode == 2 and "'now'" in done.stderr
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import SINK, routed, udp4
 from lab import wait_until
 
@@ -48,8 +48,8 @@ def check_at_work(lab, daemon, frame, expected):
     gen.send(frame)
     sink.expect(expected)
     for name in ["ports", "workers", "runtime", "drops", "ledger", "rules", "nodes", "config"]:
-        assert daemon.ctl("show", name)
-    assert daemon.ctl("show", "ports")["ports"][0]["in_use"]["driver_mode"] == "native"
+        assert daemon.show(name)
+    assert daemon.show("ports")["ports"][0]["in_use"]["driver_mode"] == "native"
 
 
 @pytest.mark.parametrize("poll", ["busy", "adaptive"])
@@ -87,9 +87,9 @@ def test_the_user_of_the_file(lab, tmp_path):
     file = tmp_path / "shuntd.yaml"
     file.write_text("ports: [{name: eth1}, {name: eth2}]\n"
                     "forward: [{mode: xconnect, ports: [eth1, eth2]}]\nuser: nobody\n")
-    with Shuntd(lab, "-c", file) as daemon:
+    with Shuntd(lab, "-c", file, control="run/shuntd.sock") as daemon:
         check_rights(daemon.process.pid, pwd.getpwnam("nobody").pw_uid)
-        assert daemon.ctl("show", "config")["user"] == "nobody"
+        assert daemon.show("config")["user"] == "nobody"
 
 
 def test_unknown_user(lab):
@@ -188,7 +188,7 @@ def test_watchdog_hangs_on_the_workers(lab, manager):
     end = time.monotonic() + 5
     while manager.next(0.6):
         assert time.monotonic() < end
-    assert daemon.ctl("show", "workers")["workers"]
+    assert daemon.show("workers")["workers"]
     assert libc.ptrace(PTRACE_DETACH, worker, 0, 0) == 0
     assert manager.next(5) == "WATCHDOG=1"
     daemon.stop()

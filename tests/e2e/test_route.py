@@ -3,7 +3,7 @@
 the kernel does, though userspace had the frame first."""
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import GEN, DUT1, MAX, back, routed, udp4, udp6
 from lab import wait_until
 
@@ -46,7 +46,7 @@ def warm(lab):
 
 
 def punts(d):
-    nodes = d.ctl("show", "nodes")["nodes"]
+    nodes = d.show("nodes")["nodes"]
     return sum(node["packets"] for node in nodes if node["type"] == "punt")
 
 
@@ -62,7 +62,7 @@ def answered(wire, recognise, gen=None, frame=None):
 
 
 def packets(d, lane):
-    return sum(port["lanes"][lane]["packets"] for port in d.ctl("show", "lanes")["lanes"])
+    return sum(port["lanes"][lane]["packets"] for port in d.show("lanes")["lanes"])
 
 
 @KERNEL_TOO
@@ -163,7 +163,7 @@ def test_punt_rate_is_kept_and_shown(lab):
         gen.send(*[udp4(dst="10.9.9.9")] * 500)
 
         def counts():
-            rows = d.ctl("show", "drops")["drops"]
+            rows = d.show("drops")["drops"]
             got = {row["where"]: row["count"] for row in rows if row["name"] == "noroute"}
             return got if got["punt"] + got["punt-limited"] == 500 else None
 
@@ -178,7 +178,6 @@ def test_local_traffic_and_a_killed_daemon(lab, way):
     d = Shuntd(lab, "route", "eth1", "eth2", *way)
     lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.1.1")
     lab.exec("gen", "ping", "-c", 1, "-W", 5, "fd00:1::1")
-    d.process.kill()
-    d.process.wait()
+    d.kill()
     with Shuntd(lab, "route", "eth1", "eth2", *way):
         warm(lab)

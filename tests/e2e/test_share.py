@@ -68,7 +68,6 @@ def test_kernel_keeps_its_share_under_load(make_lab, mode):
         sent = json.loads(load.communicate(timeout=60)[0])["sent"]
         # Not all of them: a veth whose NAPI waits for a CPU loses frames before XDP sees them.
         assert sent > 1000 and load.returncode == 0
-    assert lab.changes() == []
 
 
 def test_cross_connect_with_hosts_that_resolve_each_other(make_lab):

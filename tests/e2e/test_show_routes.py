@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What shuntctl says of routes is what `ip route` says, a moment later."""
-from daemon import Shuntd
+from shuntd import Shuntd
 from lab import wait_until
 
 
 def hops(d, address):
     """Of the route to an address: its prefix, and port or kind of each next hop."""
-    route = d.ctl("route", "get", address)
+    route = d.ask("route", "get", address)
     return route["prefix"], [h.get("port", h["kind"]) for h in route["next_hops"]]
 
 
@@ -29,14 +29,14 @@ def test_route_get_follows(lab):
 
 def test_show_routes_neighbours_mirror(lab):
     with Shuntd(lab, "route", "eth1", "eth2") as d:
-        shown = d.ctl("show", "routes")
+        shown = d.show("routes")
         prefixes = {r["prefix"]: r["next_hops"] for r in shown["routes"]}
         assert shown["shown"] == shown["ip4_routes"] + shown["ip6_routes"] == len(prefixes)
         assert prefixes["198.18.0.0/16"][0]["port"] == "eth1"
         assert prefixes["10.0.2.2/32"][0]["mac"] == "02:00:00:00:02:02"
-        neighbours = {n["address"]: n for n in d.ctl("show", "neighbours")["neighbours"]}
+        neighbours = {n["address"]: n for n in d.show("neighbours")["neighbours"]}
         assert neighbours["10.0.1.2"]["usable"] and neighbours["10.0.1.2"]["device"] == "eth1"
-        mirror = d.ctl("show", "mirror")
+        mirror = d.show("mirror")
         assert mirror["state"] == "following" and mirror["counters"]["overruns"] == 0
         kernel = lab.exec("dut", "ip", "-4", "route", "show", "table", "main").stdout.strip().split("\n")
         local = lab.exec("dut", "ip", "-4", "route", "show", "table", "local").stdout.strip().split("\n")

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from daemon import Shuntd
+from shuntd import Shuntd
 from frames import SINK, udp4
 from lab import BIN, ROOT
 from test_rights import NET_ADMIN, check_at_work, threads

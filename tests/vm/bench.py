@@ -246,7 +246,7 @@ class Rig:
         """What the daemon counts."""
         if not self.daemon:
             return {}
-        total = self.daemon.ctl("show", "runtime")["total"]
+        total = self.daemon.show("runtime")["total"]
         queues = self.daemon.queues().values()
         return {**{key: sum(queue[key] for queue in queues) for key in ("tx_kicks", "rx_kicks")},
                 **{key: total[key] for key in ("packets", "turns", "empty_turns", "work_cycles")}}

@@ -8,20 +8,17 @@ the kernel's and the driver's own word on what is in use. A case is a Python scr
 
 The libraries of the end-to-end tests serve here too."""
 import contextlib
-import json
 import os
-import signal
 import socket
 import struct
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "e2e"))
 
 # pylint: disable=wrong-import-position
-import daemon  # noqa: E402
 import lab as e2e  # noqa: E402
+import shuntd  # noqa: E402
 import wire  # noqa: E402
 
 DRIVER = os.environ.get("VMLAB_DRIVER", "virtio")
@@ -35,7 +32,8 @@ RTM_GETLINK, NLM_F_REQUEST, IFF_RUNNING, IFF_LOWER_UP = 18, 1, 0x40, 0x10000
 
 
 class Around(e2e.Lab):
-    """The lab that is there already, of real devices."""
+    """The lab that is there already, of real devices. A case that asks what changed has it
+    remember() first: that takes emulation seconds."""
 
     # pylint: disable=super-init-not-called
     def __init__(self):
@@ -43,7 +41,6 @@ class Around(e2e.Lab):
         self.hosts = ["gen", "dut", "sink"]
         self._wires, self._processes = [], []
         self._settle()
-        self._before = self.snapshot("dut")
 
     def sh(self, host, line, check=True, timeout=60):
         return self.exec(host, "sh", "-c", line, check=check, timeout=timeout).stdout
@@ -86,35 +83,21 @@ class End:
         return flags & IFF_LOWER_UP and flags & IFF_RUNNING
 
 
-class Shuntd(daemon.Shuntd):
+class Shuntd(shuntd.Shuntd):
     """shuntd, once its links are up again. Leaving the block checks the exit code, which is the
     ledger's; check=True also that dut is as it was, which takes emulation seconds."""
 
-    def __init__(self, made, *args, check=False, **options):
-        self._check = check
-        super().__init__(made, *args, **options)
+    STOP_S = 120
 
-    def ctl(self, *args):
-        done = subprocess.run([f"{e2e.BIN}/shuntctl", "-s", self.control, "-j", *args], timeout=120,
-                              capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
-
-    def stop(self, number=signal.SIGTERM, timeout=120):
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=timeout)
-        assert self.process.returncode == 0, "".join(self.log) + err
-        assert not self._check or self.lab.changes() == []
-        return err
-
-    def show(self, what):
-        return self.ctl("show", what)[what]
+    def __init__(self, made, *args, check=False):
+        super().__init__(made, *args, check=check, chatty=True)
 
     def copy_modes(self):
-        return [p["in_use"]["copy_mode"] for p in self.show("ports")]
+        return [p["in_use"]["copy_mode"] for p in self.show("ports")["ports"]]
 
     def queues(self):
         """The counters of queue 0, by port."""
-        return {p["name"]: p["queues"][0] for p in self.show("ports")}
+        return {p["name"]: p["queues"][0] for p in self.show("ports")["ports"]}
 
     def balanced(self):
         """A worker that waits for the one CPU does not answer at once."""
@@ -122,7 +105,7 @@ class Shuntd(daemon.Shuntd):
 
     def said_of_ledger(self):
         """[whether all balance], or [] while not all have answered."""
-        rows = [w["balanced"] for w in self.show("ledger")]
+        rows = [w["balanced"] for w in self.show("ledger")["ledger"]]
         return [] if None in rows else [all(rows)]
 
 
