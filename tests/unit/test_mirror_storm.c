@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 
+#include "effort.h"
 #include "mirror/mirror.h"
 #include "measure/rng.h"
 #include "mirror_rig.h"
@@ -111,7 +112,7 @@ Test(mirror_storm, random_changes, .timeout = 300)
 	char *lines, what[64];
 	size_t size;
 
-	for (seed = 1; seed <= 6; seed++) {
+	for (seed = 1; seed <= EFFORT(6); seed++) {
 		rng = seed;
 		rig_start();
 		rig_ip(BASE, false);

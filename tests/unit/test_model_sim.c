@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
+#include "effort.h"
 #include "model_sim.h"
 
 #define SEED	20210201
@@ -91,7 +92,7 @@ Test(model_sim, same_as_the_model)
 	struct shunt_err err;
 	unsigned i, j;
 
-	for (i = 0; i < SHUNT_ARRAY_LEN(settings); i++) {
+	for (i = 0; i < EFFORT(SHUNT_ARRAY_LEN(settings)); i++) {
 		const char *name = settings[i].name;
 
 		opts = options(i);

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "base/bytes.h"
+#include "effort.h"
 #include "steer/steer.h"
 #include "steer_rig.h"
 
@@ -260,7 +261,7 @@ Test(steer_random, program_agrees_with_naive_oracle, .timeout = 120)
 		world.rule_cnt = random_rules(rules);
 		world.mode = set % 3 ? SHUNT_STEER_MODE_LAYER3 : SHUNT_STEER_MODE_XCONNECT;
 		steer_rig_mode(&rig, world.mode);
-		for (int i = 0; i < FRAMES_PER_SET; i++)
+		for (int i = 0; i < EFFORT(FRAMES_PER_SET); i++)
 			check_frame(&world, seed, seen);
 	}
 	/* Frames that missed a whole branch would prove little. */
