@@ -30,6 +30,15 @@ static __always_inline bool is_plain6(const struct shunt_steer_half *half, const
 	       !is_odd6(ip->dst[0]) && !in_filter(half, shunt_steer_hash6(ip->dst[0], ip->dst[1]));
 }
 
+/* As count(), of a frame that is not timed. */
+static __always_inline void count_untimed(const struct xdp_md *ctx,
+					  struct shunt_steer_counters *counters, const int reason,
+					  const enum shunt_lane lane)
+{
+	counters->packets[reason]++;
+	counters->bytes[lane] += ctx->data_end - ctx->data;
+}
+
 /* A frame that is to be timed is steer()'s. */
 static __always_inline bool plain_send(struct xdp_md *ctx, const int reason)
 {
@@ -42,8 +51,7 @@ static __always_inline bool plain_send(struct xdp_md *ctx, const int reason)
 	    *(volatile __u32 *)&slot->gate.shut & SHUNT_STEER_SHUT_USER ||
 	    bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) != XDP_REDIRECT)
 		return false;
-	slot->counters.packets[reason]++;
-	slot->counters.bytes[SHUNT_LANE_USER] += ctx->data_end - ctx->data;
+	count_untimed(ctx, &slot->counters, reason, SHUNT_LANE_USER);
 	return true;
 }
 

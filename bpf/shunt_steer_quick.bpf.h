@@ -44,8 +44,7 @@ static __always_inline bool crosses_unseen(struct xdp_md *ctx, __u64 word)
 	if (*(volatile __u32 *)&slot->sample.due || !bpf_map_lookup_elem(&shunt_xsks, &queue) ||
 	    !redirects(shunt_steer_quick_port(word) & (SHUNT_STEER_QUICK_ALL - 1), false))
 		return false;
-	slot->counters.packets[SHUNT_STEER_XDP_BRIDGED]++;
-	slot->counters.bytes[SHUNT_LANE_XDP] += ctx->data_end - ctx->data;
+	count_untimed(ctx, &slot->counters, SHUNT_STEER_XDP_BRIDGED, SHUNT_LANE_XDP);
 	return true;
 }
 
