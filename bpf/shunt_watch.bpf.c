@@ -25,6 +25,9 @@
 /* The steering program's own map, put in the place of this one before load. */
 struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt");
 
+/* Slots to look at: as many as the device can have receive queues, set before load. */
+const volatile __u32 shunt_watch_slots = SHUNT_STEER_QUEUES_MAX;
+
 /* What the latest look saw of a sleeper. */
 struct sleeper {
 	__u64 beat_ns;
@@ -109,7 +112,7 @@ static int look(void *map, __u32 *key, struct watch *watch)
 	struct look l = {watch, bpf_ktime_get_ns(), 0};
 
 	l.is_stale = is_stale(l.now_ns);
-	bpf_loop(SHUNT_STEER_QUEUES_MAX, look_at, &l, 0);
+	bpf_loop(shunt_watch_slots, look_at, &l, 0);
 	bpf_timer_start(&watch->timer, SHUNT_STEER_TICK_NS, 0);
 	return 0;
 }

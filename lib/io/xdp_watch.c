@@ -3,21 +3,43 @@
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "io/ethtool.h"
 #include "io/xdp_private.h"
 #include "shunt_watch.skel.h"
 
-/* The object's own map of the slots gives way to that of the steering program. */
-static int load(struct bpf_object *obj, int slots_fd)
+/* Not of the queues that are there now: `ethtool -L` makes others. All where the driver does not
+ * tell.
+ */
+static uint32_t slots_of(const char *ifname)
 {
-	struct bpf_map *slots = bpf_object__find_map_by_name(obj, ".data.shunt_cnt");
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint32_t max = 0;
+
+	if (fd >= 0 && !shunt_ethtool(fd, ifname, &channels))
+		max = channels.max_rx + channels.max_combined;
+	if (fd >= 0)
+		close(fd);
+	return max && max < SHUNT_STEER_QUEUES_MAX ? max : SHUNT_STEER_QUEUES_MAX;
+}
+
+/* The object's own map of the slots gives way to that of the steering program. */
+static int load(struct bpf_object *obj, int slots_fd, uint32_t slots)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, ".data.shunt_cnt");
+	struct bpf_map *constants = bpf_object__find_map_by_name(obj, ".rodata");
 	int rc;
 
-	if (!slots)
+	if (!map || !constants)
 		return -ENOENT;
-	rc = bpf_map__reuse_fd(slots, slots_fd);
+	rc = bpf_map__reuse_fd(map, slots_fd);
+	if (!rc)
+		rc = bpf_map__set_initial_value(constants, &slots, sizeof(slots));
 	return rc ? rc : bpf_object__load(obj);
 }
 
@@ -45,7 +67,7 @@ int shunt_xdp_watch_start(struct shunt_xdp *x)
 	x->watch = bpf_object__open_mem(elf, len, &opts);
 	if (!x->watch)
 		return -errno;
-	rc = load(x->watch, x->slots_fd);
+	rc = load(x->watch, x->slots_fd, slots_of(x->ifname));
 	if (!rc)
 		rc = start_timer(x->watch);
 	if (rc)
