@@ -377,7 +377,9 @@ def test_bad_captures(net, made, says, tmp_path):
     (["--pcap", "x", "--dst-mac", "02:00:00:00:01:01"], "as they are"),
     (["--pcap", "x", "--arrival", "poisson"], "a capture has its own times"),
     (["--pcap", "x", "--way", "xdp"], "xsk or packet"),
-    (["--checksum", "offload"], "--checksum offload is of --way xsk"),
+    (["--way", "packet", "--checksum", "offload"], "of --way xsk alone"),
+    (["--way", "xdp", "--queue", "1"], "of --way xsk alone"),
+    (["--pcap", "x", "--checksum", "offload"], "not a capture's"),
     (["--checksum", "yes"], "software, offload or auto"),
     (["--pcap", "x", "--threads", "2"], "one thread"),
 ])

@@ -197,6 +197,9 @@ int gen_parse_send(struct gen_send_opts *opts, int argc, char **argv, struct shu
 int gen_parse_sink(struct gen_sink_opts *opts, int argc, char **argv, struct shunt_err *err);
 int gen_parse_run(struct gen_run_opts *opts, int argc, char **argv, struct shunt_err *err);
 
+/* gen_send_wants_xsk says whether an option is given that only AF_XDP has. */
+bool gen_send_wants_xsk(const struct gen_send_opts *opts);
+
 /* Pieces of it: option values, each with err filled when it returns -EINVAL. */
 int gen_parse_real(double *out, const char *text, const char *name, double min, double max,
 		   struct shunt_err *err);

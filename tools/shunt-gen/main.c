@@ -43,7 +43,7 @@ static const char usage[] =
 	"send, how:\n"
 	"  --way xdp|xsk|packet XDP live frames; AF_XDP, which keeps the time best; AF_PACKET, which\n"
 	"                       sleeps in between (default packet up to 2000 a second, xdp on a veth,\n"
-	"                       else xsk)\n"
+	"                       else xsk; xsk with the next two)\n"
 	"  --copy-mode auto|copy|zerocopy, --queue N   of xsk: the first thread's queue (default 0)\n"
 	"  --checksum software|offload|auto   of xsk: who computes UDP's and TCP's (default software);\n"
 	"                       offload is the driver, or with copies the kernel; auto the driver\n"

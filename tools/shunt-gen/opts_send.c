@@ -292,6 +292,11 @@ static int settle_addresses(struct gen_send_opts *o, struct shunt_err *err)
 	return 0;
 }
 
+bool gen_send_wants_xsk(const struct gen_send_opts *o)
+{
+	return o->queue || o->copy_mode != SHUNT_COPY_AUTO || o->checksum != GEN_CSUM_SOFTWARE;
+}
+
 /* What can be told wrong without the device. */
 static int check(const struct gen_send_opts *o, struct shunt_err *err)
 {
@@ -307,10 +312,12 @@ static int check(const struct gen_send_opts *o, struct shunt_err *err)
 		return shunt_err_set(err, EINVAL, "--pcap keeps its order in one thread only");
 	if (o->capture && o->way == GEN_XDP)
 		return shunt_err_set(err, EINVAL, "--pcap is sent by --way xsk or packet, not xdp");
-	if (o->checksum == GEN_CSUM_OFFLOAD && (o->way != GEN_XSK || o->capture))
+	if ((o->way == GEN_XDP || o->way == GEN_PACKET) && gen_send_wants_xsk(o))
 		return shunt_err_set(err, EINVAL,
-				     "--checksum offload is of --way xsk, and of frames that are "
-				     "not a capture's");
+				     "--queue, --copy-mode and --checksum are of --way xsk alone");
+	if (o->checksum == GEN_CSUM_OFFLOAD && o->capture)
+		return shunt_err_set(err, EINVAL,
+				     "--checksum offload is of frames that are not a capture's");
 	if (!o->capture && o->loops > 1)
 		return shunt_err_set(err, EINVAL, "--loop repeats a --pcap");
 	if (o->sport.cnt == 1 && o->sport.first > SPORT_MAX && o->flows > 1)

@@ -122,6 +122,8 @@ static enum gen_way choose_way(const struct gen_plan *plan)
 {
 	if (plan->opts->way != GEN_AUTO)
 		return plan->opts->way;
+	if (gen_send_wants_xsk(plan->opts))
+		return GEN_XSK;
 	if (plan->rate_pps > 0 && plan->rate_pps <= GEN_PACKET_RATE_MAX)
 		return GEN_PACKET;
 	return plan->capture.cnt || strcmp(plan->dev.driver, "veth") ? GEN_XSK : GEN_XDP;
