@@ -51,7 +51,7 @@ def run(ctx, doc):
     counts = list(range(1, len(ctx.cpus) + 1))
     lines = memory(ctx, counts) if ctx.ports == "mem" else devices(ctx, doc, counts)
     doc.table("workers", "Throughput by workers",
-              ["", "workers", ("median", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
+              ["with", "workers", ("median", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
                ("beside one", "times")],
               [[name, n, *(x / 1e6 for x in stats.spread(runs)),
                 stats.median(runs) / max(stats.median(by[1]), 1)]

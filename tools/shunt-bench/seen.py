@@ -78,7 +78,8 @@ def spread(figure):
         return None  # they are something else
     worst = [(p[3] - p[2]) / p[1] for line in figure["series"] for p in line["points"]
              if line["style"] in ("linespoints", "bars") and len(p) == 4 and p[1]]
-    return f"Runs of one point lie at most {100 * max(worst):.0f} % of it apart." if worst else None
+    # of one run there is nothing to say
+    return f"Runs of one point lie at most {100 * max(worst):.0f} % of it apart." if any(worst) else None
 
 
 def of(figure):

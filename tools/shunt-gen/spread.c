@@ -130,7 +130,7 @@ static void plot_script(FILE *p, const char *file, const struct gen_spread *late
 		!strcmp(strrchr(file, '.'), ".svg") ? "svg" : "png");
 	quoted(p, file);
 	fputs("'\nset logscale x\nset grid\nset key bottom right\nset yrange [0:100]\n"
-	      "set xlabel 'us'\nset ylabel 'frames at most, %'\nplot ",
+	      "set xlabel 'time [us]'\nset ylabel 'frames that took at most so long [%]'\nplot ",
 	      p);
 	if (latency->cnt)
 		fputs("'-' using 1:2 with steps lw 2 title 'latency'", p);
