@@ -15,6 +15,7 @@ TITLE = "The kernel, XDP and shunt side by side"
 HELP = "kernel bridge, ip_forward, XDP redirect, shunt's lanes and modes: rate, latency, CPU"
 SHARES = (0.10, 0.50, 0.90, 0.99)
 PDR = 0.005
+AGAIN = 3
 
 
 def candidates(ctx, doc):
@@ -53,6 +54,14 @@ def timed_trial(ctx, dst_mac, rate=0, beside=None, **options):
     return trial
 
 
+def held_trial(ctx, dst_mac, rate, beside):
+    """A trial with latency, again while the generator misses the rate; of so many the nearest."""
+    made = []
+    while not made or not made[-1]["held"] and len(made) < AGAIN:
+        made.append(timed_trial(ctx, dst_mac, rate, beside, latency=True))
+    return min(made, key=lambda trial: abs(trial["offered_pps"] - rate))
+
+
 def flood_all(ctx, doc, chosen):
     """{name: [trial]} at full speed, interleaved; those that cannot be started are left out."""
     made = {}
@@ -86,7 +95,7 @@ def look_closer(ctx, one, top, left):
         idle = timed_trial(ctx, started["dst_mac"], 1000, count=1) if base else None
         for share in SHARES if base else ():
             ctx.progress.step(f"{one.name}: latency at {100 * share:.0f} %")
-            at[share] = timed_trial(ctx, started["dst_mac"], share * base, idle, latency=True)
+            at[share] = held_trial(ctx, started["dst_mac"], share * base, idle)
     return {"ndr": ndr, "pdr": pdr, "base": "NDR" if ndr["rate"] else "PDR", "at": at}
 
 
@@ -99,7 +108,7 @@ def describe(doc, floods, closer):
     rows = []
     for name, trials in floods.items():
         found = closer.get(name)
-        at = found["at"] if found else {}
+        at = {s: t for s, t in found["at"].items() if t["held"]} if found else {}
         rows.append([name, *stats.spread([t["pps"] / 1e6 for t in trials]),
                      (found["ndr"]["rate"] / 1e6 or None) if found else None,
                      stats.percent(found["ndr"]["confidence"]) if found else None,
@@ -116,7 +125,8 @@ def describe(doc, floods, closer):
     rows = []
     for name, found in closer.items():
         for share, trial in found["at"].items():
-            rows.append([name, f"{100 * share:.0f} % of {found['base']}", trial["offered_pps"] / 1e6,
+            rows.append([name, f"{100 * share:.0f} % of {found['base']}"
+                         + ("" if trial["held"] else ", missed"), trial["offered_pps"] / 1e6,
                          us(trial, "p50"), us(trial, "p99"), us(trial, "p999"), us(trial, "max"),
                          100 * trial["loss"], trial["cpus_busy"]])
     if rows:
@@ -139,7 +149,7 @@ def draw(doc, floods, closer):
     lines = []
     for name, found in closer.items():
         lines.append(series(name, [[100 * s, us(t, "p50"), us(t, "p50"), us(t, "p99")]
-                                   for s, t in found["at"].items() if us(t, "p50")]))
+                                   for s, t in found["at"].items() if us(t, "p50") and t["held"]]))
     doc.figure("latency", "Latency by load, median, bars up to p99",
                "load [% of the rate without loss]", "latency [us]", lines, y_scale="log10")
 
