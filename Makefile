@@ -161,7 +161,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test build-vm test-vm test-vm-all demo-vm unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm vm-tests test-vm test-vm-all demo-vm unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -181,6 +181,11 @@ VM_B     := build/vm
 build-vm: deps
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 all \
 		$(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler $(VM_B)/tests/vm/napi.bpf.o
+
+# What the suite vm runs: without the programs that only measure.
+vm-tests:
+	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 $(BPF_OBJ:$(B)/%=$(VM_B)/%) \
+		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/vm/zc-probe)
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm
