@@ -2,6 +2,7 @@
 """Other people's forwarders on the same devices, where they are installed: xdp-tools' and DPDK's.
 Linux itself is in forwarders.py. What is absent or does not run is skipped by name, with the reason."""
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -183,11 +184,19 @@ def usable(candidates, skip):
     return made
 
 
+def xdp_tools_version():
+    """The package's, unless the programs come from elsewhere: they do not say it themselves."""
+    program = shutil.which("xdp-forward") or shutil.which("xdp-bench")
+    if not program or os.path.dirname(program) in ("/usr/bin", "/usr/sbin"):
+        return program and machine.package("xdp-tools")
+    return f"unknown, of {program}"
+
+
 def version_into(versions):
     """DPDK's and xdp-tools' versions, where they are installed."""
     with contextlib.suppress(Absent):
         versions["dpdk"] = dpdk.version()
-    tools = machine.package("xdp-tools")
+    tools = xdp_tools_version()
     if tools:
         versions["xdp-tools"] = tools
 
