@@ -237,7 +237,7 @@ def test_threads(net, way):
 def test_progress(net):
     done = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 3,
                     "--progress")
-    assert re.search(r"eth1: [1-3] s of 3, \d+ frames, [\d.]+ Mpps made", done.stderr)
+    assert re.search(r"eth1: [1-3] s of 3, \d+ frames, [\d.]+ pps made", done.stderr)
     quiet = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 0.2)
     assert "made" not in quiet.stderr
 

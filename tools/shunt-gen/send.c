@@ -103,7 +103,7 @@ static void show_progress(struct crew *c, uint64_t start, uint64_t now)
 	const struct gen_send_opts *o = c->plan.opts;
 	const uint64_t sent = sent_by(c);
 	const double span = (double)(now - c->shown_ns) / 1e9;
-	char of[32] = "";
+	char of[32] = "", rate[32];
 
 	if (!c->shown_ns)
 		c->shown_ns = now;
@@ -113,9 +113,9 @@ static void show_progress(struct crew *c, uint64_t start, uint64_t now)
 		snprintf(of, sizeof(of), " of %.0f", o->duration_s);
 	else if (c->plan.limit)
 		snprintf(of, sizeof(of), ", %.0f %%", 100.0 * (double)sent / (double)c->plan.limit);
-	fprintf(stderr, "shunt-gen: %s: %.0f s%s, %llu frames, %.6f Mpps made\n", o->dev,
+	fprintf(stderr, "shunt-gen: %s: %.0f s%s, %llu frames, %s made\n", o->dev,
 		(double)(now - start) / 1e9, of, (unsigned long long)sent,
-		(double)(sent - c->shown) / span / 1e6);
+		gen_rate_text(rate, sizeof(rate), (double)(sent - c->shown) / span));
 	c->shown = sent;
 	c->shown_ns = now;
 }

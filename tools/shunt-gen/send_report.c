@@ -12,7 +12,7 @@
 /* Fewer frames say nothing of a rate. */
 #define COUNT_MIN 100
 /* Below, a rate is said in packets a second. */
-#define MPPS_MIN  10000
+#define MPPS_MIN  1000000
 
 const char *gen_way_name(enum gen_way way)
 {
