@@ -39,6 +39,7 @@ struct shunt_port {
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
 	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
+	uint32_t mtu_told;	     /* the raised MTU that was said; 0: none */
 	bool unfinished_told;	     /* that checksums are unfinished was said */
 	uint64_t share_told;	     /* bit q: that the kernel has much of queue q was said */
 };

@@ -8,6 +8,7 @@
 #include "control/share.h"
 #include "control/show_json.h"
 #include "control/steer_counters.h"
+#include "control/mtu.h"
 #include "control/unfinished.h"
 #include "io/ntuple.h"
 #include "steer/steer.h"
@@ -132,6 +133,8 @@ static void set_share(json_t *row, const struct shunt_port *port)
 	}
 	if (shunt_unfinished_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
+	if (shunt_mtu_sentence(port, &text))
+		json_array_append_new(warnings, json_string(text.msg));
 	json_object_set_new(row, "kernel_share", shares);
 	json_object_set_new(row, "warnings", warnings);
 }
@@ -187,6 +190,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 {
 	json_t *in_use = json_object();
 	bool is_known = a->zerocopy_cnt + a->copy_cnt > 0;
+	const uint32_t mtu = shunt_netdev_mtu(port->config->name);
 	const uint8_t *m = port->netdev.mac;
 
 	set_u64(row, "ifindex", port->netdev.ifindex);
@@ -194,7 +198,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	json_object_set_new(
 		row, "mac",
 		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
-	set_u64(row, "mtu", port->netdev.mtu);
+	set_u64(row, "mtu", mtu ? mtu : port->netdev.mtu);
 	set_u64(row, "queues_of_device", port->netdev.queue_cnt);
 	json_object_set_new(row, "requested", requested_json(engine, port));
 	if (port->xdp)

@@ -113,6 +113,22 @@ int shunt_netdev_query(const char *ifname, struct shunt_netdev *out, struct shun
 	return ret;
 }
 
+uint32_t shunt_netdev_mtu(const char *ifname)
+{
+	/* after start no socket of another family may be opened */
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = {0};
+	uint32_t mtu = 0;
+
+	if (fd < 0)
+		return 0;
+	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
+	if (!ioctl(fd, SIOCGIFMTU, &ifr))
+		mtu = (uint32_t)ifr.ifr_mtu;
+	close(fd);
+	return mtu;
+}
+
 int shunt_netdev_promisc_open(unsigned ifindex, const char *ifname, struct shunt_err *err)
 {
 	struct packet_mreq mreq = {.mr_ifindex = (int)ifindex, .mr_type = PACKET_MR_PROMISC};

@@ -26,6 +26,10 @@ struct shunt_netdev {
  * Cost: a few ioctls. */
 int shunt_netdev_query(const char *ifname, struct shunt_netdev *out, struct shunt_err *err);
 
+/* shunt_netdev_mtu returns a device's MTU as it is now, 0 where there is no such device. Thread:
+ * control. Cost: an ioctl. */
+uint32_t shunt_netdev_mtu(const char *ifname);
+
 /* shunt_netdev_promisc_open makes the device accept frames for any address until
  * the returned descriptor is closed. Returns the descriptor or -errno with err
  * set. Thread: control. */

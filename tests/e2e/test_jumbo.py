@@ -164,3 +164,29 @@ def test_xconnect_to_a_smaller_port(jumbo):
         sink.until(marker)
         assert drops(d, "too_big") == 2
         mtu(jumbo, "dut", "eth2", MTU)
+
+
+def test_raised_meanwhile(lab):
+    """An MTU raised under a running daemon is told; a successor takes it up."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    ends = [("dut", "eth1"), ("dut", "eth2"), ("gen", "eth1"), ("sink", "eth1")]
+
+    def warnings(daemon):
+        return [word for port in daemon.show("ports")["ports"] for word in port["warnings"]]
+
+    daemon = Shuntd(lab, "xconnect", "eth1", "eth2")
+    assert warnings(daemon) == []
+    for end in ends:
+        mtu(lab, *end, 3000)
+    said = warnings(daemon)
+    assert len(said) == 2 and "its MTU was raised to 3000" in said[0] and "1500" in said[0], said
+    line = daemon.process.stderr.readline()
+    assert "warning: eth1: its MTU was raised to 3000" in line, line
+    with Shuntd(lab, "xconnect", "eth1", "eth2", "--takeover") as second:
+        daemon.process.communicate(timeout=60)
+        assert daemon.process.returncode == 0 and warnings(second) == []
+        frame = packet(2500, eth_dst=SINK)
+        gen.send(frame)
+        assert sink.receive(lambda got: got == frame, timeout=10)
+        for end in ends:
+            mtu(lab, *end, 1500)

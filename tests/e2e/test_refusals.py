@@ -113,6 +113,7 @@ def test_what_gave_way_comes_back_after_a_kill(lab):
         first = Shuntd(lab, *PAIRS["xconnect"], "--replace")
         second = Shuntd(lab, *PAIRS["xconnect"], "--takeover")
         assert first.process.wait(60) == 0
+        second.show("ports")  # from here on nobody starts the first one again in its place
         second.kill()
         assert lab.exec("dut", "ls", "/sys/fs/bpf/shunt").stdout.count("native") == 1
         done = lab.exec("dut", "shuntd", *PAIRS["xconnect"], "--control", first.control, check=False)

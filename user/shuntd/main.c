@@ -18,6 +18,7 @@
 #include "config/print.h"
 #include "control/engine.h"
 #include "journal/journal.h"
+#include "control/mtu.h"
 #include "control/rights.h"
 #include "control/server.h"
 #include "control/share.h"
@@ -130,6 +131,7 @@ static void tick(struct daemon *d)
 	announce_lanes(d->engine);
 	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_unfinished_warn(d->engine, warnings, WARNINGS_MAX));
+	say(warnings, shunt_mtu_warn(d->engine, warnings, WARNINGS_MAX));
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
 		watch(d->epoll_fd, shunt_engine_fd(d->engine));

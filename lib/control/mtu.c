@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "control/mtu.h"
+
+/* 0 where it was not raised, or the device is gone. */
+static uint32_t raised_to(const struct shunt_port *port)
+{
+	const uint32_t now = port->xdp ? shunt_netdev_mtu(port->config->name) : 0;
+
+	return now > port->netdev.mtu ? now : 0;
+}
+
+static void write_sentence(const struct shunt_port *port, uint32_t now, struct shunt_err *out)
+{
+	shunt_err_set(
+		out, 0,
+		"%s: its MTU was raised to %u, and shuntd runs with the %u that it was: longer "
+		"packets do not come through; start it again (--takeover), or: ip link set "
+		"dev %s mtu %u",
+		port->config->name, now, port->netdev.mtu, port->config->name, port->netdev.mtu);
+}
+
+bool shunt_mtu_sentence(const struct shunt_port *port, struct shunt_err *out)
+{
+	const uint32_t now = raised_to(port);
+
+	if (now)
+		write_sentence(port, now, out);
+	return now;
+}
+
+unsigned shunt_mtu_warn(struct shunt_engine *engine, struct shunt_err *out, unsigned max)
+{
+	unsigned cnt = 0, i;
+
+	for (i = 0; i < engine->port_cnt && cnt < max; i++) {
+		struct shunt_port *port = &engine->ports[i];
+		const uint32_t now = raised_to(port);
+
+		if (now && now != port->mtu_told)
+			write_sentence(port, now, &out[cnt++]);
+		port->mtu_told = now;
+	}
+	return cnt;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A port's MTU that was raised while shuntd runs: frames, rings and what may pass were made for the
+ * one at the start, and longer packets do not come through. That is a warning. (A lower one needs
+ * none: the kernel's routes tell it, and what is short enough passes.) */
+#ifndef SHUNT_CONTROL_MTU_H
+#define SHUNT_CONTROL_MTU_H
+
+#include "control/engine.h"
+
+/* shunt_mtu_sentence writes the warning about a port. Returns false where there is no reason for
+ * one. Thread: control. Cost: an ioctl. */
+bool shunt_mtu_sentence(const struct shunt_port *port, struct shunt_err *out);
+
+/* shunt_mtu_warn writes it for every port that it was not written for yet with this MTU, at most
+ * max. Returns how many. Thread: control. */
+unsigned shunt_mtu_warn(struct shunt_engine *engine, struct shunt_err *out, unsigned max);
+
+#endif
