@@ -8,6 +8,7 @@ import pytest
 
 from frames import routed, udp4
 from lab import ENV, TOOL, wait_until
+from shuntd import is_alive
 
 
 def hosts_of(name):
@@ -16,14 +17,6 @@ def hosts_of(name):
 
 def is_gone(name):
     return not hosts_of(name) and not os.path.exists(f"/run/shunt-lab/{name}")
-
-
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def start_run(*cmd):
@@ -61,7 +54,7 @@ def test_run_kills_what_stays_in_the_background():
     run, name = start_run("lab", "exec", "sink", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
     pid = int(run.stdout.readline())
     assert run.wait(60) == 0
-    assert is_gone(name) and not is_running(pid)
+    assert is_gone(name) and not is_alive(pid)
     run.communicate()
 
 

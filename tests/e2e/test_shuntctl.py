@@ -13,22 +13,12 @@ import time
 
 import pytest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BIN = os.path.join(ROOT, os.environ.get("B", "build"), "bin")
+from lab import BIN, wait_until
+
 SHUNTD = os.path.join(BIN, "shuntd")
 SHUNTCTL = os.path.join(BIN, "shuntctl")
 OBJECTS = ["ports", "workers", "runtime", "drops", "ledger", "rules", "nodes", "config"]
 DEADLINE = 60
-
-
-def wait_until(condition, what):
-    """Polls condition until it holds; the machine may be slow, the wait is bounded."""
-    end = time.monotonic() + DEADLINE
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    pytest.fail(f"waited {DEADLINE} s until {what}")
 
 
 class Daemon:
@@ -37,7 +27,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [SHUNTD, "xconnect", "null0,kind=mem", "null1,kind=mem", "--control", self.path,
              *options], stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: self.answers() or self.process.poll() is not None, "shuntd answers")
+        wait_until(lambda: self.answers() or self.process.poll() is not None, DEADLINE, "an answer")
 
     def answers(self):
         return self.ctl("show", "workers").returncode == 0
