@@ -119,10 +119,11 @@ static void *thread_main(void *arg)
 	pthread_setname_np(pthread_self(), name);
 	ret = w->opts.enter ? w->opts.enter(w->opts.enter_arg, &start->err) : 0;
 	start->ret = ret;
+	/* Before the controller goes on, who tells it. */
+	w->tid = gettid();
 	sem_post(&start->entered);
 	if (ret)
 		return NULL;
-	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
 	shunt_worker_loop(w);
 	return NULL;
 }

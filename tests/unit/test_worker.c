@@ -270,6 +270,7 @@ static void start(enum shunt_poll_mode poll)
 	opts.idle_us = 100;
 	build(opts);
 	cr_assert_eq(shunt_worker_start(worker, &err), 0, "%s", err.msg);
+	cr_assert_gt(worker->tid, 0, "told before it is asked for");
 }
 
 static const enum shunt_poll_mode modes[] = {SHUNT_POLL_spin, SHUNT_POLL_busy, SHUNT_POLL_adaptive,
