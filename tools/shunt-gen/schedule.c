@@ -13,8 +13,8 @@
 /* Frames of a schedule: 4 MiB. More would leave the cache sooner, fewer would repeat
  * sooner. */
 #define SLOTS	     (1u << 18)
-/* ... and at least so many for each flow where they are drawn: of those that are each as likely, 98
- * % are in it then. */
+/* ... and, of all threads, at least so many for each flow where they are drawn: of those that are
+ * each as likely, 98 % are in it then. */
 #define SLOTS_A_FLOW 4
 
 /* 1/1024 ns a ns. */
@@ -42,7 +42,7 @@ static uint32_t length(const struct gen_sender *s)
 	if (plan->capture.cnt)
 		return plan->capture.cnt;
 	if (plan->opts->order != GEN_COUNT)
-		n = SHUNT_MAX(n, SLOTS_A_FLOW * plan->flow_cnt);
+		n = SHUNT_MAX(n, SLOTS_A_FLOW * plan->flow_cnt / plan->opts->threads);
 	if (s->limit && s->limit < n)
 		return (uint32_t)s->limit;
 	if (plan->opts->order != GEN_COUNT)
