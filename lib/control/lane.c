@@ -64,7 +64,8 @@ bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_p
 	if (from->config->driver_mode == SHUNT_DRIVER_GENERIC)
 		return true;
 	/* virtio_net wants room for its header before a frame, and the page that the kernel
-	 * copies a frame of a zero-copy ring into has none (xdp_convert_zc_to_xdp_frame). */
+	 * copies a frame of a zero-copy ring into has none (xdp_convert_zc_to_xdp_frame). By
+	 * name, for no feature of a device (netdev's xdp-features) tells of such a want. */
 	if (!strcmp(to->netdev.driver, "virtio_net") && is_zerocopy(from))
 		return false;
 	return to->lane.has_xdp_transmit;
