@@ -116,7 +116,7 @@ void shuntctl_table_print(const struct shuntctl_table *t, FILE *out, unsigned in
 	unsigned c;
 	size_t i;
 
-	if (!t->cell_cnt)
+	if (!t->cell_cnt || !t->column_cnt)
 		return;
 	measure(t, widths);
 	fprintf(out, "%*s", (int)indent, "");
