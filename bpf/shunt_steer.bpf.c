@@ -239,6 +239,7 @@ static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot
 #include "shunt_steer_plain.bpf.h"
 #include "shunt_steer_quick.bpf.h"
 #include "shunt_steer_share.bpf.h"
+#include "shunt_steer_handover.bpf.h"
 
 /* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
  * every port that takes frames from XDP takes those. */
@@ -265,8 +266,11 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	bool is_ruled;
 
 	sample_begin(ctx, &slot->sample);
-	if (live - 1 > 1)
+	if (live - 1 > 1) {
+		if (live > SHUNT_STEER_LIVE_CLOSED)
+			return is_sg ? handover_sg(ctx) : handover(ctx);
 		return lane_kernel(slot, live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF, len);
+	}
 	if (data + sizeof(struct eth) > end)
 		return lane_kernel(slot, SHUNT_STEER_TRUNCATED, len);
 	if (is_sg && len > half->len_max)

@@ -183,16 +183,23 @@ struct shunt_steer_half {
 };
 
 /* `live`: what steers now. */
-#define SHUNT_STEER_LIVE_OFF	 0 /* nothing configured, as after `ip link set dev X xdp obj` */
-#define SHUNT_STEER_LIVE_HALF(h) ((h) + 1)
-#define SHUNT_STEER_LIVE_CLOSED	 3 /* everything to the kernel until opened again */
+#define SHUNT_STEER_LIVE_OFF	     0 /* nothing configured, as after `ip link set dev X xdp obj` */
+#define SHUNT_STEER_LIVE_HALF(h)     ((h) + 1)
+#define SHUNT_STEER_LIVE_CLOSED	     3 /* everything to the kernel until opened again */
+/* Handed over, nobody serves: what a cross-connect of this half's sends goes on to the other port.
+ */
+#define SHUNT_STEER_LIVE_HANDOVER(h) ((h) + 5)
+
+/* A successor who is not there after so long does not come. */
+#define SHUNT_STEER_HANDOVER_NS	     (10 * 1000 * 1000 * 1000ULL)
 
 struct shunt_steer_ctl {
 	__u32 live;
 	__u32 owner_pid;   /* the process that configures it, for the next one to see; 0 none */
 	__u64 owner_start; /* when that process started, from /proc/PID/stat */
 	__u64 quick;	   /* not 0: the short way is open, below */
-	__u64 zero[5];
+	__u64 handover_until_ns; /* CLOCK_MONOTONIC: when LIVE_HANDOVER ends */
+	__u64 zero[4];
 	struct shunt_tables_cfg tables;
 	__u64 zeros[2];
 	struct shunt_steer_half half[2];

@@ -208,13 +208,13 @@ static void settle(struct shunt_engine *engine)
 			nanosleep(&pause, NULL);
 }
 
-void shunt_engine_persist(struct shunt_engine *engine)
+void shunt_engine_hand_over(struct shunt_engine *engine)
 {
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++)
 		if (engine->ports[i].xdp)
-			shunt_xdp_persist(engine->ports[i].xdp, true);
+			shunt_xdp_hand_over(engine->ports[i].xdp);
 }
 
 /* A worker hangs: what he may touch stays as it is until the process ends, which closes his

@@ -125,9 +125,10 @@ unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *
 int shunt_engine_swap_rules(struct shunt_engine *engine, struct shunt_config *with,
 			    struct shunt_err *err);
 
-/* shunt_engine_persist leaves the steering programs on the devices when the engine
- * is destroyed, for a successor; all frames are the kernel's then. Thread: control. */
-void shunt_engine_persist(struct shunt_engine *engine);
+/* shunt_engine_hand_over leaves the steering programs on the devices when the engine is destroyed,
+ * for a successor. Until he serves, what only crosses from port to port goes on to the other port
+ * where that takes frames from XDP; all else is the kernel's. Thread: control. */
+void shunt_engine_hand_over(struct shunt_engine *engine);
 
 /* shunt_engine_destroy detaches the programs, stops the workers, closes the
  * sockets. Returns 0; -EBADMSG with err set when a worker's ledger did not balance; -ETIMEDOUT

@@ -2,12 +2,16 @@
 #include "control/takeover.h"
 
 #include <errno.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "control/engine_worker.h"
 
 #define TIMEOUT_MS 10000
 
@@ -77,6 +81,21 @@ int shunt_takeover_request(const char *path, struct shunt_err *err)
 				     "takeover: the daemon at %s does not hand over: %.200s", path,
 				     *reply ? reply : "it closed the connection");
 	return 1;
+}
+
+int shunt_takeover_hold(const struct shunt_config *config)
+{
+	struct packet_mreq mreq = {.mr_type = PACKET_MR_PROMISC};
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt && fd >= 0; i++) {
+		mreq.mr_ifindex = (int)if_nametoindex(config->ports[i].name);
+		/* What cannot be had is said when the engine opens the port. */
+		if (mreq.mr_ifindex && shunt_engine_forwards_foreign_macs(config, i))
+			setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq, sizeof(mreq));
+	}
+	return fd;
 }
 
 int shunt_takeover_pid(const char *path)

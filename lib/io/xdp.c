@@ -11,6 +11,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "io/xdp_private.h"
 
 static int program_attach(struct shunt_xdp *x, bool replace, struct shunt_err *err)
@@ -139,9 +140,9 @@ int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
 	return rc;
 }
 
-void shunt_xdp_persist(struct shunt_xdp *x, bool is_persistent)
+void shunt_xdp_hand_over(struct shunt_xdp *x)
 {
-	x->is_persistent = is_persistent;
+	x->is_persistent = x->is_handed_over = true;
 }
 
 void shunt_xdp_withdraw(struct shunt_xdp *x)
@@ -151,8 +152,13 @@ void shunt_xdp_withdraw(struct shunt_xdp *x)
 	if (!x)
 		return;
 	before = shunt_xdp_log_begin();
+	if (x->is_handed_over && x->is_configured && x->is_open) {
+		x->ctl->handover_until_ns = shunt_clock_ns() + SHUNT_STEER_HANDOVER_NS;
+		shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_HANDOVER(x->half), 0);
+	} else {
+		shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_OFF, 0);
+	}
 	x->is_configured = false; /* nothing opens it again */
-	shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_OFF, 0);
 	program_withdraw(x);
 	shunt_xdp_log_end(before);
 }

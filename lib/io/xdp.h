@@ -75,14 +75,16 @@ bool shunt_xdp_is_steering(const char *name);
 int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
 		     struct shunt_err *err);
 
-/* shunt_xdp_persist decides anew whether the program outlives x. Thread: control. */
-void shunt_xdp_persist(struct shunt_xdp *x, bool is_persistent);
-
 /* shunt_xdp_withdraw gives every frame to the kernel and takes the program off the
  * device, if it is still the one that was attached (another's is left alone);
  * external or persistent: leaves it. Sockets and gates may still be used. Once is enough, NULL is
  * legal. Thread: control. */
 void shunt_xdp_withdraw(struct shunt_xdp *x);
+
+/* shunt_xdp_hand_over leaves the program to a successor, who adopts it: at withdraw it goes on
+ * sending what a cross-connect sends to the other port, for SHUNT_STEER_HANDOVER_NS. Thread:
+ * control. */
+void shunt_xdp_hand_over(struct shunt_xdp *x);
 
 /* shunt_xdp_disown says that this process configures the device no more, when nothing else of x
  * may be touched: a worker hangs. Thread: control. */

@@ -185,7 +185,8 @@ void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl)
 
 void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl)
 {
-	shunt_xdp_live_set(ctl, SHUNT_STEER_LIVE_OFF, 0);
+	if (ctl->live < SHUNT_STEER_LIVE_HANDOVER(0)) /* that ends by itself */
+		shunt_xdp_live_set(ctl, SHUNT_STEER_LIVE_OFF, 0);
 	ctl->owner_pid = 0;
 }
 

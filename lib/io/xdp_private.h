@@ -24,8 +24,9 @@ struct shunt_xdp {
 	char meta_why[128]; /* why not, or why the driver is not asked; "" */
 	int adopted_fd;
 	uint32_t prog_id;
-	uint32_t looked_id;	  /* a dispatcher's number, 0: none was looked at yet */
-	bool is_under;		  /* that one: ours is under it */
+	uint32_t looked_id; /* a dispatcher's number, 0: none was looked at yet */
+	bool is_under;	    /* that one: ours is under it */
+	bool is_handed_over;
 	struct bpf_object *obj;	  /* NULL when external */
 	struct xdp_program *prog; /* NULL when external */
 

@@ -174,6 +174,8 @@ bool shunt_xdp_program_adopt(struct shunt_xdp *x, bool metadata)
 			x->is_adopted = true;
 			x->has_meta = metadata;
 			x->has_published = true; /* a frame may still be under way in a half */
+			if (x->ctl->live >= SHUNT_STEER_LIVE_HANDOVER(0)) /* and still is */
+				x->half = x->ctl->live - SHUNT_STEER_LIVE_HANDOVER(0);
 			shunt_xdp_owner_clear(x->ctl);
 			gates_open(x);
 		}

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from shuntd import Shuntd, with_lane
-from frames import GEN, SINK, routed, udp4
+from frames import DUT2, GEN, SINK, routed, udp4
 from lab import BIN, ROOT, wait_until
 
 sys.path.append(os.path.join(ROOT, "tests", "torture"))
@@ -34,14 +34,20 @@ def served(daemon):
                 if row["name"] == "eth1")
 
 
-def numbered(number):
-    return udp4(100, data=number.to_bytes(8, "big") + bytes(50))
+def numbered(number, **eth):
+    return udp4(100, data=number.to_bytes(8, "big") + bytes(50), **eth)
+
+
+def numbered_to_sink(number):
+    return numbered(number, eth_dst=SINK)
 
 
 class Stream:
-    """Numbered frames from gen to sink, one every millisecond or so, and which of them arrived."""
+    """Numbered frames from gen to sink, one every millisecond or so, and which of them arrived. sends
+    and arrives make the frame of a number."""
 
-    def __init__(self, lab):
+    def __init__(self, lab, sends=numbered, arrives=lambda number: routed(numbered(number))):
+        self.sends, self.arrives = sends, arrives
         self.gen, self.sink = lab.wire("gen"), lab.wire("sink")
         self.sent = []  # when, by number
         self.order, self.arrived = [], set()
@@ -50,7 +56,7 @@ class Stream:
         end = time.monotonic() + seconds
         while time.monotonic() < end and not until():
             self.sent.append(time.monotonic())
-            self.gen.send(numbered(len(self.sent) - 1))
+            self.gen.send(self.sends(len(self.sent) - 1))
             time.sleep(0.001)
 
     def take(self, numbers, timeout=10):
@@ -61,7 +67,7 @@ class Stream:
             if not frame:
                 break
             number = int.from_bytes(frame[42:50], "big")
-            assert frame == routed(numbered(number))
+            assert frame == self.arrives(number)
             self.order.append(number)
             self.arrived.add(number)
 
@@ -239,6 +245,55 @@ def test_takeover_under_a_stream(lab):
     assert served(second) > before
     assert not stream.lost()
     second.stop()
+
+
+def rewritten(number):
+    return numbered(number, eth_dst=SINK, eth_src=DUT2)
+
+
+@pytest.mark.parametrize("lane, args, arrives", [
+    ("user", ("xconnect", "eth1", "eth2"), numbered_to_sink),
+    ("xdp", ("xconnect", "eth1", "eth2"), numbered_to_sink),
+    ("user", ("xconnect", "eth1", "eth2", "--transparent"), numbered_to_sink),
+    ("xdp", ("xconnect", "eth1", "eth2", "--rule", "proto tcp lane drop"), numbered_to_sink),
+    ("user", ("macrewrite", f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}"), rewritten),
+], ids=["user", "xdp", "transparent", "rule", "macrewrite"])
+def test_takeover_of_what_the_kernel_cannot(lab, lane, args, arrives):
+    """Of a cross-connect the kernel knows nothing: what crosses goes on doing so, in the steering
+    program, from one daemon's end until the next one serves."""
+    stream = Stream(lab, numbered_to_sink, arrives)
+    first = Shuntd(lab, *args, "--lane", lane, chatty=True)
+    stream.run(0.05)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        starting = pool.submit(Shuntd, lab, *args, "--lane", lane, "--takeover", chatty=True)
+        stream.run(20, starting.done)
+        second = starting.result()
+    assert first.process.wait(20) == 0
+    stream.run(0.05)
+    assert not stream.lost()
+    second.stop()
+
+
+def test_handed_over_to_nobody(lab):
+    """A successor that never comes: what crossed is the kernel's in the end, as all else."""
+    stream = Stream(lab, numbered_to_sink, numbered_to_sink)
+    first = Shuntd(lab, "xconnect", "eth1", "eth2")
+    with socket.socket(socket.AF_UNIX) as successor:
+        successor.connect(first.control)
+        successor.sendall(b'{"cmd": "handover"}\n')
+        assert first.process.wait(20) == 0
+    stream.run(0.05)
+    assert not stream.lost()
+
+    def is_over():
+        stream.run(0.001)
+        number = len(stream.sent) - 1
+        stream.take([number])
+        return number not in stream.arrived
+
+    wait_until(is_over, 30)
+    with Shuntd(lab, "xconnect", "eth1", "eth2"):  # takes the program off
+        pass
 
 
 def pid_of_answer(daemon):

@@ -206,6 +206,58 @@ Test(steer_lane, ends_with_the_socket)
 	stop();
 }
 
+/* Between two daemons: no socket, in whatever lane the frames were, until its time is over. */
+Test(steer_lane, handed_over_crosses_go_on)
+{
+	struct frame f, arp;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	close(xsk);
+	rig.ctl->live = SHUNT_STEER_LIVE_HANDOVER(rig.half - rig.ctl->half);
+	rig.ctl->handover_until_ns = UINT64_MAX;
+	frame_good4(&f);
+	expect(&f, OWN_MAC);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	frame_arp(&arp, "\xff\xff\xff\xff\xff\xff", "192.0.2.1");
+	for (uint32_t lane = 0; lane < SHUNT_LANE_CNT; lane++) {
+		rig.half->lane = lane;
+		if (lane == SHUNT_LANE_KERNEL) {
+			expect(&f, CLOSED);
+			continue;
+		}
+		expect(&f, XDP_BRIDGED);
+		cr_expect_eq(rig.verdict, XDP_REDIRECT);
+		expect(&arp, ARP);
+	}
+	rig.half->out_port = OUT + 1;
+	expect(&f, NO_XDP_PORT);
+	cr_expect_eq(rig.verdict, XDP_PASS);
+	rig.half->out_port = OUT;
+	rig.half->mode = SHUNT_STEER_MODE_TRANSPARENT;
+	expect(&arp, XDP_BRIDGED);
+	rig.half->bridge = 1; /* its table is kept by nobody */
+	expect(&f, CLOSED);
+	rig.half->bridge = 0;
+	expect(&f, XDP_BRIDGED);
+	rig.ctl->handover_until_ns = 1;
+	expect(&f, CLOSED);
+	cr_expect_eq(rig.verdict, XDP_PASS);
+	steer_rig_fini(&rig);
+}
+
+/* What is routed the kernel routes as well, by tables that somebody keeps. */
+Test(steer_lane, handed_over_routes_are_the_kernels)
+{
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_LAYER3);
+	rig.ctl->live = SHUNT_STEER_LIVE_HANDOVER(rig.half - rig.ctl->half);
+	rig.ctl->handover_until_ns = UINT64_MAX;
+	frame_good4(&f);
+	expect(&f, CLOSED);
+	stop();
+}
+
 /* A worker's hang or thirst is no matter of a lane that does not need him. */
 Test(steer_lane, workers_gate_does_not_count)
 {

@@ -39,6 +39,7 @@ struct daemon {
 	struct shunt_journal *journal;
 	bool hands_over; /* a successor asked for it */
 	int rollback_fd; /* while the daemon before can be had again */
+	int hold_fd;	 /* shunt_takeover_hold, until the engine has its ports; -1 */
 	int signal_fd, timer_fd, epoll_fd;
 	bool has_pidfile; /* written by this process */
 	struct shunt_rights_opts rights;
@@ -224,6 +225,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 
 	if (*path && d->args.config.takeover) {
 		d->rollback_fd = shuntd_rollback_arm(path);
+		d->hold_fd = shunt_takeover_hold(&d->args.config);
 		ret = shunt_takeover_request(path, err);
 		if (ret <= 0)
 			shuntd_rollback_disarm(&d->rollback_fd);
@@ -323,6 +325,13 @@ static int drop_rights(struct daemon *d, struct shunt_err *err)
 	return shunt_rights_drop(&d->rights, err);
 }
 
+static void let_go(struct daemon *d)
+{
+	if (d->hold_fd >= 0)
+		close(d->hold_fd);
+	d->hold_fd = -1;
+}
+
 static int run(struct daemon *d, struct shunt_err *err)
 {
 	int ret = shunt_brlink_expand(&d->args.config, err);
@@ -342,8 +351,10 @@ static int run(struct daemon *d, struct shunt_err *err)
 		ret = drop_rights(d, err);
 	if (!ret)
 		ret = shunt_engine_start(d->engine, err);
+	let_go(d);
 	if (ret)
 		return ret;
+	shuntd_rollback_disarm(&d->rollback_fd);
 	announce_lanes(d->engine);
 	announce(d);
 	if (d->args.verbose)
@@ -351,7 +362,6 @@ static int run(struct daemon *d, struct shunt_err *err)
 	warn(d);
 	if (d->args.daemonise)
 		shuntd_background_ready();
-	shuntd_rollback_disarm(&d->rollback_fd);
 	shuntd_notify("READY=1");
 	serve(d);
 	shuntd_notify("STOPPING=1");
@@ -363,7 +373,7 @@ static int stop(struct daemon *d, struct shunt_err *err)
 	int ret;
 
 	if (d->engine && d->hands_over)
-		shunt_engine_persist(d->engine);
+		shunt_engine_hand_over(d->engine);
 	ret = shunt_engine_destroy(d->engine, err);
 	shunt_journal_close(d->journal, d->hands_over);
 	if (d->has_pidfile)
@@ -389,6 +399,7 @@ int main(int argc, char **argv)
 	struct daemon d = {.argc = argc,
 			   .argv = argv,
 			   .rollback_fd = -1,
+			   .hold_fd = -1,
 			   .signal_fd = -1,
 			   .timer_fd = -1,
 			   .epoll_fd = -1};
