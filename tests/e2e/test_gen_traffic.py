@@ -289,7 +289,7 @@ def test_a_capture_of_bursts_for_a_time(net, tmp_path):
     judged is that of the frames sent."""
     file = capture(tmp_path / "x.pcap", FRAMES * 20, times=[i / 1000 for i in range(99)] + [9.9])
     sent = net.send("gen", "eth1", "--pcap", file, "--duration", 0.4)
-    assert sent["sent"] == 99 and 0.35 < sent["seconds"] < 1
+    assert sent["sent"] == 99 and 0.35 < sent["seconds"] < 5, "not until the last one is due, at 9.9"
     assert sent["requested_pps"] == pytest.approx(98 / sent["seconds"], rel=1e-6) and sent["rate_held"]
     sent = net.send("gen", "eth1", "--pcap", file, "--count", 50)
     assert sent["sent"] == 50 and sent["requested_pps"] == pytest.approx(1000, rel=1e-3)

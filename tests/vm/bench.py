@@ -39,9 +39,10 @@ from sampler import PARTS, Sampler
 
 RING = {"virtio": 256, "igb": 1024}[vm.DRIVER]  # QEMU gives virtio_net no more to transmit from
 BURST = RING * 3 // 4  # sent at once: nobody is ever held up
-BURST_EVERY_NS = 13000 * BURST  # guest time: more than the dearest forwarder takes for one
+# Guest time: what the dearest forwarder takes for one, and a rest after it that is seen to be one.
+BURST_EVERY_NS = 16000 * BURST
 BURSTS = 6144 // BURST  # of a window
-WINDOWS, OF_ALONE = 5, 15  # that the cost is the middle one of; alone is in every figure
+WINDOWS, OF_ALONE = 9, 15  # that the cost is the middle one of; alone is in every figure
 REST_S = 1.5e-6 * BURST  # longer than the sink ever waits for the rest of a burst
 FRAME_BYTES = 60  # and four of the frame check sequence make 64
 WAIT_S, ARRIVE_S = 240, 2
@@ -146,14 +147,23 @@ def sink(lab, host):
 
 
 def wait_for_rest(counter):
-    """Until a burst has arrived and the next one has not begun: between two of these no burst is
-    halved. Returns the count."""
+    """Until nothing arrives. Returns the count."""
     before, count, end = None, counter.read(), time.monotonic() + ARRIVE_S
     while count != before:
         assert time.monotonic() < end, "no rest between the bursts"
         time.sleep(REST_S)
         before, count = count, counter.read()
     return count
+
+
+def wait_for_burst(counter):
+    """Until a burst has just arrived, so that the next one has not begun: its frames are made, and cost
+    a generator's instructions, long before one arrives. Returns the count."""
+    before, end = counter.read(), time.monotonic() + ARRIVE_S
+    while counter.read() == before:
+        assert time.monotonic() < end, "no burst arrives"
+        time.sleep(REST_S)
+    return wait_for_rest(counter)
 
 
 def wait_for_traffic(counter):
@@ -218,8 +228,9 @@ class Rig:
 
     def window(self, *readers, bursts=BURSTS):
         """What each reader's number grew by for a packet, while so many bursts arrive. To look
-        every now and then whether they have would be counted as their cost."""
-        first = wait_for_rest(self.counter)
+        every now and then whether they have would be counted as their cost; when they should have,
+        the generator rests as it does now."""
+        first = wait_for_burst(self.counter)
         before = [read() for read in readers]
         time.sleep(bursts * BURST_EVERY_NS / 1e9)
         packets = wait_for_rest(self.counter) - first
