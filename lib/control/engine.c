@@ -212,6 +212,7 @@ void shunt_engine_hand_over(struct shunt_engine *engine)
 {
 	unsigned i;
 
+	engine->hands_over = true;
 	for (i = 0; i < engine->port_cnt; i++)
 		if (engine->ports[i].xdp)
 			shunt_xdp_hand_over(engine->ports[i].xdp);
@@ -274,6 +275,10 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 		}
 		shunt_engine_unbuild_worker(engine, i);
 	}
+	/* Without zero-copy rings more ports take each other's frames. */
+	for (i = 0; i < engine->port_cnt && engine->hands_over; i++)
+		if (engine->ports[i].xdp)
+			shunt_engine_set_ports(engine, &engine->ports[i], &ignored);
 	shunt_bridge_destroy(engine->bridge);
 	shunt_router_destroy(engine->router);
 	for (i = 0; i < engine->port_cnt; i++)

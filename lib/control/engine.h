@@ -71,6 +71,7 @@ struct shunt_engine {
 	struct shunt_xdp_fail *redirects;   /* those that failed; NULL: not counted */
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */
+	bool hands_over;		    /* at its end, to a successor */
 };
 
 /* shunt_engine_create opens everything the configuration names; no packet moves

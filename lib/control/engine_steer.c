@@ -22,9 +22,8 @@ static bool is_bridged(const struct shunt_config *config, unsigned port)
 	return mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
 }
 
-/* The slots of the other ports: those that take frames from this one. */
-static int set_ports(const struct shunt_engine *engine, const struct shunt_port *port,
-		     struct shunt_err *err)
+int shunt_engine_set_ports(const struct shunt_engine *engine, const struct shunt_port *port,
+			   struct shunt_err *err)
 {
 	unsigned i, ifindex;
 	int ret = 0;
@@ -77,7 +76,7 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 
 int shunt_engine_steer(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
-	int ret = set_ports(engine, port, err);
+	int ret = shunt_engine_set_ports(engine, port, err);
 
 	return ret ? ret : set_config(engine, port, err);
 }
