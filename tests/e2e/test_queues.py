@@ -25,25 +25,28 @@ def send_flows(lab, count):
 
 
 def test_a_queue_without_a_worker_is_said(make_lab):
-    """Two of four queues are served: shuntctl, doctor and the log tell of the others, once."""
+    """Two of four queues are served: shuntctl, doctor and the log tell of the others, once. (A worker
+    that had to wait for a CPU may have been taken for hung, which is told of too.)"""
     lab = make_lab(queues=4, static_neigh=True)
-    with Shuntd(lab, "static3", *STATIC3, "--queues", 2) as daemon:
+    with Shuntd(lab, "static3", *STATIC3, "--queues", 2, chatty=True) as daemon:
         send_flows(lab, 6000)
         wait_until(lambda: sum(row["kernel"] + row["forwarded"] for row in shares(daemon).values())
                    >= 6000)
         rows = shares(daemon)
         assert set(rows) == {0, 1, 2, 3}, rows
         for queue, row in rows.items():
-            assert (row["share"] > 0.9) == (queue >= 2), row
-            assert row["most"] == ("no_socket" if queue >= 2 else row["most"])
-        warnings = port(daemon)["warnings"]
+            assert row["share"] > 0.9 if queue >= 2 else row["forwarded"], row
+            assert (row["most"] == "no_socket") == (queue >= 2), row
+        warnings = [text for text in port(daemon)["warnings"] if "hung" not in text]
         assert [text.split(":")[0] for text in warnings] == ["eth1 queue 2", "eth1 queue 3"]
         assert "serve every queue" in warnings[0]
         shown = daemon.ctl("show", "ports").stdout
         assert "kernel's share by queue: 0: " in shown and "warning: eth1 queue 3" in shown
         found = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
         assert "eth1 queue 2: " in found
-        log = [daemon.process.stderr.readline() for _ in range(2)]
+        log = []
+        while len(log) < 2:
+            log += [line for line in [daemon.process.stderr.readline()] if "hung" not in line]
         assert ["eth1 queue 2" in log[0], "eth1 queue 3" in log[1]] == [True, True], log
 
 
