@@ -40,8 +40,8 @@ bool shunt_engine_forwards_foreign_macs(const struct shunt_config *config, unsig
 int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
 			   struct shunt_err *err);
 
-/* shunt_engine_set_ports tells a port's program which of the other ports take frames from it. Returns
- * 0 or -errno with err set. Thread: control. */
+/* shunt_engine_set_ports tells a port's program which of the other ports take frames from it.
+ * Returns 0 or -errno with err set. Thread: control. */
 int shunt_engine_set_ports(const struct shunt_engine *engine, const struct shunt_port *port,
 			   struct shunt_err *err);
 
