@@ -5,9 +5,10 @@
  *
  * Three things make it fail open. A frame goes this way only while a socket serves its queue: the
  * kernel takes the sockets out of their map when the daemon ends, however that ends, and from the
- * next frame on everything is the kernel's. What is routed goes this way only while whoever keeps
- * the tables gives signs of life. And the redirect is asked for before a byte is written: where
- * the other port's slot is empty, the frame goes to the kernel as it came. */
+ * next frame on everything is the kernel's (but for one who hands over,
+ * shunt_steer_handover.bpf.h). What is routed goes this way only while whoever keeps the tables
+ * gives signs of life. And the redirect is asked for before a byte is written: where the other
+ * port's slot is empty, the frame goes to the kernel as it came. */
 #ifndef SHUNT_STEER_LANE_BPF_H
 #define SHUNT_STEER_LANE_BPF_H
 

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "control/show.h"
+#include "control/mtu.h"
 #include "control/share.h"
 #include "control/show_json.h"
 #include "control/steer_counters.h"
-#include "control/mtu.h"
 #include "control/unfinished.h"
 #include "io/ntuple.h"
 #include "steer/steer.h"

@@ -2,7 +2,6 @@
 #include "control/takeover.h"
 
 #include <errno.h>
-#include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "control/engine_worker.h"
+#include "io/netdev.h"
 
 #define TIMEOUT_MS 10000
 
@@ -85,15 +85,14 @@ int shunt_takeover_request(const char *path, struct shunt_err *err)
 
 int shunt_takeover_hold(const struct shunt_config *config)
 {
-	struct packet_mreq mreq = {.mr_type = PACKET_MR_PROMISC};
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	unsigned i;
+	unsigned i, ifindex;
 
 	for (i = 0; i < config->port_cnt && fd >= 0; i++) {
-		mreq.mr_ifindex = (int)if_nametoindex(config->ports[i].name);
+		ifindex = if_nametoindex(config->ports[i].name);
 		/* What cannot be had is said when the engine opens the port. */
-		if (mreq.mr_ifindex && shunt_engine_forwards_foreign_macs(config, i))
-			setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq, sizeof(mreq));
+		if (ifindex && shunt_engine_forwards_foreign_macs(config, i))
+			shunt_netdev_promisc_add(fd, ifindex);
 	}
 	return fd;
 }

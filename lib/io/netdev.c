@@ -129,12 +129,18 @@ uint32_t shunt_netdev_mtu(const char *ifname)
 	return mtu;
 }
 
-int shunt_netdev_promisc_open(unsigned ifindex, const char *ifname, struct shunt_err *err)
+int shunt_netdev_promisc_add(int fd, unsigned ifindex)
 {
 	struct packet_mreq mreq = {.mr_ifindex = (int)ifindex, .mr_type = PACKET_MR_PROMISC};
+
+	return setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq, sizeof(mreq)) ? -errno : 0;
+}
+
+int shunt_netdev_promisc_open(unsigned ifindex, const char *ifname, struct shunt_err *err)
+{
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), code;
 
-	if (fd >= 0 && !setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq, sizeof(mreq)))
+	if (fd >= 0 && !shunt_netdev_promisc_add(fd, ifindex))
 		return fd;
 	code = errno;
 	if (fd >= 0)

@@ -62,8 +62,13 @@ static bool is_sg(const struct xdp_program *prog)
 	return name && strncmp(name, SHUNT_STEER_PROG_SG, strlen(SHUNT_STEER_PROG_SG)) == 0;
 }
 
-static void gates_open(struct shunt_xdp *x)
+/* A program that was there before: nobody is hung, and a frame may still be under way in a half, or,
+ * where somebody handed over, be steered by it until the other one is published. */
+static void inherit(struct shunt_xdp *x)
 {
+	x->has_published = true;
+	if (x->ctl->live >= SHUNT_STEER_LIVE_HANDOVER(0))
+		x->half = x->ctl->live - SHUNT_STEER_LIVE_HANDOVER(0);
 	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
 		x->slots[i].gate.beat_ns = x->slots[i].gate.shut = 0;
 }
@@ -106,7 +111,7 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 	else if (pid)
 		rc = shunt_xdp_device_owned(x->ifname, pid, err);
 	if (!rc)
-		gates_open(x);
+		inherit(x);
 out:
 	xdp_multiprog__close(mp);
 	return rc;
@@ -173,11 +178,8 @@ bool shunt_xdp_program_adopt(struct shunt_xdp *x, bool metadata)
 			x->adopted_fd = dup(xdp_program__fd(prog));
 			x->is_adopted = true;
 			x->has_meta = metadata;
-			x->has_published = true; /* a frame may still be under way in a half */
-			if (x->ctl->live >= SHUNT_STEER_LIVE_HANDOVER(0)) /* and still is */
-				x->half = x->ctl->live - SHUNT_STEER_LIVE_HANDOVER(0);
 			shunt_xdp_owner_clear(x->ctl);
-			gates_open(x);
+			inherit(x);
 		}
 	}
 	xdp_multiprog__close(mp);

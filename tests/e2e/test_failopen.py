@@ -274,6 +274,26 @@ def test_takeover_of_what_the_kernel_cannot(lab, lane, args, arrives):
     second.stop()
 
 
+def test_takeover_of_programs_attached_by_hand(lab):
+    """Twice, so that each of the program's two configurations is the one handed over."""
+    args = ("xconnect", "eth1", "eth2", "--attach", "external")
+    for device in "eth1", "eth2":
+        lab.exec("dut", "ip", "link", "set", "dev", device, "xdpdrv", "obj",
+                 os.path.join(BIN, "..", "bpf", "shunt_steer.bpf.o"), "sec", "xdp")
+    lab.remember()
+    stream = Stream(lab, numbered_to_sink, numbered_to_sink)
+    daemon = Shuntd(lab, *args, chatty=True)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for _ in range(2):
+            before, starting = daemon, pool.submit(Shuntd, lab, *args, "--takeover", chatty=True)
+            stream.run(20, starting.done)
+            daemon = starting.result()
+            assert before.process.wait(20) == 0
+    stream.run(0.05)
+    assert not stream.lost()
+    daemon.stop()
+
+
 def test_handed_over_to_nobody(lab):
     """A successor that never comes: what crossed is the kernel's in the end, as all else."""
     stream = Stream(lab, numbered_to_sink, numbered_to_sink)

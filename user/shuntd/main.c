@@ -17,7 +17,6 @@
 #include "control/brlink.h"
 #include "config/print.h"
 #include "control/engine.h"
-#include "journal/journal.h"
 #include "control/mtu.h"
 #include "control/rights.h"
 #include "control/server.h"
@@ -28,6 +27,7 @@
 #include "reload.h"
 #include "rollback.h"
 #include "control/takeover.h"
+#include "journal/journal.h"
 #include "steer/steer.h"
 
 struct daemon {
