@@ -49,6 +49,21 @@ int shunt_rss_write(int fd, const char *ifname, const struct shunt_rss *rss)
 	return ret;
 }
 
+bool shunt_rss_is_default(int fd, const char *ifname, const struct shunt_rss *rss)
+{
+	struct ethtool_rxnfc rings = {.cmd = ETHTOOL_GRXRINGS};
+
+	return !shunt_ethtool(fd, ifname, &rings) && rings.data &&
+	       shunt_rss_is_spread(rss, (uint32_t)rings.data);
+}
+
+int shunt_rss_reset(int fd, const char *ifname)
+{
+	struct ethtool_rxfh_indir none = {.cmd = ETHTOOL_SRXFHINDIR};
+
+	return shunt_ethtool(fd, ifname, &none);
+}
+
 void shunt_rss_spread(struct shunt_rss *rss, uint32_t cnt, uint32_t queues)
 {
 	uint32_t i;

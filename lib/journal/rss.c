@@ -31,6 +31,7 @@ int shunt_journal_rss_plan(struct shunt_journal_rss *r, int fd,
 		port->queues && port->queues < netdev.queue_cnt ? port->queues : netdev.queue_cnt;
 	if (shunt_rss_is_spread(&r->was, r->queues))
 		r->queues = 0;
+	r->was_default = shunt_rss_is_default(fd, r->ifname, &r->was);
 	return 0;
 }
 
@@ -54,8 +55,12 @@ bool shunt_journal_rss_restore(const struct shunt_journal_rss *r, int fd)
 {
 	struct shunt_rss is;
 
-	return r->queues && !shunt_rss_read(fd, r->ifname, &is) && is.cnt == r->was.cnt &&
-	       shunt_rss_is_spread(&is, r->queues) && !shunt_rss_write(fd, r->ifname, &r->was);
+	if (!r->queues || shunt_rss_read(fd, r->ifname, &is) ||
+	    !shunt_rss_is_spread(&is, r->queues))
+		return false;
+	if (r->was_default)
+		return !shunt_rss_reset(fd, r->ifname);
+	return is.cnt == r->was.cnt && !shunt_rss_write(fd, r->ifname, &r->was);
 }
 
 void shunt_journal_rss_print(const struct shunt_journal_rss *r, FILE *out)
@@ -63,7 +68,9 @@ void shunt_journal_rss_print(const struct shunt_journal_rss *r, FILE *out)
 	uint32_t i;
 
 	fprintf(out, "%" PRIu32 " ", r->queues);
-	for (i = 0; i < r->was.cnt; i++)
+	if (r->was_default)
+		fputs("default", out);
+	for (i = 0; i < r->was.cnt && !r->was_default; i++)
 		fprintf(out, "%s%" PRIu32, i ? "," : "", r->was.queue[i]);
 	fputc('\n', out);
 }
@@ -76,6 +83,9 @@ int shunt_journal_rss_parse(struct shunt_journal_rss *r, const char *text)
 	r->queues = (uint32_t)strtoul(text, &end, 10);
 	if (end == text || !r->queues || *end != ' ')
 		return -EINVAL;
+	r->was_default = !strcmp(end, " default\n");
+	if (r->was_default)
+		return 0;
 	do {
 		if (r->was.cnt == SHUNT_RSS_MAX)
 			return -EINVAL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The journal's entry of a device whose RSS table was made to spread over the queues that are
- * served: `rss NETNS IFINDEX IFNAME QUEUES ENTRY,ENTRY,...`. */
+ * served: `rss NETNS IFINDEX IFNAME QUEUES ENTRY,ENTRY,...`, or `... QUEUES default`. */
 #ifndef SHUNT_JOURNAL_RSS_H
 #define SHUNT_JOURNAL_RSS_H
 
@@ -14,7 +14,8 @@
 
 struct shunt_journal_rss {
 	char ifname[IFNAMSIZ];
-	uint32_t queues; /* spread over; 0: nothing was asked for or to be done */
+	uint32_t queues;  /* spread over; 0: nothing was asked for or to be done */
+	bool was_default; /* the kernel's own table: then its entries do not matter */
 	struct shunt_rss was;
 };
 

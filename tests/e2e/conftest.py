@@ -16,6 +16,7 @@ import time
 import pytest
 
 from lab import IS_REAL, Lab, tool
+from nic import Nic
 from share import Share
 
 LIMIT = 180
@@ -148,6 +149,11 @@ def pytest_runtest_logreport(report):
 
 
 # --- fixtures -------------------------------------------------------------------------------------
+
+@pytest.fixture
+def nic(lab, tmp_path, monkeypatch):
+    return Nic(lab, tmp_path, monkeypatch)
+
 
 def skip_on_real_devices(options):
     """Those are what they are: as many queues and as large an MTU as their guest was given."""

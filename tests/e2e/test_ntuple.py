@@ -13,45 +13,8 @@ import lab as e2e
 from shuntd import Shuntd
 from frames import SINK, udp4
 
-HERE = os.path.dirname(os.path.realpath(__file__))
 PTP, LAST = "ethertype 0x88f7 queue 0", "dst-mac 02:00:00:00:77:77 queue 0 location 2"
 ASKED = f"eth1,ntuple={PTP},ntuple={LAST}"
-
-
-@pytest.fixture(name="nic")
-def _nic(lab, tmp_path, monkeypatch):
-    library = tmp_path / "fake.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library,
-                    f"{HERE}/fake_ntuple.c", "-ldl"], check=True, timeout=60)
-    monkeypatch.setitem(e2e.ENV, "LD_PRELOAD", str(library))
-    monkeypatch.setitem(e2e.ENV, "FAKE_NTUPLE", str(tmp_path / "table"))
-    return Nic(lab, tmp_path / "table")
-
-
-class Nic:
-    def __init__(self, lab, table):
-        self.lab = lab
-        self._table = table
-
-    def filters(self):
-        """What ethtool lists: text by location."""
-        said = self.lab.exec("dut", "ethtool", "-n", "eth1").stdout
-        return {int(at): text for at, text in
-                re.findall(r"^Filter: (\d+)\n(.*?)(?=^Filter|\Z)", said, re.M | re.S)}
-
-    def is_on(self):
-        return self._table.read_bytes()[0] == 1
-
-    def add(self, *words):
-        self.lab.exec("dut", "ethtool", "-K", "eth1", "ntuple", "on", check=False)
-        self._switch()
-        self.lab.exec("dut", "ethtool", "-N", "eth1", *words)
-
-    def _switch(self):
-        """ethtool asks the kernel, not us, for that one."""
-        data = bytearray(self._table.read_bytes())
-        data[0] = 1
-        self._table.write_bytes(data)
 
 
 def refused(nic, text, *words):

@@ -2,6 +2,8 @@
 """Several queues: who has what arrives on each, and what is said when that is mostly the kernel."""
 import glob
 
+import pytest
+
 from shuntd import Shuntd
 from frames import GEN, SINK, udp4
 from lab import wait_until
@@ -70,6 +72,23 @@ def test_spread_where_there_is_no_table(lab):
     assert "eth1: spread is asked for" in done.stderr
     assert lab.changes() == []
     assert not glob.glob(f"/run/shunt-lab/{lab.name}/s.sock*")
+
+
+@pytest.mark.parametrize("way", ["stopped", "killed"])
+def test_spread_is_given_back_as_it_was(nic, way):
+    """The kernel's own table as that, which follows the number of queues; one that somebody set, as set."""
+    ports = STATIC3[0] + ",spread=true", STATIC3[1]
+    for was in None, [1, 0, 0, 1, 1, 0, 0, 1]:
+        nic.set_table(was)
+        daemon = Shuntd(nic.lab, "static3", *ports)
+        assert nic.table() == [0] * 8
+        if way == "stopped":
+            daemon.stop()
+        else:
+            daemon.kill()
+            with Shuntd(nic.lab, "static3", *STATIC3) as after:
+                assert any("gave back" in line for line in after.log), after.log
+        assert nic.table() == was
 
 
 def test_ntuple_where_there_are_no_filters(lab):

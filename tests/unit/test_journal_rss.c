@@ -38,10 +38,24 @@ Test(journal_rss, an_entry_comes_back_as_it_was)
 	}
 }
 
+Test(journal_rss, the_kernels_own_table_is_an_entry_without_numbers)
+{
+	static struct shunt_journal_rss r = {.queues = 3, .was_default = true}, back;
+	char *text;
+
+	shunt_rss_spread(&r.was, 128, 8);
+	text = printed(&r);
+	cr_expect_str_eq(text, "3 default\n");
+	cr_assert_eq(shunt_journal_rss_parse(&back, text), 0);
+	cr_expect(back.was_default && back.queues == 3 && !back.was.cnt);
+	free(text);
+}
+
 Test(journal_rss, what_is_cut_off_or_nonsense_is_not_taken)
 {
-	static const char *const bad[] = {"",	      "3",     "3 \n",	"0 1,2\n", "3 1,\n",
-					  "3 1,2x\n", "x 1\n", "3 1,2", "3,1,2\n"};
+	static const char *const bad[] = {"",	     "3",	  "3 \n",	"0 1,2\n",
+					  "3 1,\n",  "3 1,2x\n",  "x 1\n",	"3 1,2",
+					  "3,1,2\n", "3 default", "0 default\n"};
 	static struct shunt_journal_rss r;
 	unsigned i;
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A NIC with ntuple filters for those who preload this: ethtool's ioctls about them are answered
- * from a table in the file $FAKE_NTUPLE, which outlives the processes as a NIC's does. It takes
- * what the igb driver takes (Ethernet type, MAC addresses, VLAN priority), in 16 places, and
- * refuses what igb refuses. No device of the machine nor of QEMU has such filters. */
+/* A NIC with ntuple filters and an RSS table for those who preload this: ethtool's ioctls about
+ * them are answered from the file $FAKE_NIC, which outlives the processes as a NIC does. Its
+ * filters are what the igb driver takes (Ethernet type, MAC addresses, VLAN priority), in 16
+ * places, and it refuses what igb refuses; its table has 8 entries for 2 rings, the kernel's
+ * default until somebody sets it. It is eth1, and eth10 once it is renamed. No device of the
+ * machine nor of QEMU has such filters, and no veth a table. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,10 +19,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PLACES 16
+#define PLACES	16
+#define RINGS	2
+#define ENTRIES 8
 
 static struct nic {
 	unsigned is_on;
+	unsigned is_table_set; /* IFF_RXFH_CONFIGURED */
+	unsigned table[ENTRIES];
 	unsigned char is_used[PLACES];
 	struct ethtool_rx_flow_spec filters[PLACES];
 } * nic;
@@ -28,7 +34,7 @@ static int (*real_ioctl)(int fd, unsigned long request, ...);
 
 __attribute__((constructor)) static void begin(void)
 {
-	const char *path = getenv("FAKE_NTUPLE");
+	const char *path = getenv("FAKE_NIC");
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 
 	real_ioctl = dlsym(RTLD_NEXT, "ioctl");
@@ -78,6 +84,27 @@ static int list(struct ethtool_rxnfc *n)
 	return 0;
 }
 
+static int get_table(struct ethtool_rxfh_indir *t)
+{
+	const unsigned room = t->size;
+	unsigned i;
+
+	t->size = ENTRIES;
+	for (i = 0; i < ENTRIES && room; i++)
+		t->ring_index[i] = nic->is_table_set ? nic->table[i] : i % RINGS;
+	return room && room != ENTRIES ? -EINVAL : 0;
+}
+
+/* As the kernel's ethtool_set_rxfh_indir: no entries, and it is the default again. */
+static int set_table(const struct ethtool_rxfh_indir *t)
+{
+	if (t->size && t->size != ENTRIES)
+		return -EINVAL;
+	nic->is_table_set = t->size;
+	memcpy(nic->table, t->ring_index, t->size * sizeof(*t->ring_index));
+	return 0;
+}
+
 static int answer(struct ethtool_rxnfc *n)
 {
 	const unsigned at = n->fs.location;
@@ -86,6 +113,9 @@ static int answer(struct ethtool_rxnfc *n)
 	case ETHTOOL_GRXCLSRLCNT:
 	case ETHTOOL_GRXCLSRLALL:
 		return list(n);
+	case ETHTOOL_GRXRINGS:
+		n->data = RINGS;
+		return 0;
 	case ETHTOOL_GRXCLSRULE:
 		if (at >= PLACES || !nic->is_used[at])
 			return -EINVAL;
@@ -144,29 +174,38 @@ int ioctl(int fd, unsigned long request, ...)
 {
 	struct ifreq *ifr;
 	va_list ap;
+	void *cmd;
 	int ret;
 
 	va_start(ap, request);
 	ifr = va_arg(ap, void *);
 	va_end(ap);
-	if (!nic || request != SIOCETHTOOL || strcmp(ifr->ifr_name, "eth1") != 0)
+	if (!nic || request != SIOCETHTOOL ||
+	    (strcmp(ifr->ifr_name, "eth1") && strcmp(ifr->ifr_name, "eth10")))
 		return real_ioctl(fd, request, ifr);
-	switch (*(__u32 *)ifr->ifr_data) {
+	cmd = ifr->ifr_data;
+	switch (*(__u32 *)cmd) {
+	case ETHTOOL_GRXFHINDIR:
+	case ETHTOOL_SRXFHINDIR:
+		ret = *(__u32 *)cmd == ETHTOOL_GRXFHINDIR ? get_table(cmd) : set_table(cmd);
+		errno = -ret;
+		return ret ? -1 : 0;
+	case ETHTOOL_GRXRINGS:
 	case ETHTOOL_GRXCLSRLCNT:
 	case ETHTOOL_GRXCLSRLALL:
 	case ETHTOOL_GRXCLSRULE:
 	case ETHTOOL_SRXCLSRLINS:
 	case ETHTOOL_SRXCLSRLDEL:
-		ret = answer((void *)ifr->ifr_data);
+		ret = answer(cmd);
 		errno = -ret;
 		return ret ? -1 : 0;
 	case ETHTOOL_GFLAGS:
 	case ETHTOOL_SFLAGS:
-		return flags(fd, ifr, (void *)ifr->ifr_data);
+		return flags(fd, ifr, cmd);
 	case ETHTOOL_GFEATURES:
 		ret = real_ioctl(fd, request, ifr);
 		if (!ret)
-			add_switch(fd, ifr, (void *)ifr->ifr_data);
+			add_switch(fd, ifr, cmd);
 		return ret;
 	default:
 		return real_ioctl(fd, request, ifr);

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""dut's eth1 with ntuple filters and an RSS table, which no device here has: fake_nic.c, preloaded,
+answers ethtool's ioctls about them for shuntd, shuntctl and ethtool alike."""
+import os
+import re
+import struct
+import subprocess
+
+import lab as e2e
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+TABLE = 4  # where the state has it, behind the filters' switch
+
+
+class Nic:
+    def __init__(self, lab, folder, monkeypatch):
+        self.lab = lab
+        self.name = "eth1"
+        self._state = folder / "state"
+        library = folder / "fake.so"
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library,
+                        f"{HERE}/fake_nic.c", "-ldl"], check=True, timeout=60)
+        monkeypatch.setitem(e2e.ENV, "LD_PRELOAD", str(library))
+        monkeypatch.setitem(e2e.ENV, "FAKE_NIC", str(self._state))
+
+    def filters(self):
+        """What ethtool lists: text by location."""
+        said = self.lab.exec("dut", "ethtool", "-n", self.name).stdout
+        return {int(at): text for at, text in
+                re.findall(r"^Filter: (\d+)\n(.*?)(?=^Filter|\Z)", said, re.M | re.S)}
+
+    def is_on(self):
+        return self._state.read_bytes()[0] == 1
+
+    def add(self, *words):
+        self.lab.exec("dut", "ethtool", "-K", self.name, "ntuple", "on", check=False)
+        self._switch()
+        self.lab.exec("dut", "ethtool", "-N", self.name, *words)
+
+    def _switch(self):
+        """ethtool asks the kernel, not us, for that one."""
+        data = bytearray(self._state.read_bytes())
+        data[0] = 1
+        self._state.write_bytes(data)
+
+    def table(self):
+        """The RSS table that somebody set; None while it is the kernel's default."""
+        is_set, *table = struct.unpack_from("9I", self._state.read_bytes(), TABLE)
+        return table if is_set else None
+
+    def set_table(self, table):
+        self.filters()  # whoever asks first makes the file
+        data = bytearray(self._state.read_bytes())
+        struct.pack_into("9I", data, TABLE, bool(table), *(table or [0] * 8))
+        self._state.write_bytes(data)
