@@ -232,7 +232,7 @@ unsigned shunt_bridge_warn(const struct shunt_bridge *b, struct shunt_err *out, 
 
 		if (b->bridges[i].ifindex || !b->bridges[i].members)
 			continue;
-		name = engine->ports[__builtin_ctzll(b->bridges[i].members)].config->name;
+		name = engine->ports[__builtin_ctzll(b->bridges[i].members)].name;
 		shunt_err_set(
 			&out[cnt++], ENOENT,
 			"no kernel bridge lies beneath %s and the ports bridged with it: when "
@@ -253,8 +253,8 @@ static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 		return shunt_err_set(err, EINVAL,
 				     "mode mix: %s is a port of the kernel's bridge %s, which "
 				     "routes nothing that comes in there; ip link set %s nomaster",
-				     b->engine->ports[group->port[0]].config->name, kernel->name,
-				     b->engine->ports[group->port[0]].config->name);
+				     b->engine->ports[group->port[0]].name, kernel->name,
+				     b->engine->ports[group->port[0]].name);
 	if (kernel->filters_vlans)
 		return shunt_err_set(
 			err, EOPNOTSUPP,
@@ -287,9 +287,8 @@ static int look_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 			return shunt_err_set(err, EINVAL,
 					     "%s belongs to %s and %s to %s, expected the ports of "
 					     "one bridge or of none; see ip link set DEVICE master",
-					     port->config->name,
-					     master ? master->name : "no bridge",
-					     b->engine->ports[group->port[0]].config->name,
+					     port->name, master ? master->name : "no bridge",
+					     b->engine->ports[group->port[0]].name,
 					     first ? first->name : "no bridge");
 	}
 	return first && first->is_bridge ? set_beneath(b, one, first, group, err) : 0;

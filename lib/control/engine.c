@@ -14,6 +14,7 @@
 #include "control/bridge.h"
 #include "control/engine_worker.h"
 #include "control/redirects.h"
+#include "control/rename.h"
 #include "control/router.h"
 #include "graph/meta.h"
 #include "io/puntdev.h"
@@ -55,7 +56,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 {
 	const struct shunt_config *config = engine->config;
 	struct shunt_xdp_opts opts = {
-		.ifname = port->config->name,
+		.ifname = port->name,
 		.requested = port->config->driver_mode == SHUNT_DRIVER_GENERIC ? SHUNT_XDP_GENERIC
 									       : SHUNT_XDP_NATIVE,
 		.external = config->external,
@@ -64,13 +65,13 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		.adopt = config->persist || config->takeover,
 		.metadata = port->config->metadata,
 	};
-	int ret = shunt_netdev_query(port->config->name, &port->netdev, err);
+	int ret = shunt_netdev_query(port->name, &port->netdev, err);
 
 	if (ret)
 		return ret;
 	if (!port->netdev.is_up)
-		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up",
-				     port->config->name, port->config->name);
+		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up", port->name,
+				     port->name);
 	ret = shunt_engine_fit_frames(engine, port, err);
 	if (!ret)
 		ret = check_queues(port, config->worker_cnt, err);
@@ -83,7 +84,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		!shunt_engine_forwards_foreign_macs(config, port->index) || port->netdev.has_master;
 	if (ret || !shunt_engine_forwards_foreign_macs(config, port->index))
 		return ret;
-	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->config->name, err);
+	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->name, err);
 	return port->promisc_fd < 0 ? port->promisc_fd : 0;
 }
 
@@ -103,8 +104,7 @@ static int open_ports(struct shunt_engine *engine, struct shunt_err *err)
 			break;
 		port->queues = calloc(port->queue_cnt, sizeof(*port->queues));
 		if (!port->queues)
-			ret = shunt_err_set(err, ENOMEM, "%s: not enough memory",
-					    port->config->name);
+			ret = shunt_err_set(err, ENOMEM, "%s: not enough memory", port->name);
 	}
 	return ret;
 }
@@ -174,6 +174,7 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 	engine->port_cnt = config->port_cnt;
 	for (i = 0; i < config->port_cnt; i++) {
 		engine->ports[i].config = &config->ports[i];
+		memcpy(engine->ports[i].name, config->ports[i].name, sizeof(engine->ports[i].name));
 		engine->ports[i].index = i;
 		engine->ports[i].promisc_fd = -1;
 	}
@@ -338,6 +339,7 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret;
 
+	shunt_rename_follow(engine);
 	if (engine->bridge)
 		shunt_bridge_tick(engine->bridge);
 	shunt_lane_stats_tick(engine);

@@ -25,6 +25,8 @@
 
 struct shunt_port {
 	const struct shunt_port_config *config;
+	char name[sizeof(((struct shunt_port_config *)0)->name)]; /* as its device is called now;
+								     the configuration's at start */
 	unsigned index;
 	unsigned queue_cnt;		/* served */
 	bool multi_buffer;		/* its longest packet takes several frames */
@@ -39,6 +41,7 @@ struct shunt_port {
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
 	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
+	bool is_rename_new;	     /* to be said */
 	uint32_t mtu_told;	     /* the raised MTU that was said; 0: none */
 	bool unfinished_told;	     /* that checksums are unfinished was said */
 	uint64_t share_told;	     /* bit q: that the kernel has much of queue q was said */

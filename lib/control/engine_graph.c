@@ -251,7 +251,7 @@ int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *w
 		fill_pair(engine, &config->pairs[i], 1, &params);
 	}
 	for (i = 0; i < engine->port_cnt; i++) {
-		names[i] = engine->ports[i].config->name;
+		names[i] = engine->ports[i].name;
 		max_lens[i] = max_len_of(engine, i);
 	}
 	shunt_graph_init(&worker->graph, &worker->pool, worker->queues, engine->port_cnt);

@@ -36,7 +36,7 @@ int shunt_engine_set_ports(const struct shunt_engine *engine, const struct shunt
 		ret = shunt_xdp_set_port(port->xdp, i, ifindex);
 	}
 	return ret ? shunt_err_set(err, -ret, "%s: telling lane xdp of the other ports: %s",
-				   port->config->name, strerror(-ret))
+				   port->name, strerror(-ret))
 		   : 0;
 }
 

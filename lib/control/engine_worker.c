@@ -94,7 +94,7 @@ static int open_xsk(struct shunt_engine *engine, struct shunt_port *port, unsign
 {
 	const struct shunt_config *config = engine->config;
 	struct shunt_xsk_opts opts = {
-		.ifname = port->config->name,
+		.ifname = port->name,
 		.port = (uint16_t)port->index,
 		.queue = (uint16_t)q,
 		.copy_mode = copy_mode,
@@ -115,7 +115,7 @@ static int open_xsk(struct shunt_engine *engine, struct shunt_port *port, unsign
 		return 0;
 	port->queues[q]->ops->close(port->queues[q]);
 	port->queues[q] = NULL;
-	refuse_copy(port->config->name, q, err);
+	refuse_copy(port->name, q, err);
 	return -EOPNOTSUPP;
 }
 
@@ -169,7 +169,7 @@ static int open_meta(const struct shunt_port *port, struct shunt_queue *queue,
 	queue->meta = shunt_meta_create();
 	return queue->meta ? 0
 			   : shunt_err_set(err, ENOMEM, "%s: not enough memory for metadata",
-					   port->config->name);
+					   port->name);
 }
 
 static int open_queue(struct shunt_engine *engine, struct shunt_port *port, unsigned id, unsigned q,

@@ -147,19 +147,17 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 		    "all of the drivers claim zero-copy, for which the tables were made");
 	else if (far.taking_cnt)
 		say(choice, SHUNT_LANE_XDP, "no zero-copy on %s, and %s%s frames from XDP",
-		    far.no_zerocopy->config->name,
+		    far.no_zerocopy->name,
 		    far.not_taking ? "not all of the others" : "the other end",
 		    far.not_taking ? " take" : " takes");
 	else if (!far.cnt)
 		say(choice, SHUNT_LANE_KERNEL, "there is no other port to forward to");
 	else if (port->has_fallback)
 		say(choice, SHUNT_LANE_KERNEL, "no zero-copy on %s, and %s %s",
-		    far.no_zerocopy->config->name, far.not_taking->config->name,
-		    refusal(far.not_taking));
+		    far.no_zerocopy->name, far.not_taking->name, refusal(far.not_taking));
 	else
 		say(choice, SHUNT_LANE_USER, "%s %s, and the kernel knows nothing of a %s",
-		    far.not_taking->config->name, refusal(far.not_taking),
-		    shunt_forward_mode_name(mode));
+		    far.not_taking->name, refusal(far.not_taking), shunt_forward_mode_name(mode));
 }
 
 static void choose_asked(const struct shunt_engine *engine, const struct shunt_port *port,
@@ -176,7 +174,7 @@ static void choose_asked(const struct shunt_engine *engine, const struct shunt_p
 			    : "; the kernel forwards nothing between these ports, nothing crosses");
 	else if (far.not_taking)
 		say(choice, SHUNT_LANE_XDP, "asked for; %s %s, so what goes there is the kernel's",
-		    far.not_taking->config->name, refusal(far.not_taking));
+		    far.not_taking->name, refusal(far.not_taking));
 	else
 		say(choice, SHUNT_LANE_XDP, "asked for");
 }
@@ -190,7 +188,7 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 	if (choice->is_gone)
 		say(choice, choice->in_use,
 		    "%s is gone; a device that takes its place is served after a restart",
-		    port->config->name);
+		    port->name);
 	else if (choice->requested == SHUNT_REQUEST_AUTO)
 		choose_auto(engine, port, choice);
 	else

@@ -150,21 +150,32 @@ bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct sh
 
 /* --- in force --------------------------------------------------------------------------------- */
 
-static struct shunt_port *find(struct shunt_engine *engine, const char *name, struct shunt_err *err)
+/* By the name of now; the one that the configuration has serves where none is called so now. */
+static struct shunt_port *named(struct shunt_engine *engine, const char *name)
 {
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		if (strcmp(engine->ports[i].config->name, name))
-			continue;
-		if (engine->ports[i].xdp)
+	for (i = 0; i < engine->port_cnt; i++)
+		if (!strcmp(engine->ports[i].name, name))
 			return &engine->ports[i];
+	for (i = 0; i < engine->port_cnt; i++)
+		if (!strcmp(engine->ports[i].config->name, name))
+			return &engine->ports[i];
+	return NULL;
+}
+
+static struct shunt_port *find(struct shunt_engine *engine, const char *name, struct shunt_err *err)
+{
+	struct shunt_port *port = named(engine, name);
+
+	if (port && port->xdp)
+		return port;
+	if (port)
 		shunt_err_set(err, EOPNOTSUPP,
 			      "lane: %s is no network device, and has no lane but user", name);
-		return NULL;
-	}
-	shunt_err_set(err, ENODEV, "lane: no port is called '%.40s'; see shuntctl show ports",
-		      name);
+	else
+		shunt_err_set(err, ENODEV,
+			      "lane: no port is called '%.40s'; see shuntctl show ports", name);
 	return NULL;
 }
 
@@ -178,13 +189,13 @@ static int check_xdp(const struct shunt_engine *engine, const struct shunt_port 
 			"lane: %s: the routing tables were made for lane user alone, "
 			"no XDP program can read them; start shuntd with lane auto, or "
 			"xdp where the drivers have zero-copy",
-			port->config->name);
+			port->name);
 	if (shunt_lane_share_has_xdp(engine, port))
 		return 0;
 	return shunt_err_set(err, EOPNOTSUPP,
 			     "lane: %s: none of the other ports takes frames from XDP; shuntctl "
 			     "show lanes says why",
-			     port->config->name);
+			     port->name);
 }
 
 static int check(const struct shunt_engine *engine, const struct shunt_port *port,
@@ -196,12 +207,12 @@ static int check(const struct shunt_engine *engine, const struct shunt_port *por
 				     "lane: %s is connected transparently: no frame is looked at "
 				     "for its flow, so all of them take one lane; give user, xdp "
 				     "or auto",
-				     port->config->name);
+				     port->name);
 	if (share->percent[SHUNT_LANE_KERNEL] && !port->has_fallback)
 		return shunt_err_set(err, EOPNOTSUPP,
 				     "lane: %s: the kernel forwards nothing between these ports, "
 				     "its share would be lost; leave out kernel",
-				     port->config->name);
+				     port->name);
 	return share->percent[SHUNT_LANE_XDP] ? check_xdp(engine, port, err) : 0;
 }
 

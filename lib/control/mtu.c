@@ -4,7 +4,7 @@
 /* 0 where it was not raised, or the device is gone. */
 static uint32_t raised_to(const struct shunt_port *port)
 {
-	const uint32_t now = port->xdp ? shunt_netdev_mtu(port->config->name) : 0;
+	const uint32_t now = port->xdp ? shunt_netdev_mtu(port->name) : 0;
 
 	return now > port->netdev.mtu ? now : 0;
 }
@@ -16,7 +16,7 @@ static void write_sentence(const struct shunt_port *port, uint32_t now, struct s
 		"%s: its MTU was raised to %u, and shuntd runs with the %u that it was: longer "
 		"packets do not come through; start it again (--takeover), or: ip link set "
 		"dev %s mtu %u",
-		port->config->name, now, port->netdev.mtu, port->config->name, port->netdev.mtu);
+		port->name, now, port->netdev.mtu, port->name, port->netdev.mtu);
 }
 
 bool shunt_mtu_sentence(const struct shunt_port *port, struct shunt_err *out)

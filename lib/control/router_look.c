@@ -60,7 +60,7 @@ void shunt_router_look(struct shunt_router *router)
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++) {
-		const char *name = engine->ports[i].config->name;
+		const char *name = engine->ports[i].name;
 		bool is_router = routes(engine, i);
 		bool ip4 = is_router && read_conf("ipv4", name, "forwarding") > 0;
 
@@ -86,7 +86,7 @@ struct warnings {
 
 static void warn_port(const struct shunt_router *router, unsigned port, struct warnings *w)
 {
-	const char *name = router->engine->ports[port].config->name;
+	const char *name = router->engine->ports[port].name;
 
 	if (!router->live.ip4[port])
 		WARN(w,

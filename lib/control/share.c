@@ -61,8 +61,7 @@ void shunt_share_sentence(const struct shunt_port *port, unsigned queue,
 	shunt_err_set(out, 0,
 		      "%s queue %u: %" PRIu64 " %% of %" PRIu64 " frames went to the kernel, most "
 		      "because of '%s'; %s",
-		      port->config->name, queue,
-		      share->kernel * 100 / (share->kernel + share->forwarded),
+		      port->name, queue, share->kernel * 100 / (share->kernel + share->forwarded),
 		      share->kernel + share->forwarded, shunt_steer_reason_name(share->reason),
 		      remedy(share->reason));
 }

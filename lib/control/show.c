@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "config/print.h"
+#include "control/rename.h"
 #include "control/show_json.h"
 
 static const struct {
@@ -44,6 +45,7 @@ json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *e
 	json_t *result;
 	unsigned i;
 
+	shunt_rename_follow(arg);
 	if (cmd && !strcmp(cmd, "route"))
 		return show_route(arg, request, err);
 	if (cmd && !strcmp(cmd, "lane"))

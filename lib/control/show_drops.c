@@ -30,7 +30,7 @@ static json_t *row_json(const char *where, const char *port, const char *name, u
 
 static void add_link(json_t *rows, const struct shunt_port *port)
 {
-	const char *name = port->config->name;
+	const char *name = port->name;
 	struct rtnl_link_stats64 stats;
 
 	if (shunt_link_stats(port->netdev.ifindex, &stats, NULL))
@@ -53,7 +53,7 @@ static void add_steer(json_t *rows, const struct shunt_port *port)
 
 		if (lane == SHUNT_LANE_USER || lane == SHUNT_LANE_XDP)
 			continue;
-		row = row_json("steer", port->config->name, shunt_steer_reason_name(reason),
+		row = row_json("steer", port->name, shunt_steer_reason_name(reason),
 			       sum.packets[reason], lane == SHUNT_LANE_DROP,
 			       shunt_steer_reason_help(reason));
 		set_text(row, "lane", shunt_steer_lane_name(lane));
@@ -70,9 +70,9 @@ static void add_redirects(json_t *rows, const struct shunt_engine *engine,
 		enum shunt_fail_reason reason = (enum shunt_fail_reason)i;
 		uint64_t cnt = shunt_xdp_fail_read(engine->redirects, port->index, reason);
 
-		json_array_append_new(rows, row_json("redirect", port->config->name,
-						     shunt_xdp_fail_name(reason), cnt, true,
-						     shunt_xdp_fail_help(reason)));
+		json_array_append_new(rows,
+				      row_json("redirect", port->name, shunt_xdp_fail_name(reason),
+					       cnt, true, shunt_xdp_fail_help(reason)));
 	}
 }
 
@@ -88,9 +88,9 @@ static void add_xsk(json_t *rows, const struct shunt_port *port, const struct sh
 
 	if (shunt_xsk_kernel_stats(queue, &stats))
 		return;
-#define X(field, help)                                                                           \
-	row = row_json("xsk", port->config->name, #field, stats.field, !is_event(#field), help); \
-	set_u64(row, "queue", queue->index);                                                     \
+#define X(field, help)                                                                   \
+	row = row_json("xsk", port->name, #field, stats.field, !is_event(#field), help); \
+	set_u64(row, "queue", queue->index);                                             \
 	json_array_append_new(rows, row);
 	SHUNT_XSK_KERNEL_COUNTERS(X)
 #undef X

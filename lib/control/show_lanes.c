@@ -35,7 +35,7 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 	const struct shunt_lane_choice *lane = &port->lane;
 	json_t *row = json_object();
 
-	set_text(row, "port", port->config->name);
+	set_text(row, "port", port->name);
 	set_text(row, "mode",
 		 shunt_forward_mode_name(
 			 (enum shunt_forward_mode)shunt_config_mode(engine->config, port->index)));

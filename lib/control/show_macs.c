@@ -17,8 +17,7 @@ static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_ent
 	set_u64(row, "bridge", bridge);
 	set_text(row, "kernel_bridge", b->bridges[bridge].ifindex ? b->bridges[bridge].name : NULL);
 	set_text(row, "port",
-		 entry->port < engine->port_cnt ? engine->ports[entry->port].config->name
-						: "kernel");
+		 entry->port < engine->port_cnt ? engine->ports[entry->port].name : "kernel");
 	json_object_set_new(row, "static", json_boolean(entry->is_static));
 	json_object_set_new(row, "age_s",
 			    entry->is_static ? json_null()

@@ -6,6 +6,7 @@
 
 #include "control/show.h"
 #include "control/mtu.h"
+#include "control/rename.h"
 #include "control/share.h"
 #include "control/show_json.h"
 #include "control/steer_counters.h"
@@ -133,6 +134,8 @@ static void set_share(json_t *row, const struct shunt_port *port)
 	}
 	if (shunt_unfinished_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
+	if (shunt_rename_sentence(port, &text))
+		json_array_append_new(warnings, json_string(text.msg));
 	if (shunt_mtu_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
 	json_object_set_new(row, "kernel_share", shares);
@@ -140,22 +143,22 @@ static void set_share(json_t *row, const struct shunt_port *port)
 }
 
 /* Each filter that was asked for, with the place where it stands, null where it does not. */
-static json_t *ntuple_json(const struct shunt_port_config *config)
+static json_t *ntuple_json(const struct shunt_port *port)
 {
+	const struct shunt_port_config *config = port->config;
 	struct shunt_ntuple *table = config->filter_cnt ? malloc(sizeof(*table)) : NULL;
 	int fd = table ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 	json_t *rows = json_array();
 	char text[SHUNT_FILTER_TEXT_MAX];
 	unsigned i;
 
-	if (fd < 0 || shunt_ntuple_read(fd, config->name, table)) {
+	if (fd < 0 || shunt_ntuple_read(fd, port->name, table)) {
 		free(table);
 		table = NULL;
 	}
 	for (i = 0; i < config->filter_cnt; i++) {
 		const int at =
-			table ? shunt_ntuple_find(fd, config->name, table, &config->filters[i])
-			      : -1;
+			table ? shunt_ntuple_find(fd, port->name, table, &config->filters[i]) : -1;
 
 		shunt_filter_print(&config->filters[i], text, sizeof(text));
 		json_array_append_new(rows, json_pack("{s:s, s:o}", "filter", text, "location",
@@ -190,7 +193,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 {
 	json_t *in_use = json_object();
 	bool is_known = a->zerocopy_cnt + a->copy_cnt > 0;
-	const uint32_t mtu = shunt_netdev_mtu(port->config->name);
+	const uint32_t mtu = shunt_netdev_mtu(port->name);
 	const uint8_t *m = port->netdev.mac;
 
 	set_u64(row, "ifindex", port->netdev.ifindex);
@@ -213,7 +216,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	set_u64(in_use, "frames_per_packet", port->packet_frames);
 	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
 	json_object_set_new(in_use, "metadata", shunt_show_metadata(port));
-	json_object_set_new(in_use, "ntuple", ntuple_json(port->config));
+	json_object_set_new(in_use, "ntuple", ntuple_json(port));
 	json_object_set_new(row, "in_use", in_use);
 	if (port->xdp) {
 		json_object_set_new(row, "lanes", lanes_json(port));
@@ -229,7 +232,7 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 
 	for (q = 0; q < port->queue_cnt; q++)
 		json_array_append_new(queues, queue_json(engine, port, q, &a));
-	set_text(row, "name", port->config->name);
+	set_text(row, "name", port->name);
 	set_text(row, "kind", shunt_port_kind_name(port->config->kind));
 	set_u64(row, "index", port->index);
 	set_u64(row, "queues_served", port->queue_cnt);

@@ -42,8 +42,7 @@ static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_ad
 	set_u64(row, "weight", weight);
 	if (adj->kind != SHUNT_ADJ_REWRITE)
 		return row;
-	set_text(row, "port",
-		 adj->port < engine->port_cnt ? engine->ports[adj->port].config->name : NULL);
+	set_text(row, "port", adj->port < engine->port_cnt ? engine->ports[adj->port].name : NULL);
 	json_object_set_new(row, "mac", mac_json(adj->eth));
 	set_u64(row, "mtu", adj->mtu);
 	return row;

@@ -22,7 +22,7 @@ bool shunt_unfinished_sentence(const struct shunt_port *port, struct shunt_err *
 		      "%s: packets arrive with unfinished checksums, left to a device by their "
 		      "sender: TCP and UDP come through in lane kernel only; on the other end: "
 		      "ethtool -K PEER tx off",
-		      port->config->name);
+		      port->name);
 	return true;
 }
 

@@ -80,7 +80,7 @@ static void program_detach(struct shunt_xdp *x, int prog_fd)
 		xdp_program__detach(x->prog, x->ifindex, shunt_xdp_device_mode(x->requested), 0);
 	} else { /* a predecessor's, under the dispatcher */
 		shunt_xdp_owner_clear(x->ctl);
-		shunt_xdp_clean(x->ifname, NULL);
+		shunt_xdp_clean(x->ifindex, NULL);
 	}
 }
 

@@ -186,6 +186,6 @@ int shunt_xdp_put(unsigned ifindex, int prog_fd, enum shunt_xdp_mode mode);
  * 0 if there was none, -errno. A program that was attached by hand looks the
  * same: the caller knows (its journal) whether the daemon attached it. Thread:
  * init, control. */
-int shunt_xdp_clean(const char *ifname, struct shunt_err *err);
+int shunt_xdp_clean(unsigned ifindex, struct shunt_err *err);
 
 #endif

@@ -89,16 +89,17 @@ static int stale_detach(struct xdp_multiprog *mp, struct xdp_program *prog, unsi
 	return xdp_program__detach(prog, ifindex, xdp_multiprog__attach_mode(mp), 0);
 }
 
-int shunt_xdp_clean(const char *ifname, struct shunt_err *err)
+int shunt_xdp_clean(unsigned ifindex, struct shunt_err *err)
 {
-	unsigned ifindex = if_nametoindex(ifname);
+	char ifname[IF_NAMESIZE];
 	struct shunt_xdp_log before;
 	struct xdp_multiprog *mp;
 	struct xdp_program *prog;
 	int rc;
 
-	if (!ifindex)
-		return shunt_err_set(err, ENODEV, "%s: no such device; see `ip link`", ifname);
+	if (!if_indextoname(ifindex, ifname))
+		return shunt_err_set(err, ENODEV, "no device has number %u; see `ip link`",
+				     ifindex);
 	rc = shunt_xdp_err_rights(ifname, err);
 	if (rc)
 		return rc;
@@ -231,6 +232,7 @@ int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt
 		if (id && (!out->dispatcher || is_under(x, id)))
 			return 0;
 	}
+	if_indextoname(x->ifindex, x->ifname); /* it may have been renamed */
 	return shunt_err_set(err, ENOENT,
 			     "%s: the steering program (id %u) is no longer on the device; "
 			     "somebody took it off",

@@ -182,13 +182,13 @@ static int undo(const char *line, uint64_t netns, const struct shunt_config *con
 	/* not counted: to the user it is part of the programs */
 	if (sscanf(line, "punt %" SCNu64 " %15s", &line_netns, e.ifname) == 2)
 		return line_netns == netns ? SHUNT_MIN(shunt_puntdev_clean(e.ifname, err), 0) : 0;
-	if (sscanf(line, "%7s %" SCNu64 " %u %15s %n", what, &line_netns, &e.ifindex, e.ifname,
-		   &at) < 4 ||
-	    line_netns != netns)
+	if (sscanf(line, "%7s %" SCNu64 " %u %*15s %n", what, &line_netns, &e.ifindex, &at) < 3 ||
+	    !at || line_netns != netns)
 		return 0;
-	is_gone = if_nametoindex(e.ifname) != e.ifindex;
+	/* by its number, which it keeps under another name */
+	is_gone = !if_indextoname(e.ifindex, e.ifname);
 	if (!strcmp(what, "foreign") && sscanf(line + at, "%31s", knob) == 1)
-		return keep && is_served(config, e.ifname)
+		return keep && !is_gone && is_served(config, e.ifname)
 			       ? 0
 			       : shunt_journal_foreign_undo(netns, e.ifindex, knob, is_gone);
 	if (is_gone)
@@ -196,7 +196,7 @@ static int undo(const char *line, uint64_t netns, const struct shunt_config *con
 	if (!strcmp(what, "rss") || !strcmp(what, "ntuple"))
 		return undo_ethtool(e.ifname, *what == 'r', line + at);
 	if (!strcmp(what, "xdp")) {
-		ret = keep && is_served(config, e.ifname) ? 0 : shunt_xdp_clean(e.ifname, err);
+		ret = keep && is_served(config, e.ifname) ? 0 : shunt_xdp_clean(e.ifindex, err);
 		/* another daemon has the device by now, and has cleaned up there */
 		return ret == -EBUSY ? 0 : ret;
 	}
@@ -312,6 +312,14 @@ static void restore_foreign(struct shunt_journal *j, bool keep)
 		shunt_journal_foreign_restore(&j->entries[i].foreign, j->entries[i].ifindex, keep);
 }
 
+static void restore_ethtool(struct entry *e, int fd)
+{
+	memcpy(e->ntuple.ifname, e->ifname, sizeof(e->ntuple.ifname));
+	memcpy(e->rss.ifname, e->ifname, sizeof(e->rss.ifname));
+	shunt_journal_ntuple_restore(&e->ntuple, fd);
+	shunt_journal_rss_restore(&e->rss, fd);
+}
+
 static void restore(struct shunt_journal *j, bool keep)
 {
 	unsigned i;
@@ -319,8 +327,8 @@ static void restore(struct shunt_journal *j, bool keep)
 	for (i = 0; i < j->entry_cnt; i++) {
 		struct entry *e = &j->entries[i];
 
-		shunt_journal_ntuple_restore(&e->ntuple, j->ioctl_fd);
-		shunt_journal_rss_restore(&e->rss, j->ioctl_fd);
+		if (if_indextoname(e->ifindex, e->ifname)) /* it may have been renamed */
+			restore_ethtool(e, j->ioctl_fd);
 		shunt_journal_knobs_restore(&e->knobs);
 	}
 	restore_foreign(j, keep || j->is_persistent);

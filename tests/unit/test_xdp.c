@@ -203,7 +203,7 @@ Test(xdp, no_such_device)
 {
 	lab_start();
 	cr_expect_eq(attach_fails((struct shunt_xdp_opts){.ifname = "nix"}), -ENODEV);
-	cr_expect_eq(shunt_xdp_clean("nix", &err), -ENODEV);
+	cr_expect_eq(shunt_xdp_clean(0, &err), -ENODEV);
 }
 
 Test(xdp, another_program_stays)
@@ -214,7 +214,7 @@ Test(xdp, another_program_stays)
 	id = foreign_put(XDP_FLAGS_DRV_MODE);
 	cr_expect_eq(attach_fails((struct shunt_xdp_opts){0}), -EBUSY);
 	cr_expect(strstr(err.msg, "'somebody'") && strstr(err.msg, "--replace"), "%s", err.msg);
-	cr_expect_eq(shunt_xdp_clean("va", &err), 0);
+	cr_expect_eq(shunt_xdp_clean(if_nametoindex("va"), &err), 0);
 	cr_expect_eq(attach_fails((struct shunt_xdp_opts){.external = true}), -ENOENT);
 	cr_expect_eq(prog_on("va"), id);
 }
@@ -285,9 +285,9 @@ Test(xdp, leftover_of_a_killed_daemon_is_cleaned)
 	lab_start();
 	attach_and_die();
 	cr_expect_neq(prog_on("va"), 0);
-	cr_expect_eq(shunt_xdp_clean("va", &err), 1, "%s", err.msg);
+	cr_expect_eq(shunt_xdp_clean(if_nametoindex("va"), &err), 1, "%s", err.msg);
 	cr_expect_eq(prog_on("va"), 0);
-	cr_expect_eq(shunt_xdp_clean("va", &err), 0);
+	cr_expect_eq(shunt_xdp_clean(if_nametoindex("va"), &err), 0);
 	attach_and_die();
 	id = prog_on("va");
 	x = attach((struct shunt_xdp_opts){0});
@@ -306,7 +306,7 @@ Test(xdp, device_in_use_by_a_living_owner_is_refused)
 	cr_expect_eq(attach_fails((struct shunt_xdp_opts){0}), -EBUSY);
 	cr_expect(strstr(err.msg, "runs shunt on the device already"), "%s", err.msg);
 	cr_expect_eq(attach_fails((struct shunt_xdp_opts){.external = true}), -EBUSY);
-	cr_expect_eq(shunt_xdp_clean("va", &err), -EBUSY);
+	cr_expect_eq(shunt_xdp_clean(if_nametoindex("va"), &err), -EBUSY);
 	cr_expect_eq(prog_on("va"), id);
 	shunt_xdp_detach(x);
 }

@@ -18,6 +18,7 @@
 #include "config/print.h"
 #include "control/engine.h"
 #include "control/mtu.h"
+#include "control/rename.h"
 #include "control/rights.h"
 #include "control/server.h"
 #include "control/share.h"
@@ -103,8 +104,8 @@ static void announce_lanes(struct shunt_engine *engine)
 		const struct shunt_lane_choice *lane = &engine->ports[i].lane;
 
 		if (shunt_lane_take_new(&engine->ports[i]) && strcmp(lane->why, "asked for"))
-			fprintf(stderr, "shuntd: %s: lane %s (%s): %s\n",
-				engine->ports[i].config->name, shunt_steer_lane_name(lane->in_use),
+			fprintf(stderr, "shuntd: %s: lane %s (%s): %s\n", engine->ports[i].name,
+				shunt_steer_lane_name(lane->in_use),
 				shunt_lane_request_name(lane->requested), lane->why);
 	}
 }
@@ -132,6 +133,7 @@ static void tick(struct daemon *d)
 	announce_lanes(d->engine);
 	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_unfinished_warn(d->engine, warnings, WARNINGS_MAX));
+	say(warnings, shunt_rename_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_mtu_warn(d->engine, warnings, WARNINGS_MAX));
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
@@ -286,8 +288,8 @@ static void announce_ports(const struct shunt_engine *engine)
 
 		if (!port->xdp || shunt_xsk_in_use(port->queues[0], &in_use))
 			continue;
-		fprintf(stderr, "shuntd: %s: driver %s, %s mode, %s, %u of %u queues\n",
-			port->config->name, *port->netdev.driver ? port->netdev.driver : "unknown",
+		fprintf(stderr, "shuntd: %s: driver %s, %s mode, %s, %u of %u queues\n", port->name,
+			*port->netdev.driver ? port->netdev.driver : "unknown",
 			shunt_driver_mode_name(port->config->driver_mode),
 			in_use.zerocopy ? "zerocopy" : "copy", port->queue_cnt,
 			port->netdev.queue_cnt);

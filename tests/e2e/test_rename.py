@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A device that gets another name while shuntd runs: it is served on and called as it is called now,
+and all that was changed on it is given back, after a stop and after a kill."""
+import pytest
+
+from shuntd import Shuntd, totals
+from frames import SINK, routed, udp4
+from lab import wait_until
+
+NOW = "eth10"
+BORROWED = f"eth1,spread=true,ntuple=ethertype 0x88f7 queue 0,ntuple=dst-mac {SINK} queue 0"
+
+
+def rename(lab, old, new):
+    lab.exec("dut", "sh", "-c", f"ip link set {old} down && ip link set {old} name {new} && "
+             f"ip link set {new} up")
+    lab.carriers()
+
+
+@pytest.fixture(name="renamed")
+def _renamed(lab):
+    """A lab that is to be as it is once eth1 has its new name."""
+    rename(lab, "eth1", NOW)
+    lab.remember()
+    rename(lab, NOW, "eth1")
+    return lab
+
+
+def crosses(lab, frame=udp4(eth_dst=SINK)):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen.send(frame)
+    sink.expect(frame)
+
+
+@pytest.mark.parametrize("way", ["stopped", "killed"])
+def test_all_is_given_back(renamed, nic, way):
+    """Program, promiscuity, NAPI knobs, RSS table, filters and their switch."""
+    daemon = Shuntd(renamed, "xconnect", BORROWED, "eth2", "--poll", "busy", chatty=True)
+    rename(renamed, "eth1", NOW)
+    nic.name = NOW
+    assert len(nic.filters()) == 2 and nic.table() == [0] * 8 and nic.is_on()
+    crosses(renamed)
+    if way == "stopped":
+        daemon.stop()
+    else:
+        daemon.kill()
+        # He serves another port: so it is the journal that finds the device again.
+        with Shuntd(renamed, "xconnect", "eth2", "null0,kind=mem") as after:
+            said = next(line for line in after.log if "gave back" in line)
+            assert said.endswith(": 10 items\n"), said
+        assert renamed.changes() == []
+    assert nic.filters() == {} and nic.table() is None and not nic.is_on()
+
+
+def test_it_is_called_as_it_is_now(renamed):
+    with Shuntd(renamed, "xconnect", "eth1", "eth2", check=False, chatty=True) as daemon:
+        rename(renamed, "eth1", NOW)
+        first, second = daemon.show("ports")["ports"]
+        assert (first["name"], second["name"]) == (NOW, "eth2")
+        warning = f"{NOW}: the device was called eth1 when shuntd was started"
+        assert any(text.startswith(warning) for text in first["warnings"]), first["warnings"]
+        assert warning in daemon.ctl("doctor", NOW, check=False).stdout
+        assert [row["port"] for row in daemon.show("lanes")["lanes"]] == [NOW, "eth2"]
+        for name, lane in (NOW, "xdp"), ("eth1", "user"):
+            assert daemon.ask("lane", "set", name, lane)["lanes"][0]["in_use"] == lane
+            crosses(renamed)
+        rename(renamed, "eth2", "eth1")  # now the other one is called so
+        rows = daemon.ask("lane", "set", "eth1", "xdp")["lanes"]
+        assert [(row["port"], row["in_use"]) for row in rows] == [(NOW, "user"), ("eth1", "xdp")]
+        crosses(renamed)
+        log = []
+        while sum("was called" in line for line in log) < 2:
+            log.append(daemon.process.stderr.readline())
+        rename(renamed, "eth1", "eth2")
+
+
+def test_routes_follow(renamed):
+    """The kernel's settings that decide about routing are looked up by the name of now."""
+    setting = f"net.ipv4.conf.{NOW}.forwarding"
+    with Shuntd(renamed, "route", "eth1", "eth2", chatty=True) as daemon:
+        rename(renamed, "eth1", NOW)
+        gen, sink = renamed.wire("gen"), renamed.wire("sink")
+
+        def by_worker():
+            before = totals(daemon.show("ports"), "tx_packets")["eth2"]
+            gen.send(udp4())
+            return totals(daemon.show("ports"), "tx_packets")["eth2"] - before
+
+        renamed.exec("dut", "sysctl", "-qw", f"{setting}=0")
+        wait_until(lambda: not by_worker())
+        renamed.exec("dut", "sysctl", "-qw", f"{setting}=1")
+        wait_until(by_worker)
+        sink.expect(routed(udp4()))
