@@ -86,11 +86,12 @@ static const int control_only[] = {
 	SYSCALL(seccomp),     SYSCALL(unlinkat),
 };
 
-/* libxdp puts a new dispatcher in the place of ours: it loads it, and pins it. */
+/* libxdp puts a new dispatcher in the place of ours: it loads it from its file, which libelf reads
+ * with pread, and pins it. */
 static const int dispatcher_only[] = {
-	SYSCALL(bpf),	    SYSCALL(openat), SYSCALL(open),   SYSCALL(mkdir),
-	SYSCALL(mkdirat),   SYSCALL(rmdir),  SYSCALL(rename), SYSCALL(renameat),
-	SYSCALL(renameat2), SYSCALL(statfs), SYSCALL(flock),  SYSCALL(getcwd),
+	SYSCALL(bpf),	SYSCALL(openat), SYSCALL(open),	    SYSCALL(mkdir),	SYSCALL(mkdirat),
+	SYSCALL(rmdir), SYSCALL(rename), SYSCALL(renameat), SYSCALL(renameat2), SYSCALL(statfs),
+	SYSCALL(flock), SYSCALL(getcwd), SYSCALL(pread64),
 };
 
 static int allow(scmp_filter_ctx ctx, const int *calls, unsigned cnt)
