@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <urcu-qsbr.h>
 
 #include "base/clock.h"
 #include "control/router_xdp.h"
@@ -157,8 +156,7 @@ static void follow_addrs(struct shunt_router *router)
 	router->addrs_digest = digest;
 	router->are_addrs_new = true;
 	__atomic_store_n(&router->local4, now, __ATOMIC_RELEASE);
-	urcu_qsbr_synchronize_rcu();
-	free(old);
+	shunt_local4_retire(old);
 }
 
 bool shunt_router_take_addrs_new(struct shunt_router *router)

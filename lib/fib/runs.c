@@ -4,14 +4,27 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <urcu-qsbr.h>
 
-/* Retired runs for one grace period. Fewer: a burst waits more often (a grace period is
- * a worker's batch, tens of microseconds); more: more memory is idle in limbo. */
-#define LIMBO_MAX 16384u
+/* Retired runs for one grace period. Fewer: more of them, which liburcu's thread takes some 10 ms
+ * each for; more: more memory is idle in limbo. */
+#define LIMBO_CNT     16384u
+
+/* How long an allocation that finds no memory waits for a grace period: many times what one takes
+ * where no worker hangs. */
+#define GRACE_WAIT_MS 100
 
 /* Elements that only deletions may take. */
-#define SPARE_CNT 4096u
+#define SPARE_CNT     4096u
+
+/* A grace period that was asked for. Who of the two is last, the table or liburcu's thread, which a
+ * worker that hangs keeps waiting, frees it. */
+struct shunt_runs_grace {
+	struct rcu_head head;
+	enum { UNDER_WAY, OVER, FORSAKEN } state;
+	bool was_waited_for;
+};
 
 #ifdef __SANITIZE_THREAD__
 char shunt_runs_tsan_grace;
@@ -25,7 +38,8 @@ int shunt_runs_init(struct shunt_runs *runs, uint32_t elem_bytes, uint32_t elem_
 	memset(runs, 0, sizeof(*runs));
 	runs->elem_bytes = elem_bytes;
 	runs->next = 1;
-	runs->limbo = malloc(LIMBO_MAX * sizeof(*runs->limbo));
+	runs->limbo_max = 2 * LIMBO_CNT; /* as many more come while they wait */
+	runs->limbo = malloc(runs->limbo_max * sizeof(*runs->limbo));
 	if (!runs->limbo)
 		return shunt_err_set(err, ENOMEM, "%s: no memory for the list of retired runs",
 				     what);
@@ -40,8 +54,15 @@ int shunt_runs_init(struct shunt_runs *runs, uint32_t elem_bytes, uint32_t elem_
 	return 0;
 }
 
+static void grace_forsake(struct shunt_runs_grace *grace)
+{
+	if (grace && __atomic_exchange_n(&grace->state, FORSAKEN, __ATOMIC_ACQ_REL) == OVER)
+		free(grace);
+}
+
 void shunt_runs_fini(struct shunt_runs *runs)
 {
+	grace_forsake(runs->grace);
 	shunt_arena_fini(&runs->arena);
 	free(runs->limbo);
 	memset(runs, 0, sizeof(*runs));
@@ -94,19 +115,71 @@ static uint32_t split(struct shunt_runs *runs, unsigned cnt)
 	return 0;
 }
 
+/* In liburcu's thread. */
+static void grace_is_over(struct rcu_head *head)
+{
+	struct shunt_runs_grace *grace = caa_container_of(head, struct shunt_runs_grace, head);
+
+	if (__atomic_exchange_n(&grace->state, OVER, __ATOMIC_ACQ_REL) == FORSAKEN)
+		free(grace);
+}
+
+/* All that is in limbo by now waits for it; without memory it waits for a later one. */
+static void grace_begin(struct shunt_runs *runs)
+{
+	if (runs->grace || !runs->limbo_cnt)
+		return;
+	runs->grace = calloc(1, sizeof(*runs->grace));
+	if (!runs->grace)
+		return;
+	runs->waiting_cnt = runs->limbo_cnt;
+	urcu_qsbr_call_rcu(&runs->grace->head, grace_is_over);
+}
+
+/* Takes back what has waited for long enough. */
 static void reclaim(struct shunt_runs *runs)
 {
 	uint32_t i;
 
-	if (!runs->limbo_cnt)
+	if (!runs->grace || __atomic_load_n(&runs->grace->state, __ATOMIC_ACQUIRE) != OVER)
 		return;
-	urcu_qsbr_synchronize_rcu();
+	free(runs->grace);
+	runs->grace = NULL;
 	if (runs->arena.source)
 		runs->arena.source->grace(runs->arena.source->ctx);
 	shunt_runs_tsan_reclaim();
-	for (i = 0; i < runs->limbo_cnt; i++)
+	for (i = 0; i < runs->waiting_cnt; i++)
 		push(runs, (uint32_t)runs->limbo[i], (unsigned)(runs->limbo[i] >> 32));
-	runs->limbo_cnt = 0;
+	runs->limbo_cnt -= runs->waiting_cnt;
+	memmove(runs->limbo, runs->limbo + runs->waiting_cnt,
+		runs->limbo_cnt * sizeof(*runs->limbo));
+}
+
+/* Waits, but only once for a worker who hangs. Returns whether anything may have come back. */
+static bool wait_for_grace(struct shunt_runs *runs)
+{
+	const struct timespec pause = {.tv_nsec = 1000 * 1000};
+	struct shunt_runs_grace *grace;
+	unsigned ms;
+
+	grace_begin(runs);
+	grace = runs->grace;
+	if (!grace)
+		return false;
+	for (ms = 0; ms < GRACE_WAIT_MS && !grace->was_waited_for &&
+		     __atomic_load_n(&grace->state, __ATOMIC_ACQUIRE) != OVER;
+	     ms++)
+		nanosleep(&pause, NULL);
+	grace->was_waited_for = true;
+	reclaim(runs);
+	return !runs->grace;
+}
+
+static uint32_t take_again(struct shunt_runs *runs, unsigned cnt)
+{
+	uint32_t idx = pop(runs, cnt);
+
+	return idx ? idx : split(runs, cnt);
 }
 
 uint32_t shunt_runs_alloc(struct shunt_runs *runs, unsigned cnt, bool spare)
@@ -117,10 +190,10 @@ uint32_t shunt_runs_alloc(struct shunt_runs *runs, unsigned cnt, bool spare)
 		idx = bump(runs, cnt, spare);
 	if (!idx) {
 		reclaim(runs);
-		idx = pop(runs, cnt);
+		idx = take_again(runs, cnt);
 	}
-	if (!idx)
-		idx = split(runs, cnt);
+	while (!idx && wait_for_grace(runs))
+		idx = take_again(runs, cnt);
 	if (idx)
 		runs->live_cnt += cnt;
 	return idx;
@@ -132,10 +205,26 @@ void shunt_runs_free(struct shunt_runs *runs, uint32_t idx, unsigned cnt)
 	push(runs, idx, cnt);
 }
 
+static bool grow(struct shunt_runs *runs)
+{
+	uint64_t *limbo = realloc(runs->limbo, 2 * runs->limbo_max * sizeof(*limbo));
+
+	if (!limbo)
+		return false;
+	runs->limbo = limbo;
+	runs->limbo_max *= 2;
+	return true;
+}
+
 void shunt_runs_retire(struct shunt_runs *runs, uint32_t idx, unsigned cnt)
 {
 	runs->live_cnt -= cnt;
-	if (runs->limbo_cnt == LIMBO_MAX)
+	if (runs->limbo_cnt >= LIMBO_CNT) {
 		reclaim(runs);
-	runs->limbo[runs->limbo_cnt++] = (uint64_t)cnt << 32 | idx;
+		if (runs->limbo_cnt >= LIMBO_CNT)
+			grace_begin(runs);
+	}
+	/* What finds no place is never handed out again, which is safe too. */
+	if (runs->limbo_cnt < runs->limbo_max || grow(runs))
+		runs->limbo[runs->limbo_cnt++] = (uint64_t)cnt << 32 | idx;
 }

@@ -2,8 +2,9 @@
 /* Runs: blocks of 1 to 32 equal elements in an arena, named by the index of their first
  * element, with deferred freeing. A retired run may still be read by workers; it waits in
  * limbo until a grace period of liburcu (QSBR) has passed and only then is handed out
- * again. Grace periods are waited for by the control thread, one for thousands of retired
- * runs, so a burst of updates does not wait for one each.
+ * again. Grace periods are waited for by a thread of liburcu's, one for thousands of retired
+ * runs: a burst of updates does not wait for one each, nor for a worker who hangs, whose limbo
+ * only grows.
  * Limits: free runs are split when memory is short but not joined, so a table that
  * changes its shape wholly may hold some free runs of sizes it no longer needs.
  *
@@ -25,7 +26,9 @@ struct shunt_runs {
 	uint32_t elem_bytes;
 	uint32_t next;	   /* elements never handed out start here */
 	uint32_t live_cnt; /* elements in use, limbo not counted */
-	uint32_t limbo_cnt;
+	uint32_t limbo_cnt, limbo_max;
+	uint32_t waiting_cnt;		/* the first of them, for `grace` */
+	struct shunt_runs_grace *grace; /* NULL: none is asked for */
 	uint64_t *limbo;
 	uint32_t free_heads[SHUNT_RUN_MAX + 1]; /* by length; linked through the first word */
 };
@@ -40,16 +43,15 @@ void shunt_runs_fini(struct shunt_runs *runs);
 
 /* shunt_runs_alloc returns the index of cnt (1..32) elements with undefined contents, or 0
  * if there is no memory. Some memory is kept back for callers with spare false, so that
- * deletions still work when additions no longer do. May wait for a grace period when
- * memory is short. Thread: control. */
+ * deletions still work when additions no longer do. May wait a tenth of a second for a grace
+ * period when memory is short. Thread: control. */
 uint32_t shunt_runs_alloc(struct shunt_runs *runs, unsigned cnt, bool spare);
 
 /* shunt_runs_free returns a run that no reader can have seen. Thread: control. */
 void shunt_runs_free(struct shunt_runs *runs, uint32_t idx, unsigned cnt);
 
 /* shunt_runs_retire returns a run that is no longer published but may still be read.
- * Waits for a grace period once every 16384 calls: the caller may be a registered QSBR
- * thread or not, but must not be inside a read. Thread: control. */
+ * Never waits. Thread: control. */
 void shunt_runs_retire(struct shunt_runs *runs, uint32_t idx, unsigned cnt);
 
 /* shunt_runs_tsan_quiescent tells ThreadSanitizer, which does not see liburcu's grace

@@ -29,6 +29,17 @@ struct shunt_local4 *shunt_local4_create(const uint32_t *addr_be, uint32_t cnt)
 	return local;
 }
 
+static void free_rcu(struct rcu_head *head)
+{
+	free(caa_container_of(head, struct shunt_local4, rcu));
+}
+
+void shunt_local4_retire(struct shunt_local4 *local)
+{
+	if (local)
+		urcu_qsbr_call_rcu(&local->rcu, free_rcu);
+}
+
 bool shunt_local4_find(const struct shunt_local4 *local, uint32_t addr_be)
 {
 	return bsearch(&addr_be, local->addr_be, local->cnt, sizeof(addr_be), compare);

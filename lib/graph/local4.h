@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <urcu-qsbr.h>
 
 #include "base/bytes.h"
 
@@ -16,13 +17,18 @@
 
 struct shunt_local4 {
 	uint64_t filter[SHUNT_LOCAL4_WORDS];
+	struct rcu_head rcu; /* shunt_local4_retire's */
 	uint32_t cnt;
 	uint32_t addr_be[]; /* sorted */
 };
 
 /* shunt_local4_create copies cnt addresses in network order. Returns NULL without memory.
- * Free it with free() after a grace period. Thread: control. */
+ * Free it with free() before it is published. Thread: control. */
 struct shunt_local4 *shunt_local4_create(const uint32_t *addr_be, uint32_t cnt);
+
+/* shunt_local4_retire has it freed once no worker reads it any more, when another is published in
+ * its place. It does not wait for that: a worker may hang. NULL is legal. Thread: control. */
+void shunt_local4_retire(struct shunt_local4 *local);
 
 /* shunt_local4_find looks in the list; use shunt_local4_has. */
 bool shunt_local4_find(const struct shunt_local4 *local, uint32_t addr_be);

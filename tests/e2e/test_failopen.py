@@ -134,6 +134,33 @@ def test_stop_and_takeover_while_a_worker_hangs(lab, mode):
     assert lab.changes() == []
 
 
+@pytest.mark.skipif(not is_possible(), reason="the endless loop is x86-64's")
+def test_control_waits_for_no_worker(lab, tmp_path):
+    """A worker hangs in mode route, and addresses and a good many routes come and go: the control thread
+    answers and follows, says once that he hangs and once that he is back, and stops in order."""
+    with Shuntd(lab, "route", "eth1", "eth2", "--poll", "spin", chatty=True) as daemon:
+        gen, sink = lab.wire("gen"), lab.wire("sink")
+        with EndlessLoop(daemon.process.pid, "shunt-w0", f"{BIN}/shuntd"):
+            lab.exec("dut", "ip", "addr", "add", "10.0.9.1/32", "dev", "eth2")
+            for word in "replace", "del":
+                batch = tmp_path / word
+                batch.write_text("".join(f"route {word} 10.{64 + n // 256}.{n % 256}.0/24 via "
+                                         "10.0.2.2\n" for n in range(12000)))
+                lab.exec("dut", "ip", "-b", batch)
+            lab.exec("dut", "ip", "addr", "del", "10.0.9.1/32", "dev", "eth2")
+            log = [daemon.process.stderr.readline()]
+            assert "worker 0 has given no sign of life for" in log[0]
+            wait_until(lambda: daemon.show("workers")["workers"][0]["heartbeat_age_ns"] > 4e9)
+            lab.exec("dut", "ip", "route", "add", "10.77.0.0/16", "via", "10.0.2.2")
+            wait_until(lambda: daemon.ask("route", "get", "10.77.0.1")["prefix"] == "10.77.0.0/16")
+            lab.exec("dut", "ip", "route", "del", "10.77.0.0/16")
+        log.append(daemon.process.stderr.readline())
+        assert log[1] == "shuntd: warning: worker 0 is at work again\n", log
+        before = served(daemon)
+        wait_until(lambda: gen.send(numbered(1)) or served(daemon) > before)
+        sink.expect(routed(numbered(1)))
+
+
 def is_attached(lab, dev="eth1"):
     return "xdp" in lab.exec("dut", "ip", "link", "show", dev).stdout
 

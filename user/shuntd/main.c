@@ -17,6 +17,7 @@
 #include "control/brlink.h"
 #include "config/print.h"
 #include "control/engine.h"
+#include "control/hang.h"
 #include "control/mtu.h"
 #include "control/rename.h"
 #include "control/rights.h"
@@ -131,6 +132,7 @@ static void tick(struct daemon *d)
 	if (shunt_engine_refresh(d->engine, &err))
 		complain(&err);
 	announce_lanes(d->engine);
+	say(warnings, shunt_hang_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_unfinished_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_rename_warn(d->engine, warnings, WARNINGS_MAX));
