@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "control/lane.h"
 
+#include <errno.h>
 #include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ static bool sends_by_name(const char *driver)
 static void look(struct shunt_port *port)
 {
 	struct shunt_netdev_xdp facts;
+	struct shunt_xdp_info info;
 	char name[IF_NAMESIZE];
 
 	if (!port->xdp)
@@ -37,6 +39,8 @@ static void look(struct shunt_port *port)
 	/* A device that is gone takes nothing. */
 	port->lane.has_xdp_transmit = false;
 	port->lane.is_gone = !if_indextoname(port->netdev.ifindex, name);
+	port->lane.is_taken_off =
+		!port->lane.is_gone && shunt_xdp_info(port->xdp, &info, NULL) == -ENOENT;
 	if (port->lane.is_gone || shunt_netdev_xdp_query(port->netdev.ifindex, &facts, NULL))
 		return;
 	port->lane.is_confirmed = facts.is_known;
@@ -188,6 +192,10 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 	if (choice->is_gone)
 		say(choice, choice->in_use,
 		    "%s is gone; a device that takes its place is served after a restart",
+		    port->name);
+	else if (choice->is_taken_off)
+		say(choice, SHUNT_LANE_KERNEL,
+		    "somebody took the steering program off %s; it is served after a restart",
 		    port->name);
 	else if (choice->requested == SHUNT_REQUEST_AUTO)
 		choose_auto(engine, port, choice);

@@ -29,15 +29,15 @@ struct shunt_lane_choice {
 	bool is_confirmed;   /* the kernel said so; false: it cannot be asked, the driver's name did
 			      */
 	bool is_gone;	     /* the device was removed, or moved to another namespace */
+	bool is_taken_off;   /* the steering program is not on the device any more */
 	bool is_new;	     /* chosen, or changed, since shunt_lane_take_new */
 	uint32_t change_cnt; /* choices that differed from the one before */
 	char why[192];	     /* one clause */
 };
 
 /* shunt_lane_choose looks at the devices and chooses for every port. Returns whether any choice,
- * or what a port takes, is another than before. Thread: control. Cost: two netlink exchanges a
- * port.
- */
+ * or what a port takes, is another than before. Thread: control. Cost: three netlink exchanges a
+ * port. */
 bool shunt_lane_choose(struct shunt_engine *engine);
 
 /* shunt_lane_takes_frames says whether what comes in on `from` can be redirected to `to`.

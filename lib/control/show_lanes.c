@@ -25,7 +25,7 @@ static const char *in_use(const struct shunt_engine *engine, const struct shunt_
 {
 	int lane = port->lane.in_use;
 
-	if (port->share.is_set)
+	if (port->share.is_set && !port->lane.is_taken_off)
 		lane = shunt_lane_share_whole(&port->share, shunt_lane_share_has_xdp(engine, port));
 	return lane < 0 ? "shared" : shunt_steer_lane_name((unsigned)lane);
 }
@@ -44,8 +44,9 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 	set_text(row, "requested", shunt_lane_request_name(lane->requested));
 	set_text(row, "in_use", in_use(engine, port));
 	set_text(row, "why",
-		 port->share.is_set ? "set by shuntctl lane set, until lane set PORT auto"
-				    : lane->why);
+		 port->share.is_set && !lane->is_taken_off
+			 ? "set by shuntctl lane set, until lane set PORT auto"
+			 : lane->why);
 	set_u64(row, "changes", lane->change_cnt);
 	json_object_set_new(row, "xdp_transmit",
 			    port->xdp ? json_boolean(lane->has_xdp_transmit) : json_null());

@@ -154,7 +154,8 @@ const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, uns
 void shunt_xdp_sample_ask(struct shunt_xdp *x);
 
 /* shunt_xdp_info asks the kernel which mode the device runs the program in.
- * Returns 0; -ENOENT if the device no longer runs it (somebody took it off).
+ * Returns 0; -ENOENT if the device no longer runs it (somebody took it off); what else asking
+ * ended with.
  * Thread: control. Cost: one netlink exchange. */
 int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err);
 

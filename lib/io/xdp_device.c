@@ -223,16 +223,18 @@ int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, opts);
 	uint32_t id;
+	int rc = bpf_xdp_query((int)x->ifindex, 0, &opts);
 
 	*out = info_of(x);
-	if (!bpf_xdp_query((int)x->ifindex, 0, &opts)) {
-		id = opts.drv_prog_id ? opts.drv_prog_id : opts.skb_prog_id;
-		out->in_use = opts.drv_prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC;
-		out->dispatcher = id != x->prog_id;
-		if (id && (!out->dispatcher || is_under(x, id)))
-			return 0;
-	}
 	if_indextoname(x->ifindex, x->ifname); /* it may have been renamed */
+	if (rc)
+		return shunt_err_set(err, -rc, "%s: asking which XDP program it has: %s", x->ifname,
+				     strerror(-rc));
+	id = opts.drv_prog_id ? opts.drv_prog_id : opts.skb_prog_id;
+	out->in_use = opts.drv_prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC;
+	out->dispatcher = id != x->prog_id;
+	if (id && (!out->dispatcher || is_under(x, id)))
+		return 0;
 	return shunt_err_set(err, ENOENT,
 			     "%s: the steering program (id %u) is no longer on the device; "
 			     "somebody took it off",

@@ -11,6 +11,7 @@ import pytest
 from shuntd import Shuntd, is_alive, wait_gone
 from frames import routed, udp4
 from lab import wait_until
+from test_lane import lane
 from test_forward import PAIRS, there, to_dut
 
 STARTS = 200
@@ -165,12 +166,29 @@ def test_the_second_daemon_leaves_the_first_alone(lab, tmp_path):
 
 
 def test_another_program_taken_down_meanwhile(lab):
-    """Somebody takes the program off by hand: the kernel forwards, and stopping is no failure."""
-    with Shuntd(lab, *PAIRS["static3"]):
+    """Somebody takes the program off by hand: the kernel forwards, which is said, and stopping is no
+    failure. Somebody puts it on again: it is used again."""
+    with Shuntd(lab, *PAIRS["static3"]) as daemon:
+        number = daemon.show("ports")["ports"][0]["program"]["id"]
+        daemon.ctl("lane", "set", "eth1", "xdp")
+        before = lane(daemon)
         lab.exec("dut", "ip", "link", "set", "eth1", "xdp", "off")
         gen, sink = lab.wire("gen"), lab.wire("sink")
         gen.send(udp4())
         sink.expect(routed(udp4()))
+        said = "somebody took the steering program off eth1"
+        assert said in daemon.process.stderr.readline()
+        row = lane(daemon)
+        assert row["in_use"] == "kernel" and said in row["why"], row
+        assert lane(daemon, "eth2")["in_use"] == "user"
+        assert "somebody took it off" in daemon.show("ports")["ports"][0]["program"]["error"]
+        assert said in daemon.ctl("show", "lanes").stdout
+        for text in daemon.ctl("show", "ports").stdout, daemon.ctl("doctor", check=False).stdout:
+            assert "somebody took it off" in text, text
+        lab.exec("dut", "bpftool", "net", "attach", "xdpdrv", "id", number, "dev", "eth1")
+        wait_until(lambda: lane(daemon)["in_use"] == "xdp")
+        assert lane(daemon)["why"] == before["why"]
+        assert "lane user" in daemon.process.stderr.readline()
 
 
 def test_a_device_that_goes_away(lab):

@@ -96,7 +96,8 @@ static int open_events(struct daemon *d, struct shunt_err *err)
 	return 0;
 }
 
-/* A line a port whose lane was chosen, or chosen anew; none where it is what was asked for. */
+/* A line a port whose lane was chosen, or chosen anew; none where it is what was asked for, at
+ * first. */
 static void announce_lanes(struct shunt_engine *engine)
 {
 	unsigned i;
@@ -104,7 +105,8 @@ static void announce_lanes(struct shunt_engine *engine)
 	for (i = 0; i < engine->port_cnt; i++) {
 		const struct shunt_lane_choice *lane = &engine->ports[i].lane;
 
-		if (shunt_lane_take_new(&engine->ports[i]) && strcmp(lane->why, "asked for"))
+		if (shunt_lane_take_new(&engine->ports[i]) &&
+		    (lane->change_cnt || strcmp(lane->why, "asked for")))
 			fprintf(stderr, "shuntd: %s: lane %s (%s): %s\n", engine->ports[i].name,
 				shunt_steer_lane_name(lane->in_use),
 				shunt_lane_request_name(lane->requested), lane->why);
