@@ -20,11 +20,23 @@ extern int bpf_xdp_metadata_rx_hash(const struct xdp_md *ctx, __u32 *hash,
 /* Constants when the program is loaded: what is not wanted is not there. */
 const volatile struct shunt_steer_want shunt_want SEC(".rodata.shunt_want");
 
+/* Room for the program to grow in while it is verified, instructions that the verifier never sees
+ * and takes out first. A program that outgrows its pages is moved, and Linux (6.3 to 7.3) does not
+ * tell the list of what is bound to a device (bpf_prog_realloc, offload->prog): when the device
+ * goes with the program on it, the kernel follows the list to what has been freed.
+ * lib/io/xdp_meta.c looks whether the room sufficed. */
+static __noinline void leave_room(void)
+{
+	asm volatile(".rept 2048\n\tr0 = 0\n\t.endr" ::: "r0");
+}
+
 static __always_inline __u32 ask_driver(struct xdp_md *ctx, __u32 *hash, __u64 *device_ns)
 {
 	enum xdp_rss_hash_type type = 0;
 	__u32 bits = 0;
 
+	if (shunt_want.never)
+		leave_room();
 	if (shunt_want.hash && !bpf_xdp_metadata_rx_hash(ctx, hash, &type) && type & RSS_L4)
 		bits |= SHUNT_STEER_META_HASH;
 	/* veth says 0: nobody has written a time */

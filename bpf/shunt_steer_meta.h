@@ -26,6 +26,7 @@ struct shunt_packet_meta {
 struct shunt_steer_want {
 	__u32 hash;
 	__u32 time;
+	__u32 never; /* 0, which only the verifier knows */
 };
 
 _Static_assert(sizeof(struct shunt_packet_meta) == 24, "shared layout");

@@ -3,6 +3,7 @@
  * the device by itself, not under libxdp's dispatcher: a dispatcher is bound to no device, and
  * since Linux 6.14 lets no program change what lies before a frame. */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,35 @@ static int fd_of(const struct bpf_object *obj, bool is_sg)
 	return bpf_program__fd(bpf_object__find_program_by_name(obj, name_of(is_sg)));
 }
 
+/* The kernel's word on the memory of the program's instructions, 0 unknown. */
+static uint64_t memory_of(int prog_fd)
+{
+	char path[64], line[128];
+	uint64_t bytes = 0;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", prog_fd);
+	info = fopen(path, "re");
+	while (info && fgets(line, sizeof(line), info))
+		if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
+			break;
+	if (info)
+		fclose(info);
+	return bytes;
+}
+
+/* A program that the kernel moved while it verified it must not stay bound to a device: when the
+ * device goes, so does the kernel (bpf/shunt_steer_meta.bpf.h, leave_room). It lies where it was
+ * put if it has as many pages as its instructions needed then. */
+static bool is_moved(const struct bpf_object *obj, bool is_sg)
+{
+	const struct bpf_program *prog = bpf_object__find_program_by_name(obj, name_of(is_sg));
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t bytes = bpf_program__insn_cnt(prog) * sizeof(struct bpf_insn);
+
+	return memory_of(bpf_program__fd(prog)) != (bytes + page - 1) / page * page;
+}
+
 static struct shunt_steer_want wanted_of(unsigned ifindex)
 {
 	struct shunt_netdev_xdp offers;
@@ -92,15 +122,22 @@ static struct shunt_steer_want wanted_of(unsigned ifindex)
 static struct bpf_object *load_best(struct shunt_xdp *x)
 {
 	struct shunt_steer_want want = wanted_of(x->ifindex);
+	const bool is_bound = want.hash || want.time;
 	struct bpf_object *obj = load(x->ifindex, x->is_sg, &want);
+	const char *why = is_bound ? "" : "the driver has none that it could be asked for";
 
-	snprintf(x->meta_why, sizeof(x->meta_why), "%s",
-		 want.hash || want.time ? "" : "the driver has none that it could be asked for");
-	if (!obj && (want.hash || want.time)) {
+	if (is_bound && !obj)
+		why = "the kernel refuses a program that asks the driver";
+	if (is_bound && obj && is_moved(obj, x->is_sg)) {
+		why = "this kernel moves a program that asks the driver, and would crash when the "
+		      "device goes";
+		bpf_object__close(obj);
+		obj = NULL;
+	}
+	snprintf(x->meta_why, sizeof(x->meta_why), "%s", why);
+	if (!obj && is_bound) {
 		want = (struct shunt_steer_want){0};
 		obj = load(x->ifindex, x->is_sg, &want);
-		snprintf(x->meta_why, sizeof(x->meta_why),
-			 "the kernel refuses a program that asks the driver");
 	}
 	return obj;
 }
