@@ -211,9 +211,10 @@ def test_run_knows_what_is_lost_at_the_end(net):
 
 
 def test_a_rate_that_no_sink_confirms_is_refused(net):
-    done, got = run(net, "--rate", "10k", "--count", 300, "--dst-ip", "10.9.9.9", check=False)
+    done, got = run(net, "--way", "packet", "--rate", "1k", "--count", 300, "--dst-ip", "10.9.9.9",
+                    check=False)
     assert done.returncode == 1
-    assert (got["received"], got["pps"], got["confirmed"]) == (0, 0, False)
+    assert (got["received"], got["pps"], got["confirmed"], got["rate_held"]) == (0, 0, False, False)
     assert "confirms none of the 300 frames" in done.stderr
 
 

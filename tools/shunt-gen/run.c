@@ -127,6 +127,15 @@ static double number(const json_t *j, const char *key)
 	return json_number_value(json_object_get(j, key));
 }
 
+/* Whether the rate was held; a rate of which the sink saw nothing was not, whatever tx's device
+ * took. */
+static json_t *rate_held(const json_t *tx, double came)
+{
+	json_t *held = json_object_get(tx, "rate_held");
+
+	return json_is_true(held) && came <= 0 ? json_false() : json_incref(held);
+}
+
 static json_t *verdict(const struct gen_run_opts *o, json_t *tx, json_t *rx)
 {
 	/* A capture's frames have no tag. */
@@ -134,13 +143,12 @@ static json_t *verdict(const struct gen_run_opts *o, json_t *tx, json_t *rx)
 			    (o->send.capture ? number(rx, "other_frames") : 0);
 	const double sent = number(tx, "sent"), lost = sent > came ? sent - came : 0;
 
-	return json_pack("{s:O, s:O, s:O, s:I, s:I, s:f, s:f, s:O, s:b, s:O}", "tx", tx, "rx", rx,
+	return json_pack("{s:O, s:O, s:O, s:I, s:I, s:f, s:f, s:O, s:b, s:o}", "tx", tx, "rx", rx,
 			 "sent", json_object_get(tx, "sent"), "received", (json_int_t)came, "lost",
 			 (json_int_t)lost, "loss", sent > 0 ? lost / sent : 0.0, "pps",
 			 sent > 0 ? number(tx, "offered_pps") * came / sent : 0.0, "requested_pps",
 			 json_object_get(tx, "requested_pps"), "confirmed",
-			 sent > 0 && came >= sent * CONFIRMED, "rate_held",
-			 json_object_get(tx, "rate_held"));
+			 sent > 0 && came >= sent * CONFIRMED, "rate_held", rate_held(tx, came));
 }
 
 static int judge(const struct gen_run_opts *o, const json_t *v)
