@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The search for a rate without loss, on a forwarder that is simulated: what it finds is known."""
+import contextlib
 import os
 import random
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/shunt-bench"))
 
-from search import Search, confidence  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+import exp_compare  # noqa: E402
+import exp_rfc2544  # noqa: E402
+import exp_size  # noqa: E402
+import places  # noqa: E402
+from search import Search, confidence  # noqa: E402
+
+GIGABIT = 1e9
 
 
 def forwarder(capacity, unlucky=0.0, most=float("inf"), seed=1):
@@ -55,6 +64,61 @@ def test_generator_is_slower():
     found = Search(forwarder(1e7, most=1e6), 3, 0.05).find(0.0, 9e5, 1e8)
     assert found["rate"] <= 1e6 * 1.001
     assert found["by_generator"]
+
+
+class Line(places.Place):
+    """A device that forwards all that its line of 1 Gbit/s brings; a generator that refuses to send more
+    than that, as shunt-gen does. Its clock is short by a little."""
+    line_bps = GIGABIT
+
+    def __init__(self, capacity=1.0):
+        self.capacity, self.asked = capacity, []
+
+    def trial(self, dst_mac, rate=0, seconds=1.0, count=None, size=60, **_):
+        bytes_ = exp_size.IMIX_BYTES if size == exp_size.IMIX else size + exp_size.FCS
+        line = GIGABIT / ((bytes_ + 20) * 8)
+        self.asked.append(rate / line)
+        if rate > line:
+            raise places.Failed("shunt-gen: --rate: more than the line has")
+        made = rate or line
+        sent = count or round(made * seconds)
+        loss = max(0.0, 1 - self.capacity * line / made)
+        return {"pps": 1.01 * made * (1 - loss), "offered_pps": 1.01 * made, "confirmed_pps": 1.01 * made,
+                "held": True, "loss": loss, "sent": sent, "received": sent - round(loss * sent),
+                "cpu_s": 0.1, "passed_s": seconds,
+                "latency_ns": {"count": sent, "p50": 1, "p99": 1, "min": 1, "mean": 1, "max": 1}}
+
+
+def context(place):
+    return SimpleNamespace(place=place, seconds=1.0, runs=1, trials=3, precision=0.05, short=False,
+                           progress=SimpleNamespace(step=lambda _: None), until=lambda _: None)
+
+
+def searched(name, place):
+    """(line's rate, rate without loss) by an experiment."""
+    ctx = context(place)
+    if name == "compare":
+        one = SimpleNamespace(name="it", start=lambda _: contextlib.nullcontext({"dst_mac": "x"}))
+        return place.line_pps(64), exp_compare.look_closer(ctx, one, 1.01 * place.line_pps(64), 1)["ndr"]
+    if name == "size":
+        return place.line_pps(exp_size.IMIX_BYTES), exp_size.search(ctx, place, "x", exp_size.IMIX, 1)[1]
+    return place.line_pps(1518), exp_rfc2544.one_size(ctx, "x", 1518, 1)["ndr"]
+
+
+@pytest.mark.parametrize("name", ["compare", "size", "rfc2544"])
+def test_no_rate_above_the_line(name):
+    """It forwards all that its line brings: that is what is found, and more is never asked for, neither
+    in the search nor in what follows it."""
+    place = Line()
+    line, found = searched(name, place)
+    assert found["rate"] == line and found["failing"] is None
+    assert 1.0 in place.asked and max(place.asked) == 1.0
+
+
+@pytest.mark.parametrize("name", ["compare", "size", "rfc2544"])
+def test_less_than_the_line(name):
+    line, found = searched(name, Line(0.6))
+    assert 0.55 * line < found["rate"] <= 1.01 * 0.6 * line
 
 
 def test_nothing_passes():

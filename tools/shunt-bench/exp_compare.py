@@ -86,10 +86,8 @@ def look_closer(ctx, one, top, left):
         def trial(rate):
             ctx.progress.step(f"{one.name} at {rate / 1e6:.3f} Mpps")
             return ctx.place.trial(started["dst_mac"], rate, ctx.seconds)
-        search = Search(trial, ctx.trials, ctx.precision, ctx.until(left))
-        pdr = search.find(PDR, 0.9 * top, 2 * top)
-        ndr = search.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
-        pdr = max(pdr, ndr, key=lambda found: found["rate"])
+        search = Search(trial, ctx.trials, ctx.precision, ctx.until(left), ctx.place.line_pps(64))
+        ndr, pdr = search.both(PDR, top)
         base = ndr["rate"] or pdr["rate"]
         at = {}
         idle = timed_trial(ctx, started["dst_mac"], 1000, count=1) if base else None

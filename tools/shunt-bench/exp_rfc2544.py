@@ -23,7 +23,7 @@ def throughput(ctx, dst_mac, size, left):
     def trial(rate):
         ctx.progress.step(f"{size} bytes, throughput at {rate / 1e6:.3f} Mpps")
         return ctx.place.trial(dst_mac, rate, ctx.seconds, size=size - FCS)
-    search = Search(trial, ctx.trials, ctx.precision, ctx.until(left))
+    search = Search(trial, ctx.trials, ctx.precision, ctx.until(left), ctx.place.line_pps(size))
     return search.find(0.0, max(0.8 * flood, 1000), max(2 * flood, 1000)), flood
 
 
@@ -40,8 +40,9 @@ def latency(ctx, dst_mac, size, rate):
 def loss_by_rate(ctx, dst_mac, size, flood):
     """Section 26.3: from the most downwards in tenths, until two in a row lose nothing."""
     made, clean = [], 0
+    most = min(1.3 * flood, ctx.place.line_pps(size))
     for tenth in range(LOSS_STEPS, 0, -2 if ctx.short else -1):
-        rate = 1.3 * flood * tenth / LOSS_STEPS
+        rate = most * tenth / LOSS_STEPS
         ctx.progress.step(f"{size} bytes, loss at {rate / 1e6:.3f} Mpps")
         trial = ctx.place.trial(dst_mac, rate, ctx.seconds, size=size - FCS)
         made.append([trial["offered_pps"] / 1e6, 100 * trial["loss"]])

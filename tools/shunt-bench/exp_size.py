@@ -41,12 +41,8 @@ def search(ctx, place, dst_mac, size, left):
     def trial(rate):
         ctx.progress.step(f"{size} bytes at {rate / 1e6:.3f} Mpps")
         return place.trial(dst_mac, rate, ctx.seconds, size=word)
-    made = Search(trial, ctx.trials, ctx.precision, ctx.until(left))
-    # What it forwards of a flood may be less than what it forwards without one.
-    pdr = made.find(PDR, 0.9 * top, 2 * top)
-    ndr = made.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
-    # A generator that was away may have missed the one and not the other.
-    return full, ndr, max(pdr, ndr, key=lambda found: found["rate"]), made
+    made = Search(trial, ctx.trials, ctx.precision, ctx.until(left), place.line_pps(bytes_of(size)))
+    return full, *made.both(PDR, top), made
 
 
 def row_of(size, full, ndr, pdr, made):

@@ -4,6 +4,7 @@ generator, a device under test (dut) and a sink, and runs trials: traffic of so 
 import contextlib
 import functools
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -15,6 +16,7 @@ import steal
 READY_S = 20
 SINK_DRAIN_S = 5  # what a trial may take beside its traffic
 DUT_ADDRESS = "10.0.1.1"
+GAP_BYTES = 20  # of a frame on the wire: preamble and gap
 
 
 class Failed(Exception):
@@ -37,6 +39,13 @@ def run(argv, timeout=60, check=True):
     return done.stdout
 
 
+def read(via, port, name):
+    """What sysfs says of a port, DEVICE or NAMESPACE/DEVICE, on the machine that via reaches."""
+    *namespace, dev = port.rsplit("/", 1)
+    return run([*via, *(["ip", "netns", "exec", *namespace] if namespace else []), "cat",
+                f"/sys/class/net/{dev}/{name}"]).strip()
+
+
 class Place:
     """dut(*cmd) is the command that runs there; gen(...) likewise for the generator."""
     kind = "lab"
@@ -44,6 +53,7 @@ class Place:
     dut_macs = ("02:00:00:00:01:01", "02:00:00:00:02:01")
     gen_mac, sink_mac = "02:00:00:00:01:02", "02:00:00:00:02:02"
     gen_cpus = (0,)
+    via = ()  # the command that reaches the generator's machine
 
     @functools.cached_property
     def repeats(self):
@@ -62,6 +72,24 @@ class Place:
 
     def dut_run(self, *cmd, **options):
         return run(self.dut(*cmd), **options)
+
+    @functools.cached_property
+    def line_bps(self):
+        """Bits a second that the generator's line carries, and shunt-gen therefore; infinity where its
+        device does not say, or is a veth, whose speed means nothing. Asked for when the link is up."""
+        *namespace, dev = self.ends()[1].rsplit("/", 1)
+        shown = run([*self.via, "ip", *(["-n", *namespace] if namespace else []), "-j", "-d", "link",
+                     "show", "dev", dev])
+        kind = json.loads(shown)[0].get("linkinfo", {}).get("info_kind")
+        try:
+            mbps = int(read(self.via, self.ends()[1], "speed"))
+        except Failed:  # EINVAL: it has none
+            mbps = 0
+        return mbps * 1e6 if mbps > 0 and kind != "veth" else math.inf
+
+    def line_pps(self, frame_bytes):
+        """Frames a second of so many bytes, with FCS, that the generator's line carries."""
+        return self.line_bps / ((frame_bytes + GAP_BYTES) * 8)
 
     def facts(self):
         return {"kind": self.kind, "names": list(self.devices)}
@@ -103,7 +131,7 @@ def result_of(done, rate):
     try:
         got = json.loads(done.stdout)
     except ValueError:
-        raise Failed(f"shunt-gen: {said(done)}") from None
+        raise Failed(f"shunt-gen: {said(done).removeprefix('shunt-gen: ')}") from None
     sent = got["sent"]
     offered = got["tx"]["offered_pps"]
     return {"offered_pps": offered, "confirmed_pps": got["tx"]["pps"], "sent": sent,
@@ -171,15 +199,12 @@ class Devices(Place):
         self.gen_mac, self.sink_mac = (self._mac(self.via, port) for port in gen_ports)
 
     @staticmethod
-    def _mac(via, dev):
-        # a port may be NAMESPACE/DEVICE
-        name = dev.rsplit("/", 1)
-        into = ["ip", "netns", "exec", name[0]] if len(name) == 2 else []
+    def _mac(via, port):
         try:
-            return run([*via, *into, "cat", f"/sys/class/net/{name[-1]}/address"]).strip()
+            return read(via, port, "address")
         except (Failed, OSError) as error:
             where = f" (by {via[0]})" if via else ""
-            raise Failed(f"there is no device '{dev}'{where}: {error}") from error
+            raise Failed(f"there is no device '{port}'{where}: {error}") from error
 
     def close(self):
         pass

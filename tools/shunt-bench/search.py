@@ -22,9 +22,10 @@ class Search:
     """trial(pps) makes one trial and returns {loss, confirmed_pps, held: whether it was sent at that
     rate}. trials: an odd number, the most at one rate."""
 
-    def __init__(self, trial, trials=5, precision=0.03, until=None):
-        """until: time.monotonic() at which a search ends with what it has found."""
-        self.trial, self.trials, self.precision = trial, trials, precision
+    def __init__(self, trial, trials=5, precision=0.03, until=None, line=math.inf):
+        """until: time.monotonic() at which a search ends with what it has found; line: the rate that
+        the generator's line carries, above which none is tried."""
+        self.trial, self.trials, self.precision, self.line = trial, trials, precision, line
         self.until = until or math.inf
         self.made = {}  # rate: [trial]
 
@@ -51,6 +52,7 @@ class Search:
         passed), by_generator (that one could not be sent), trials, good, confidence, is_cut (time was
         up before the precision was reached). In steps from start until one rate passes and another does
         not, then by halving what is between them down to the precision."""
+        high = min(high, self.line)
         best, failing, rate, step = None, None, min(start, high), STEP
         while rate and (time.monotonic() < self.until or not failing and not best):
             one = self._passes(rate, limit)
@@ -91,9 +93,18 @@ class Search:
                 "confidence": min(sure) if best and sure else None}
 
     def confirmed(self, rate):
-        """What the generator's device confirmed of the trials that held a rate, median."""
+        """What the generator's device confirmed of the trials that held a rate, median; no more than its
+        line carries, however short the clock found the trial."""
         made = sorted(t["confirmed_pps"] for t in self.made[rate] if t["held"])
-        return made[len(made) // 2]
+        return min(made[len(made) // 2], self.line)
+
+    def both(self, loss, top):
+        """(NDR, PDR) of what forwards so much of a flood: without loss, and with that much. Of a flood
+        it may forward less than without one."""
+        pdr = self.find(loss, 0.9 * top, 2 * top)
+        ndr = self.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
+        # A generator that was away may have missed the one and not the other.
+        return ndr, max(pdr, ndr, key=lambda found: found["rate"])
 
     def count(self):
         return sum(map(len, self.made.values()))
