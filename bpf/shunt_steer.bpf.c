@@ -8,7 +8,11 @@
  * Configuration and counters are global variables, not .rodata and not map
  * lookups: the one object serves the daemon, `ip link set dev X xdpdrv obj` and
  * bpftool alike, can be configured while it runs, and reaches them by address.
- * Attached by hand it has the all-zero configuration: every frame passes. */
+ * Attached by hand it has the all-zero configuration: every frame passes.
+ *
+ * Verifying it is most of a port's start. A function that is not static is verified once, for any
+ * arguments, and not on every way to its calls: it reads the frame again from ctx, and its answer
+ * is one number, of which the verifier knows nothing. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -130,6 +134,10 @@ struct ext_header {
 	__u32 rest;
 };
 
+/* Leaves a value as it is, but the verifier knows it no more: what follows is looked at once, and
+ * not once for each that it can be. unknown: any value that the verifier does not know. */
+#define FORGET(value, unknown) asm volatile("%0 += %1; %0 -= %1" : "+r"(value) : "r"(unknown))
+
 static __always_inline bool in_filter(const struct shunt_steer_half *half, __u32 hash)
 {
 	return half->filter[hash >> 6] >> (hash & 63) & 1;
@@ -243,13 +251,13 @@ static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot
 
 /* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
  * every port that takes frames from XDP takes those. */
-static __always_inline __u32 lane_of(const struct shunt_steer_half *half, bool is_ruled,
-				     const struct eth *eth, const void *end, __s64 beyond)
+static __always_inline __u32 lane_of(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				     __u32 live, bool is_ruled, __s64 beyond)
 {
 	__u32 lane = is_ruled ? SHUNT_LANE_XDP : half->lane;
 
 	if (lane == SHUNT_STEER_LANE_SHARED)
-		lane = share_lane(half, eth, end);
+		lane = share_lane(ctx, live);
 	return beyond && lane == SHUNT_LANE_XDP ? SHUNT_LANE_USER : lane;
 }
 
@@ -282,15 +290,16 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	is_ruled = reason == RULE_XDP;
 	if (reason < 0)
 		reason = mode_reason(half, data, end, beyond);
+	FORGET(reason, len);
 	if (reason == SHUNT_STEER_RULE_DROP)
 		return count(&slot->counters, reason, SHUNT_LANE_DROP, len, XDP_DROP);
 	if (reason >= SHUNT_STEER_USER_REASON_CNT)
 		return lane_kernel(slot, reason, len);
 	if (reason == SHUNT_STEER_RULE_USER)
 		return lane_user(ctx, slot, queue, reason, len);
-	lane = lane_of(half, is_ruled, data, end, beyond);
+	lane = lane_of(ctx, half, live, is_ruled, beyond);
 	if (lane == SHUNT_LANE_XDP)
-		return lane_xdp(ctx, half, data, slot, reason, is_ruled, len, is_sg, can_trim);
+		return lane_xdp(ctx, half, slot, reason, is_ruled, len, is_sg, can_trim);
 	if (lane == SHUNT_LANE_USER)
 		return lane_user(ctx, slot, queue, reason, len);
 	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);

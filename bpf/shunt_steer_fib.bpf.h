@@ -82,7 +82,7 @@ static __always_inline __u32 leaf_of4(__u64 word, __u32 slot)
 }
 
 /* The slot of the next hop of an address in host order. */
-static __noinline __u32 slot4(__u32 addr)
+__noinline __u32 slot4(__u32 addr)
 {
 	__u64 word = word64(SHUNT_TABLE_ROOT4, addr >> SHUNT_TABLES_ROOT4_SHIFT);
 	__u32 leaf = leaf_of4(word, addr >> 8);
@@ -213,9 +213,11 @@ static __always_inline __u32 generation(void)
 #define STORE(word, value) (*(volatile __u64 *)&(word) = (value))
 
 /* True if dst is a destination with one way, which is then remembered. */
-static __noinline bool way_walk4(struct way *way, const struct ipv4 *ip, const void *end, __u64 key,
-				 struct shunt_tables_answer4 *answer)
+__noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
+			  struct shunt_tables_answer4 *answer)
 {
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct ipv4 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
 	__u32 slot;
 
 	if (!way || !answer || (const void *)(ip + 1) > end)
@@ -232,7 +234,7 @@ static __noinline bool way_walk4(struct way *way, const struct ipv4 *ip, const v
 	return true;
 }
 
-static __always_inline bool way_find4(struct way *way, const struct ipv4 *ip, const void *end)
+static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, const struct ipv4 *ip)
 {
 	__u64 key = (__u64)ip->dst_be << 32 | generation();
 	struct shunt_tables_answer4 *answer = &shunt_cache4[ip->dst_be * PHI >> (64 - CACHE4_BITS)];
@@ -241,12 +243,14 @@ static __always_inline bool way_find4(struct way *way, const struct ipv4 *ip, co
 	way->rest = LOAD(answer->rest);
 	if (LOAD(answer->key) == key && LOAD(answer->sum) == (key ^ way->eth) + way->rest + PHI)
 		return true;
-	return way_walk4(way, ip, end, key, answer);
+	return way_walk4(ctx, way, key, answer);
 }
 
-static __noinline bool way_walk6(struct way *way, const struct ipv6 *ip, const void *end, __u64 gen,
-				 struct shunt_tables_answer6 *answer)
+__noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
+			  struct shunt_tables_answer6 *answer)
 {
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct ipv6 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
 	__u64 dst[2];
 	__u32 slot;
 
@@ -268,7 +272,7 @@ static __noinline bool way_walk6(struct way *way, const struct ipv6 *ip, const v
 	return true;
 }
 
-static __always_inline bool way_find6(struct way *way, const struct ipv6 *ip, const void *end)
+static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const struct ipv6 *ip)
 {
 	__u64 hi = ip->dst[0], lo = ip->dst[1], gen = generation();
 	struct shunt_tables_answer6 *answer =
@@ -280,12 +284,12 @@ static __always_inline bool way_find6(struct way *way, const struct ipv6 *ip, co
 	    LOAD(answer->generation) == gen &&
 	    LOAD(answer->sum) == (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI)
 		return true;
-	return way_walk6(way, ip, end, gen, answer);
+	return way_walk6(ctx, way, gen, answer);
 }
 
 /* ---- where a packet may come from (fib_validate_source of the kernel) ----------------------- */
 
-static __noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own_port)
+__noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own_port)
 {
 	__u32 slot = slot4(src);
 	const struct shunt_tables_adj *adj;

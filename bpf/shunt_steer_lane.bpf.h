@@ -103,7 +103,7 @@ static __always_inline int route4(struct xdp_md *ctx, const struct shunt_steer_h
 	reason = check4(half, ip, flags);
 	if (reason >= 0)
 		return reason;
-	if (!way_find4(&way, ip, end))
+	if (!way_find4(ctx, &way, ip))
 		return SHUNT_STEER_NO_WAY;
 	len = bpf_ntohs(ip->tot_len_be);
 	reason = check_way(half, &way, len, is_sg);
@@ -137,7 +137,7 @@ static __always_inline int route6(struct xdp_md *ctx, const struct shunt_steer_h
 		return SHUNT_STEER_TRUNCATED;
 	if (!(flags & SHUNT_TABLES_IP6))
 		return SHUNT_STEER_NOT_ROUTER;
-	if (!way_find6(&way, ip, end))
+	if (!way_find6(ctx, &way, ip))
 		return SHUNT_STEER_NO_WAY;
 	len = sizeof(*ip) + bpf_ntohs(ip->payload_len_be);
 	reason = check_way(half, &way, len, is_sg);
@@ -213,10 +213,10 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 
 /* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */
 static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_steer_half *half,
-					const struct eth *eth, struct shunt_steer_slot *slot,
-					__u32 queue, bool is_ruled, __u64 len, const bool is_sg)
+					struct shunt_steer_slot *slot, __u32 queue, bool is_ruled,
+					__u64 len, const bool is_sg)
 {
-	__u32 to = switch_port(half, eth);
+	__u32 to = switch_port(ctx, half->bridge, half->in_port);
 
 	if (to == SWITCH_NONE || !redirects(to, is_sg))
 		return lane_user(ctx, slot, queue, SHUNT_STEER_BRIDGED, len);
@@ -225,9 +225,8 @@ static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_s
 }
 
 static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				    const struct eth *eth, struct shunt_steer_slot *slot,
-				    int reason, bool is_ruled, __u64 len, const bool is_sg,
-				    const bool can_trim)
+				    struct shunt_steer_slot *slot, int reason, bool is_ruled,
+				    __u64 len, const bool is_sg, const bool can_trim)
 {
 	__u32 queue = ctx->rx_queue_index;
 	int done;
@@ -237,7 +236,7 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 		return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
 	}
 	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
-		return switch_frame(ctx, half, eth, slot, queue, is_ruled, len, is_sg);
+		return switch_frame(ctx, half, slot, queue, is_ruled, len, is_sg);
 	/* mix: routed here if there are tables for it */
 	if (half->bridge && !generation())
 		return lane_user(ctx, slot, queue, reason, len);

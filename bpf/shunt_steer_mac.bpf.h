@@ -61,8 +61,10 @@ static __always_inline void mac_match(struct mac_hit *hit, void *macs, __u32 buc
 		if (word >> 8 == want >> 8) {
 			hit->word = word;
 			hit->at = i;
+			break;
 		}
 	}
+	FORGET(hit->at, want);
 }
 
 /* shunt_mac_find */
@@ -99,17 +101,21 @@ static __always_inline bool mac_heard(void *macs, const struct shunt_steer_bridg
 /* The port by which a frame leaves, or one that is none. */
 #define SWITCH_NONE 0xff
 
-static __always_inline __u32 switch_port(const struct shunt_steer_half *half, const struct eth *eth)
+/* number: the bridge's, from 1; in: the port that the frame came in on. */
+__noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 {
-	__u64 src = mac_key(eth->src), of_bridge = (__u64)(half->bridge - 1) << 48, forwarding;
-	__u32 zero = 0, last = SHUNT_STEER_MAC_BUCKETS, in = half->in_port, to;
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__u32 zero = 0, last = SHUNT_STEER_MAC_BUCKETS, to;
 	void *macs = bpf_map_lookup_elem(&shunt_macs, &zero);
 	const struct shunt_steer_bridge *bridge;
+	__u64 src, of_bridge = (__u64)(number - 1) << 48, forwarding;
+	const struct eth *eth = data;
 	struct mac_hit hit;
 
-	if (!macs)
+	if (!macs || (const void *)(eth + 1) > end)
 		return SWITCH_NONE;
 	bridge = bpf_map_lookup_elem(macs, &last);
+	src = mac_key(eth->src);
 	if (!bridge || !src || (eth->src[0] | eth->dst[0]) & 1)
 		return SWITCH_NONE;
 	forwarding = *(volatile __u64 *)&bridge->forwarding;

@@ -161,7 +161,7 @@ _Static_assert(!(SHUNT_STEER_RULES_MAX & (SHUNT_STEER_RULES_MAX - 1)), "rule_try
 
 /* By bpf_loop, whose body the verifier looks at once: a loop over the rules made it
  * look at each of them on every way into it, three quarters of a daemon's start. */
-static __noinline int by_rules(struct xdp_md *ctx, __u32 live)
+__noinline int by_rules(struct xdp_md *ctx, __u32 live)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	struct rule_walk walk = {.live = live, .reason = RULE_NONE};

@@ -42,11 +42,15 @@ static __always_inline __u32 share_hash(const struct eth *eth, const void *end)
 	return a >> 48;
 }
 
-static __always_inline __u32 share_lane(const struct shunt_steer_half *half, const struct eth *eth,
-					const void *end)
+__noinline __u32 share_lane(struct xdp_md *ctx, __u32 live)
 {
-	__u32 hash = share_hash(eth, end);
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct shunt_steer_half *half = &shunt_ctl.half[(live - 1) & 1];
+	__u32 hash;
 
+	if (data + sizeof(struct eth) > end)
+		return SHUNT_LANE_KERNEL;
+	hash = share_hash(data, end);
 	if (hash < half->user_below)
 		return SHUNT_LANE_USER;
 	return hash < half->xdp_below ? SHUNT_LANE_XDP : SHUNT_LANE_KERNEL;
