@@ -113,6 +113,27 @@ $(UNIT): $(UNIT_OBJ) $(USER_OBJ) $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(MODEL_LIBS) -lcriterion
 
+# A shuntd whose steering program is another than that of bin/shuntd, as after an upgrade: the same
+# source made for size.
+OTHER := $(B)/tests/other
+$(OTHER)/bpf/%.bpf.o: BPF_CFLAGS += -Os
+$(OTHER)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+$(OTHER)/bpf/%.skel.h: $(OTHER)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+
+$(OTHER)/xdp_program.o: lib/io/xdp_program.c $(OTHER)/bpf/shunt_steer.skel.h Makefile
+	$(call say,CC,$@)
+	$(Q)$(CC) -I$(OTHER)/bpf $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(OTHER)/shuntd: $(patsubst %.c,$(B)/%.o,$(wildcard user/shuntd/*.c)) $(OTHER)/xdp_program.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # The threaded tests alone, without Criterion (tests/tsan/criterion/criterion.h says why).
 RACE_SRC := $(wildcard tests/unit/*_rcu.c) tests/tsan/main.c
 $(B)/shunt-race: CPPFLAGS := -Itests/tsan $(CPPFLAGS)
@@ -170,7 +191,7 @@ demo: deps ## a lab, real traffic, shunt beside the kernel stack, one table (roo
 	$(Q)tools/demo
 
 test: deps ## every test this machine can run (root)
-	$(Q)$(MAKE) $(SUB) all $(UNIT)
+	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd
 	$(Q)tests/run
 
 unit: all $(UNIT) ## the unit tests alone
@@ -180,12 +201,13 @@ unit: all $(UNIT) ## the unit tests alone
 VM_B     := build/vm
 build-vm: deps
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 all \
-		$(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler $(VM_B)/tests/vm/napi.bpf.o
+		$(VM_B)/tests/other/shuntd $(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler \
+		$(VM_B)/tests/vm/napi.bpf.o
 
 # What the suite vm runs: without the programs that only measure.
 vm-tests:
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 $(BPF_OBJ:$(B)/%=$(VM_B)/%) \
-		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/vm/zc-probe)
+		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd tests/vm/zc-probe)
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm

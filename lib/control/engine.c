@@ -62,7 +62,6 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		.external = config->external,
 		.replace = config->replace,
 		.persist = config->persist,
-		.adopt = config->persist || config->takeover,
 		.metadata = port->config->metadata,
 	};
 	int ret = shunt_netdev_query(port->name, &port->netdev, err);
@@ -77,7 +76,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		ret = check_queues(port, config->worker_cnt, err);
 	opts.multi_buffer = port->multi_buffer;
 	if (!ret)
-		ret = shunt_xdp_attach(&port->xdp, &opts, err);
+		ret = shunt_xdp_open(&port->xdp, &opts, err);
 	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
 	 * is better off waiting for the worker than given to a kernel that drops it. */
 	port->has_fallback =
@@ -180,17 +179,39 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 	}
 	ret = open_ports(engine, err);
 	if (!ret)
-		ret = open_tables(engine, err);
-	if (!ret)
-		shunt_redirects_open(engine);
-	while (!ret && engine->worker_cnt < config->worker_cnt)
-		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
+		ret = shunt_engine_prepare_crossing(engine, err);
 	if (!ret) {
 		*out = engine;
 		return 0;
 	}
 fail:
 	shunt_engine_destroy(engine, NULL);
+	return ret;
+}
+
+static int attach_ports(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < engine->port_cnt && !ret; i++)
+		if (engine->ports[i].xdp)
+			ret = shunt_xdp_attach(engine->ports[i].xdp, err);
+	return ret;
+}
+
+int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ret;
+
+	shunt_engine_cross(engine);
+	ret = attach_ports(engine, err);
+	if (!ret)
+		ret = open_tables(engine, err);
+	if (!ret)
+		shunt_redirects_open(engine);
+	while (!ret && engine->worker_cnt < engine->config->worker_cnt)
+		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
 	return ret;
 }
 

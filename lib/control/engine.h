@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The engine: a configuration brought to life. It opens the ports, attaches the
- * steering programs, builds each worker's pool, sockets and graph, and takes
+/* The engine: a configuration brought to life. It looks at the devices and loads the steering
+ * programs (create), attaches them, builds each worker's pool, sockets and graph (open), and takes
  * all of it down again in the right order (programs first, then workers, then
  * sockets). A program that wants to forward packets needs this header and
  * config/config.h.
  *
  *   shunt_engine_create(&engine, &config, &err);
+ *   shunt_engine_open(engine, &err);
  *   shunt_engine_start(engine, &err);
  *   ...
  *   shunt_engine_destroy(engine);
@@ -77,11 +78,18 @@ struct shunt_engine {
 	bool hands_over;		    /* at its end, to a successor */
 };
 
-/* shunt_engine_create opens everything the configuration names; no packet moves
- * yet. Returns 0 with *out set, or -errno with err set and the machine as it
- * was. Thread: control. Cost: setup. */
+/* shunt_engine_create looks at everything the configuration names and loads the steering programs.
+ * Nothing on a device changes, but that it is promiscuous where its port must hear more than what
+ * is sent to it: another daemon may serve it meanwhile. Returns 0 with *out set, or -errno with err
+ * set. Thread: control. Cost: setup. */
 int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 			struct shunt_err *err);
+
+/* shunt_engine_open attaches the programs, in the place of those that an ended daemon left, and
+ * opens sockets and tables. No packet moves yet, but that in a takeover what only crosses from port
+ * to port goes on doing so. Returns 0, or -errno with err set: then the engine can only be
+ * destroyed, which takes off what it had attached. Thread: control. Cost: setup. */
+int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err);
 
 /* shunt_engine_on_worker has every worker call enter(arg) in his thread before his first
  * turn (see struct shunt_worker_opts); arg lives as long as the engine. Thread: control,
@@ -130,8 +138,9 @@ int shunt_engine_swap_rules(struct shunt_engine *engine, struct shunt_config *wi
 			    struct shunt_err *err);
 
 /* shunt_engine_hand_over leaves the steering programs on the devices when the engine is destroyed,
- * for a successor. Until he serves, what only crosses from port to port goes on to the other port
- * where that takes frames from XDP; all else is the kernel's. Thread: control. */
+ * for a successor's to take their place. Until he serves, what only crosses from port to port goes
+ * on to the other port where that takes frames from XDP; all else is the kernel's. Thread: control.
+ */
 void shunt_engine_hand_over(struct shunt_engine *engine);
 
 /* shunt_engine_destroy detaches the programs, stops the workers, closes the

@@ -100,6 +100,45 @@ int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
 	return ret ? ret : shunt_engine_steer(engine, port, err);
 }
 
+/* The kernel knows nothing of a cross-connect. The lane is chosen when the sockets are there. */
+static bool crosses(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	return engine->config->takeover && !engine->config->external && port->xdp &&
+	       shunt_engine_forwards_foreign_macs(engine->config, port->index) &&
+	       !is_bridged(engine->config, port->index);
+}
+
+int shunt_engine_prepare_crossing(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		shunt_lane_ask(&engine->ports[i]);
+	for (i = 0; i < engine->port_cnt && !ret; i++) {
+		struct shunt_port *port = &engine->ports[i];
+
+		if (!crosses(engine, port))
+			continue;
+		port->lane.in_use = shunt_config_lane(engine->config, i) == SHUNT_REQUEST_KERNEL
+					    ? SHUNT_LANE_KERNEL
+					    : SHUNT_LANE_XDP;
+		ret = shunt_engine_put_rules(engine, port->xdp, err);
+		if (!ret)
+			ret = shunt_engine_steer(engine, port, err);
+	}
+	return ret;
+}
+
+void shunt_engine_cross(struct shunt_engine *engine)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if (crosses(engine, &engine->ports[i]))
+			shunt_xdp_cross(engine->ports[i].xdp);
+}
+
 int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err)
 {
 	unsigned i;

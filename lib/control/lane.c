@@ -28,10 +28,9 @@ static bool sends_by_name(const char *driver)
 	return false;
 }
 
-static void look(struct shunt_port *port)
+void shunt_lane_ask(struct shunt_port *port)
 {
 	struct shunt_netdev_xdp facts;
-	struct shunt_xdp_info info;
 	char name[IF_NAMESIZE];
 
 	if (!port->xdp)
@@ -39,13 +38,20 @@ static void look(struct shunt_port *port)
 	/* A device that is gone takes nothing. */
 	port->lane.has_xdp_transmit = false;
 	port->lane.is_gone = !if_indextoname(port->netdev.ifindex, name);
-	port->lane.is_taken_off =
-		!port->lane.is_gone && shunt_xdp_info(port->xdp, &info, NULL) == -ENOENT;
 	if (port->lane.is_gone || shunt_netdev_xdp_query(port->netdev.ifindex, &facts, NULL))
 		return;
 	port->lane.is_confirmed = facts.is_known;
 	port->lane.has_xdp_transmit = facts.is_known ? facts.features & SHUNT_NETDEV_XDP_ndo_xmit
 						     : sends_by_name(port->netdev.driver);
+}
+
+static void look(struct shunt_port *port)
+{
+	struct shunt_xdp_info info;
+
+	shunt_lane_ask(port);
+	port->lane.is_taken_off = port->xdp && !port->lane.is_gone &&
+				  shunt_xdp_info(port->xdp, &info, NULL) == -ENOENT;
 }
 
 static bool is_zerocopy(const struct shunt_port *port)

@@ -40,6 +40,10 @@ struct shunt_lane_choice {
  * port. */
 bool shunt_lane_choose(struct shunt_engine *engine);
 
+/* shunt_lane_ask asks what a port's device takes, its program attached or not. Thread: control.
+ * Cost: two netlink exchanges. */
+void shunt_lane_ask(struct shunt_port *port);
+
 /* shunt_lane_takes_frames says whether what comes in on `from` can be redirected to `to`.
  * Thread: control. */
 bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_port *to);

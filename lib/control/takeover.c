@@ -2,16 +2,12 @@
 #include "control/takeover.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include "control/engine_worker.h"
-#include "io/netdev.h"
 
 #define TIMEOUT_MS 10000
 
@@ -81,20 +77,6 @@ int shunt_takeover_request(const char *path, struct shunt_err *err)
 				     "takeover: the daemon at %s does not hand over: %.200s", path,
 				     *reply ? reply : "it closed the connection");
 	return 1;
-}
-
-int shunt_takeover_hold(const struct shunt_config *config)
-{
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	unsigned i, ifindex;
-
-	for (i = 0; i < config->port_cnt && fd >= 0; i++) {
-		ifindex = if_nametoindex(config->ports[i].name);
-		/* What cannot be had is said when the engine opens the port. */
-		if (ifindex && shunt_engine_forwards_foreign_macs(config, i))
-			shunt_netdev_promisc_add(fd, ifindex);
-	}
-	return fd;
 }
 
 int shunt_takeover_pid(const char *path)

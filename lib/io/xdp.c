@@ -11,88 +11,75 @@
 
 #include <bpf/bpf.h>
 
-#include "base/clock.h"
 #include "io/xdp_private.h"
 
-static int program_attach(struct shunt_xdp *x, bool replace, struct shunt_err *err)
+static int open_program(struct shunt_xdp *x, struct shunt_err *err)
 {
-	enum shunt_xdp_mode foreign_mode = SHUNT_XDP_NATIVE;
-	int foreign_fd = -1, rc;
+	struct xdp_multiprog *before;
+	int rc = shunt_xdp_program_prepare(x, err);
 
-	rc = shunt_xdp_device_clear(x, replace, &foreign_fd, &foreign_mode, err);
 	if (rc)
 		return rc;
-	rc = xdp_program__attach(x->prog, x->ifindex, shunt_xdp_device_mode(x->requested), 0);
-	if (rc) {
-		rc = xdp_program__fd(x->prog) < 0 ? shunt_xdp_err_load(x->ifname, -rc, err)
-						  : shunt_xdp_err_attach(x, -rc, err);
-		if (foreign_fd >= 0)
-			shunt_xdp_put(x->ifindex, foreign_fd, foreign_mode);
-	} else {
-		x->is_attached = true;
-	}
-	if (foreign_fd >= 0)
-		close(foreign_fd);
+	/* What libxdp attaches it loads too, for its dispatcher. */
+	before = shunt_xdp_device_get(x->ifindex);
+	if (before && xdp_multiprog__is_legacy(before) && shunt_xdp_device_program(before))
+		rc = shunt_xdp_program_load(x, err);
+	xdp_multiprog__close(before);
 	return rc;
 }
 
-static int program_put(struct shunt_xdp *x, const struct shunt_xdp_opts *opts,
-		       struct shunt_err *err)
+static int drop_meta(struct shunt_xdp *x, const char *why, struct shunt_err *err)
 {
-	int rc;
+	shunt_xdp_meta_drop(x, why);
+	return shunt_xdp_program_prepare(x, err);
+}
 
-	if (x->is_external)
-		return shunt_xdp_program_find(x, err);
-	if (opts->adopt && shunt_xdp_program_adopt(x, opts->metadata))
-		return 0;
-	if (opts->metadata && shunt_xdp_meta_put(x, opts->replace)) {
-		x->prog_id = shunt_xdp_program_id(x->adopted_fd);
-		return 0;
+static int put(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct xdp_multiprog *before = shunt_xdp_device_get(x->ifindex);
+	int rc = before ? shunt_xdp_before_check(x, before, err) : 0;
+
+	if (!rc && x->has_meta && before && shunt_xdp_device_is_shared(before))
+		rc = drop_meta(x, SHUNT_XDP_META_SHARED, err);
+	if (!rc)
+		rc = shunt_xdp_succeed(x, before, err);
+	xdp_multiprog__close(before);
+	return rc;
+}
+
+static int put_or_do_without_meta(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc = put(x, err);
+
+	if (rc && x->has_meta) {
+		rc = drop_meta(x, "the device does not take the program that writes it", err);
+		rc = rc ? rc : put(x, err);
 	}
-	rc = shunt_xdp_program_open(x, true, err);
 	if (rc)
 		return rc;
-	rc = program_attach(x, opts->replace, err);
-	if (rc == -EINVAL && xdp_program__fd(x->prog) < 0) {
-		/* not loaded: a dispatcher whose programs must leave lengths alone? */
-		shunt_xdp_program_drop(x);
-		rc = shunt_xdp_program_open(x, false, err);
-		if (!rc)
-			rc = program_attach(x, opts->replace, err);
-	}
-	if (rc)
-		return rc;
-	x->prog_id = xdp_program__id(x->prog);
-	return shunt_xdp_maps_open(x, xdp_program__fd(x->prog), err);
+	x->is_attached = true;
+	x->prog_id = shunt_xdp_program_id(x->prog_fd);
+	return 0;
 }
 
 /* Alone on the device it goes with CAP_NET_ADMIN; libxdp, which looks programs up by
  * number, needs CAP_SYS_ADMIN too. Another's in its place is refused by both. */
-static void program_detach(struct shunt_xdp *x, int prog_fd)
+static void program_detach(struct shunt_xdp *x)
 {
-	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = prog_fd);
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = x->prog_fd);
 	uint32_t flags =
 		x->requested == SHUNT_XDP_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 
-	if (!bpf_xdp_detach((int)x->ifindex, flags, &opts))
-		return;
-	if (x->prog) {
-		xdp_program__detach(x->prog, x->ifindex, shunt_xdp_device_mode(x->requested), 0);
-	} else { /* a predecessor's, under the dispatcher */
-		shunt_xdp_owner_clear(x->ctl);
-		shunt_xdp_clean(x->ifindex, NULL);
-	}
+	if (bpf_xdp_detach((int)x->ifindex, flags, &opts) && x->prog)
+		xdp_program__detach(x->prog, (int)x->ifindex, shunt_xdp_device_mode(x->requested),
+				    0);
 }
 
 static void program_withdraw(struct shunt_xdp *x)
 {
-	if (!x->is_persistent && x->is_attached)
-		program_detach(x, xdp_program__fd(x->prog));
-	if (!x->is_persistent && x->is_adopted)
-		program_detach(x, x->adopted_fd);
-	if (x->is_adopted)
-		close(x->adopted_fd);
-	x->is_attached = x->is_adopted = false;
+	if (x->is_attached && !x->is_persistent)
+		program_detach(x);
+	x->is_attached = false;
 }
 
 static void program_close(struct shunt_xdp *x)
@@ -100,41 +87,62 @@ static void program_close(struct shunt_xdp *x)
 	program_withdraw(x);
 	shunt_xdp_watch_stop(x);
 	shunt_xdp_program_drop(x);
+	bpf_object__close(x->maps);
 	shunt_xdp_maps_close(x);
 	free(x);
 }
 
-int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
-		     struct shunt_err *err)
+static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 {
-	struct shunt_xdp_log before;
-	struct shunt_xdp *x;
-	int rc;
+	struct shunt_xdp *x = calloc(1, sizeof(*x));
 
-	*out = NULL;
-	rc = shunt_xdp_err_rights(opts->ifname, err);
-	if (rc)
-		return rc;
-	x = calloc(1, sizeof(*x));
 	if (!x)
-		return shunt_err_set(err, ENOMEM, "%s: out of memory", opts->ifname);
+		return NULL;
 	shunt_xdp_maps_init(x);
+	x->prog_fd = -1;
 	x->requested = opts->requested;
 	x->is_external = opts->external;
 	x->is_sg = opts->multi_buffer;
 	x->is_persistent = opts->persist;
+	x->can_replace = opts->replace;
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);
+	return x;
+}
+
+int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, struct shunt_err *err)
+{
+	int rc = shunt_xdp_err_rights(opts->ifname, err);
+	struct shunt_xdp_log before;
+	struct shunt_xdp *x;
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	x = make(opts);
+	if (!x)
+		return shunt_err_set(err, ENOMEM, "%s: out of memory", opts->ifname);
 	before = shunt_xdp_log_begin();
-	rc = x->ifindex ? program_put(x, opts, err)
-			: shunt_err_set(err, ENODEV, "%s: no such device; see `ip link`",
-					opts->ifname);
-	if (rc) {
+	if (!x->ifindex)
+		rc = shunt_err_set(err, ENODEV, "%s: no such device; see `ip link`", opts->ifname);
+	else if (!x->is_external && !(opts->metadata && shunt_xdp_meta_open(x)))
+		rc = open_program(x, err);
+	if (rc)
 		program_close(x);
-	} else {
+	else
+		*out = x;
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before = shunt_xdp_log_begin();
+	int rc = x->is_external ? shunt_xdp_program_find(x, err) : put_or_do_without_meta(x, err);
+
+	if (!rc) {
 		shunt_xdp_owner_set(x->ctl);
 		shunt_xdp_watch_start(x);
-		*out = x;
 	}
 	shunt_xdp_log_end(before);
 	return rc;
@@ -149,15 +157,13 @@ void shunt_xdp_withdraw(struct shunt_xdp *x)
 {
 	struct shunt_xdp_log before;
 
-	if (!x)
+	if (!x || !x->ctl)
 		return;
 	before = shunt_xdp_log_begin();
-	if (x->is_handed_over && x->is_configured && x->is_open) {
-		x->ctl->handover_until_ns = shunt_clock_ns() + SHUNT_STEER_HANDOVER_NS;
-		shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_HANDOVER(x->half), 0);
-	} else {
+	if (x->is_handed_over)
+		shunt_xdp_cross(x);
+	else
 		shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_OFF, 0);
-	}
 	x->is_configured = false; /* nothing opens it again */
 	program_withdraw(x);
 	shunt_xdp_log_end(before);
@@ -165,7 +171,8 @@ void shunt_xdp_withdraw(struct shunt_xdp *x)
 
 void shunt_xdp_disown(struct shunt_xdp *x)
 {
-	shunt_xdp_owner_clear(x->ctl);
+	if (x->ctl)
+		shunt_xdp_owner_clear(x->ctl);
 }
 
 void shunt_xdp_detach(struct shunt_xdp *x)
@@ -175,7 +182,8 @@ void shunt_xdp_detach(struct shunt_xdp *x)
 	if (!x)
 		return;
 	before = shunt_xdp_log_begin();
-	shunt_xdp_owner_clear(x->ctl);
+	if (x->ctl)
+		shunt_xdp_owner_clear(x->ctl);
 	program_close(x);
 	shunt_xdp_log_end(before);
 }

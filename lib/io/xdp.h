@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steering program on one device: attach, configure, count, detach. xdp_program.c
+/* The steering program on one device: open, configure, attach, count, detach. xdp_program.c
  * alone touches its skeleton.
  *
  * A program is attached through libxdp's dispatcher where the kernel allows that
- * (then it runs after the filters that share the device), alone otherwise. With
- * `external` nothing is attached: the steering program that somebody put on the
- * device (`ip link set dev X xdpdrv obj shunt_steer.bpf.o sec xdp`, bpftool) is
- * found by its name and its maps through the kernel, pins or no pins; detach then
+ * (then it runs after the filters that share the device), alone otherwise, and where a steering
+ * program that it takes the place of was alone. With `external` nothing is attached: the steering
+ * program that somebody put on the device (`ip link set dev X xdpdrv obj shunt_steer.bpf.o sec
+ * xdp`, bpftool) is found by its name and its maps through the kernel, pins or no pins; detach then
  * closes the lane user and leaves the program where it is.
  *
  * Limits: the device is found in the caller's network namespace, and one caller
@@ -15,7 +15,8 @@
  *
  *     struct shunt_xdp_opts opts = {.ifname = "eth1", .requested = SHUNT_XDP_NATIVE};
  *     struct shunt_steer_cfg cfg = {.mode = SHUNT_STEER_MODE_XCONNECT, .mac = {...}};
- *     shunt_xdp_attach(&x, &opts, &err);
+ *     shunt_xdp_open(&x, &opts, &err);
+ *     shunt_xdp_attach(x, &err);
  *     ... sockets into shunt_xdp_xsks_fd(x) ...
  *     shunt_xdp_set_config(x, &cfg, &err);
  *     shunt_xdp_detach(x);
@@ -38,10 +39,9 @@ enum shunt_xdp_mode {
 struct shunt_xdp_opts {
 	const char *ifname;
 	enum shunt_xdp_mode requested;
-	bool external; /* use the steering program that is on the device already */
-	bool adopt;    /* use the steering program that an ended daemon left, if it is the same */
-	bool persist;  /* leave the program on the device at the end */
-	bool replace;  /* take the device from another's program */
+	bool external;	   /* use the steering program that is on the device already */
+	bool persist;	   /* leave the program on the device at the end */
+	bool replace;	   /* take the device from another's program */
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
 	bool metadata; /* what the driver knows of a packet is written before it, if that goes */
 };
@@ -62,18 +62,27 @@ struct shunt_xdp;
  * Thread: any. */
 bool shunt_xdp_is_steering(const char *name);
 
-/* shunt_xdp_attach loads the steering program and attaches it to the device, with
- * everything going to the kernel until shunt_xdp_set_config. A steering program
- * that a killed daemon left there is replaced. On success *out is the caller's
- * until shunt_xdp_detach. On failure nothing has changed and *out is NULL:
- * -ENODEV no such device; -EBUSY another's program is there (named in err);
- * -EOPNOTSUPP the driver has no native XDP; -EPERM a capability is missing;
- * -ENOENT external, and no steering program is there, or one that does not take packets of
- * several buffers where they were asked for; -ERANGE or -EINVAL the
- * driver refused (its own words in err, e.g. the MTU); -ENOSYS kernel too old;
- * -ENOMEM. Thread: init, control. */
-int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
-		     struct shunt_err *err);
+/* shunt_xdp_open loads the steering program and leaves the device as it is; one that libxdp's
+ * dispatcher will run is loaded when it is attached, for the dispatcher. It can be configured now
+ * (external: not before it is attached). On success *out is the caller's until shunt_xdp_detach. On
+ * failure *out is NULL: -ENODEV no such device; -EPERM a capability is missing; -ENOSYS kernel too
+ * old; -errno of a program that the kernel refuses; -ENOMEM. Thread: init, control. */
+int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
+		   struct shunt_err *err);
+
+/* shunt_xdp_attach puts the program on the device, steering as it was configured since open: not
+ * yet, everything goes to the kernel. A steering program that an ended daemon left there, of
+ * whatever version, gives way to it without a frame between them. On failure what was there is
+ * there: -EBUSY another's program is (named in err), or a living owner's; -EOPNOTSUPP the driver
+ * has no native XDP; -ENODEV the device is gone; -ENOENT external, and no steering program is
+ * there, or one that does not take packets of several buffers where they were asked for; -ERANGE or
+ * -EINVAL the driver refused (its own words in err, e.g. the MTU). Thread: init, control. */
+int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err);
+
+/* shunt_xdp_cross has a configured program send what a cross-connect sends to the other port
+ * without any socket, for SHUNT_STEER_HANDOVER_NS or until it is configured anew: between two
+ * daemons. All else is the kernel's. Thread: control. */
+void shunt_xdp_cross(struct shunt_xdp *x);
 
 /* shunt_xdp_withdraw gives every frame to the kernel and takes the program off the
  * device, if it is still the one that was attached (another's is left alone);
@@ -81,9 +90,8 @@ int shunt_xdp_attach(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
  * legal. Thread: control. */
 void shunt_xdp_withdraw(struct shunt_xdp *x);
 
-/* shunt_xdp_hand_over leaves the program to a successor, who adopts it: at withdraw it goes on
- * sending what a cross-connect sends to the other port, for SHUNT_STEER_HANDOVER_NS. Thread:
- * control. */
+/* shunt_xdp_hand_over leaves the program on the device until a successor's takes its place: at
+ * withdraw it crosses (shunt_xdp_cross). Thread: control. */
 void shunt_xdp_hand_over(struct shunt_xdp *x);
 
 /* shunt_xdp_disown says that this process configures the device no more, when nothing else of x

@@ -20,7 +20,7 @@ bool shunt_xdp_is_steering(const char *name)
 	return strncmp(name, SHUNT_STEER_PROG, strlen(SHUNT_STEER_PROG)) == 0;
 }
 
-static bool is_ours(const struct xdp_program *prog)
+bool shunt_xdp_device_is_ours(const struct xdp_program *prog)
 {
 	const char *name = prog ? xdp_program__name(prog) : NULL;
 
@@ -33,13 +33,25 @@ struct xdp_program *shunt_xdp_device_program(const struct xdp_multiprog *mp)
 
 	if (xdp_multiprog__is_legacy(mp)) {
 		prog = xdp_multiprog__main_prog(mp);
-		return is_ours(prog) ? prog : NULL;
+		return shunt_xdp_device_is_ours(prog) ? prog : NULL;
 	}
 	while ((prog = xdp_multiprog__next_prog(prog, mp))) {
-		if (is_ours(prog))
+		if (shunt_xdp_device_is_ours(prog))
 			return prog;
 	}
 	return NULL;
+}
+
+bool shunt_xdp_device_is_shared(const struct xdp_multiprog *mp)
+{
+	struct xdp_program *prog = NULL;
+
+	if (xdp_multiprog__is_legacy(mp))
+		return false;
+	while ((prog = xdp_multiprog__next_prog(prog, mp)))
+		if (!shunt_xdp_device_is_ours(prog))
+			return true;
+	return false;
 }
 
 struct xdp_multiprog *shunt_xdp_device_get(unsigned ifindex)
@@ -49,40 +61,7 @@ struct xdp_multiprog *shunt_xdp_device_get(unsigned ifindex)
 	return libxdp_get_error(mp) ? NULL : mp;
 }
 
-int shunt_xdp_device_owned(const char *ifname, uint32_t pid, struct shunt_err *err)
-{
-	return shunt_err_set(err, EBUSY,
-			     "%s: process %u runs shunt on the device already; stop it first",
-			     ifname, pid);
-}
-
-/* A program whose owner lives is in use, not left behind. */
-static int owner_check(const char *ifname, const struct xdp_program *prog, struct shunt_err *err)
-{
-	struct shunt_xdp other;
-	uint32_t pid;
-
-	shunt_xdp_maps_init(&other);
-	if (shunt_xdp_maps_open(&other, xdp_program__fd(prog), NULL) < 0)
-		return 0; /* another version's: nobody we could ask */
-	pid = shunt_xdp_owner_alive(other.ctl);
-	shunt_xdp_maps_close(&other);
-	return pid ? shunt_xdp_device_owned(ifname, pid, err) : 0;
-}
-
-static int foreign_error(const char *ifname, const struct xdp_multiprog *mp, struct shunt_err *err)
-{
-	const struct xdp_program *prog = xdp_multiprog__main_prog(mp);
-	const char *name = prog ? xdp_program__name(prog) : NULL;
-
-	return shunt_err_set(err, EBUSY,
-			     "%s: XDP program '%s' (id %u) is on the device already; take it off "
-			     "with `ip link set dev %s xdp off`, or allow shunt to replace it "
-			     "(--replace)",
-			     ifname, name ? name : "?", prog ? xdp_program__id(prog) : 0, ifname);
-}
-
-static int stale_detach(struct xdp_multiprog *mp, struct xdp_program *prog, unsigned ifindex)
+int shunt_xdp_device_detach(struct xdp_multiprog *mp, struct xdp_program *prog, unsigned ifindex)
 {
 	if (xdp_multiprog__is_legacy(mp))
 		return xdp_multiprog__detach(mp);
@@ -106,9 +85,9 @@ int shunt_xdp_clean(unsigned ifindex, struct shunt_err *err)
 	before = shunt_xdp_log_begin();
 	mp = shunt_xdp_device_get(ifindex);
 	prog = mp ? shunt_xdp_device_program(mp) : NULL;
-	rc = prog ? owner_check(ifname, prog, err) : 0;
+	rc = prog ? shunt_xdp_owner_check(ifname, prog, err) : 0;
 	if (prog && !rc) {
-		rc = stale_detach(mp, prog, ifindex);
+		rc = shunt_xdp_device_detach(mp, prog, ifindex);
 		rc = rc ? shunt_err_set(err, -rc,
 					"%s: taking the steering program left there off: %s",
 					ifname, strerror(-rc))
@@ -119,7 +98,7 @@ int shunt_xdp_clean(unsigned ifindex, struct shunt_err *err)
 	return rc;
 }
 
-static int foreign_take(const struct xdp_multiprog *mp, enum shunt_xdp_mode *mode)
+int shunt_xdp_device_take(const struct xdp_multiprog *mp, enum shunt_xdp_mode *mode)
 {
 	*mode = xdp_multiprog__attach_mode(mp) == XDP_MODE_SKB ? SHUNT_XDP_GENERIC
 							       : SHUNT_XDP_NATIVE;
@@ -137,7 +116,7 @@ enum shunt_xdp_holder shunt_xdp_holder(unsigned ifindex, int *fd, enum shunt_xdp
 		holder = SHUNT_XDP_HOLDER_SHUNT;
 	} else if (mp && xdp_multiprog__is_legacy(mp)) {
 		holder = SHUNT_XDP_HOLDER_OTHER;
-		*fd = foreign_take(mp, mode);
+		*fd = shunt_xdp_device_take(mp, mode);
 	}
 	xdp_multiprog__close(mp);
 	shunt_xdp_log_end(before);
@@ -154,38 +133,14 @@ int shunt_xdp_put(unsigned ifindex, int prog_fd, enum shunt_xdp_mode mode)
 	return rc;
 }
 
-int shunt_xdp_device_clear(struct shunt_xdp *x, bool replace, int *foreign_fd,
-			   enum shunt_xdp_mode *foreign_mode, struct shunt_err *err)
-{
-	struct xdp_multiprog *mp = shunt_xdp_device_get(x->ifindex);
-	struct xdp_program *prog = mp ? shunt_xdp_device_program(mp) : NULL;
-	int rc = 0;
-
-	if (prog) {
-		rc = owner_check(x->ifname, prog, err);
-		if (!rc && stale_detach(mp, prog, x->ifindex))
-			rc = shunt_err_set(err, EBUSY,
-					   "%s: the steering program left there does not go; try "
-					   "`ip link set dev %s xdp off`",
-					   x->ifname, x->ifname);
-	} else if (mp && xdp_multiprog__is_legacy(mp)) {
-		if (!replace) {
-			rc = foreign_error(x->ifname, mp, err);
-		} else {
-			*foreign_fd = foreign_take(mp, foreign_mode);
-			if (xdp_multiprog__detach(mp))
-				rc = foreign_error(x->ifname, mp, err);
-		}
-	}
-	xdp_multiprog__close(mp);
-	return rc;
-}
-
 static bool multiprog_has(const struct xdp_multiprog *mp, uint32_t prog_id)
 {
-	struct xdp_program *prog = shunt_xdp_device_program(mp);
+	struct xdp_program *prog = NULL;
 
-	return prog && xdp_program__id(prog) == prog_id;
+	while ((prog = xdp_multiprog__next_prog(prog, mp)))
+		if (xdp_program__id(prog) == prog_id)
+			return true;
+	return false;
 }
 
 /* What is known of x itself; the kernel's word is the caller's to add. */

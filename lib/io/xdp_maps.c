@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,6 +11,7 @@
 #include <bpf/bpf.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "io/xdp_private.h"
 
 #define MAPS_MAX 16
@@ -98,34 +98,63 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 	return rc;
 }
 
+/* The descriptor is x's from here on. */
+static int fd_take(struct shunt_xdp *x, int fd)
+{
+	struct bpf_map_info map = {0};
+	uint32_t len = sizeof(map);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	if (!bpf_obj_get_info_by_fd(fd, &map, &len))
+		return map_take(x, fd, &map);
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static bool has_all(const struct shunt_xdp *x)
+{
+	return x->ctl && x->slots && x->xsks_fd >= 0 && x->ports_fd >= 0 && x->macs_fd >= 0 &&
+	       x->tables_fd >= 0 && x->local4_fd >= 0 && x->local6_fd >= 0;
+}
+
 static int maps_find(struct shunt_xdp *x, int prog_fd)
 {
 	uint32_t ids[MAPS_MAX] = {0};
 	struct bpf_prog_info prog = {.nr_map_ids = MAPS_MAX, .map_ids = (uintptr_t)ids};
 	uint32_t len = sizeof(prog);
+	int rc = 0;
 
 	if (bpf_obj_get_info_by_fd(prog_fd, &prog, &len))
 		return -errno;
-	for (unsigned i = 0; i < prog.nr_map_ids && i < MAPS_MAX; i++) {
-		struct bpf_map_info map = {0};
-		int fd = bpf_map_get_fd_by_id(ids[i]), rc;
+	for (unsigned i = 0; i < prog.nr_map_ids && i < MAPS_MAX && !rc; i++)
+		rc = fd_take(x, bpf_map_get_fd_by_id(ids[i]));
+	return rc || has_all(x) ? rc : -EPROTO;
+}
 
-		if (fd < 0)
-			return -errno;
-		len = sizeof(map);
-		if (bpf_obj_get_info_by_fd(fd, &map, &len)) {
-			rc = -errno;
-			close(fd);
-			return rc;
-		}
-		rc = map_take(x, fd, &map);
-		if (rc)
-			return rc;
+static int maps_dup(struct shunt_xdp *x, const struct bpf_object *obj)
+{
+	struct bpf_map *map;
+	int rc = 0;
+
+	bpf_object__for_each_map (map, obj) {
+		if (!rc && bpf_map__fd(map) >= 0)
+			rc = fd_take(x, fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3));
 	}
-	if (!x->ctl || !x->slots || x->xsks_fd < 0 || x->ports_fd < 0 || x->macs_fd < 0 ||
-	    x->tables_fd < 0 || x->local4_fd < 0 || x->local6_fd < 0)
-		return -EPROTO;
-	return 0;
+	return rc;
+}
+
+int shunt_xdp_maps_take(struct shunt_xdp *x, const struct bpf_object *obj, struct shunt_err *err)
+{
+	int rc = maps_dup(x, obj);
+
+	if (!rc)
+		return 0;
+	shunt_xdp_maps_close(x);
+	return shunt_err_set(err, -rc, "%s: reaching the steering program's maps: %s", x->ifname,
+			     strerror(-rc));
 }
 
 int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err)
@@ -143,60 +172,6 @@ int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err)
 				     x->ifname);
 	return shunt_err_set(err, -rc, "%s: reaching the steering program's maps: %s", x->ifname,
 			     strerror(-rc));
-}
-
-/* ---- owner ---------------------------------------------------------------------------------- */
-
-/* Field 22 of /proc/PID/stat, in clock ticks since boot: a pid comes again, a pid
- * with its start time does not. 0 if there is no such process, or one that has ended
- * with all of its threads and waits for its parent to notice. */
-static uint64_t process_start(uint32_t pid)
-{
-	char path[32], line[512];
-	unsigned long long start = 0;
-	long threads = 0;
-	const char *at;
-	char state = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fgets(line, sizeof(line), file)) {
-		at = strrchr(line, ')'); /* the name before it may hold anything */
-		if (!at ||
-		    sscanf(at + 1,
-			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-			   "%*d %*d %ld %*d %llu",
-			   &state, &threads, &start) != 3 ||
-		    (state == 'Z' && threads <= 1))
-			start = 0;
-	}
-	fclose(file);
-	return start;
-}
-
-void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl)
-{
-	ctl->owner_start = process_start(getpid());
-	ctl->owner_pid = getpid();
-}
-
-void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl)
-{
-	if (ctl->live < SHUNT_STEER_LIVE_HANDOVER(0)) /* that ends by itself */
-		shunt_xdp_live_set(ctl, SHUNT_STEER_LIVE_OFF, 0);
-	ctl->owner_pid = 0;
-}
-
-uint32_t shunt_xdp_owner_alive(const struct shunt_steer_ctl *ctl)
-{
-	uint32_t pid = ctl->owner_pid;
-
-	if (!pid || process_start(pid) != ctl->owner_start)
-		return 0;
-	return pid;
 }
 
 /* ---- configuration -------------------------------------------------------------------------- */
@@ -254,6 +229,16 @@ void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open)
 	shunt_xdp_live_set(x->ctl,
 			   is_open ? SHUNT_STEER_LIVE_HALF(x->half) : SHUNT_STEER_LIVE_CLOSED,
 			   is_open ? quick_of(&x->shadow, x->half) : 0);
+}
+
+void shunt_xdp_cross(struct shunt_xdp *x)
+{
+	const bool crosses = x->is_configured && x->is_open;
+
+	if (crosses)
+		x->ctl->handover_until_ns = shunt_clock_ns() + SHUNT_STEER_HANDOVER_NS;
+	shunt_xdp_live_set(x->ctl,
+			   crosses ? SHUNT_STEER_LIVE_HANDOVER(x->half) : SHUNT_STEER_LIVE_OFF, 0);
 }
 
 int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,

@@ -2,9 +2,7 @@
 /* The steering program that writes the packet's metadata (bpf/shunt_steer_meta.bpf.c). It is put on
  * the device by itself, not under libxdp's dispatcher: a dispatcher is bound to no device, and
  * since Linux 6.14 lets no program change what lies before a frame. */
-#include <errno.h>
 #include <inttypes.h>
-#include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,70 +146,34 @@ static bool refuse(struct shunt_xdp *x, const char *why)
 	return false;
 }
 
-static bool attach(struct shunt_xdp *x)
+bool shunt_xdp_meta_open(struct shunt_xdp *x)
 {
-	struct bpf_object *obj = load_best(x);
-	int rc;
-
-	if (!obj)
-		return refuse(x, "the kernel refuses the program that writes it");
-	rc = bpf_xdp_attach((int)x->ifindex, fd_of(obj, x->is_sg),
-			    XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
-	if (rc || shunt_xdp_maps_open(x, fd_of(obj, x->is_sg), NULL)) {
-		if (!rc)
-			bpf_xdp_detach((int)x->ifindex, XDP_FLAGS_DRV_MODE, NULL);
-		bpf_object__close(obj);
-		return refuse(x, "the device does not take the program that writes it");
-	}
-	x->obj = obj;
-	x->adopted_fd = dup(fd_of(obj, x->is_sg));
-	x->is_adopted = true; /* taken off by its descriptor */
-	return true;
-}
-
-static void foreign_put_back(const struct shunt_xdp *x, int fd, enum shunt_xdp_mode mode)
-{
-	if (fd < 0)
-		return;
-	if (!x->has_meta)
-		shunt_xdp_put(x->ifindex, fd, mode);
-	close(fd);
-}
-
-bool shunt_xdp_meta_put(struct shunt_xdp *x, bool replace)
-{
-	enum shunt_xdp_mode foreign_mode = SHUNT_XDP_NATIVE;
 	struct xdp_multiprog *mp;
-	int foreign_fd = -1;
+	bool is_shared;
 
 	if (x->requested == SHUNT_XDP_GENERIC)
 		return refuse(x, "generic mode has none");
-	if (shunt_xdp_device_clear(x, replace, &foreign_fd, &foreign_mode, NULL))
-		return refuse(x, "another's program is on the device");
 	mp = shunt_xdp_device_get(x->ifindex);
-	if (mp) {
-		xdp_multiprog__close(mp);
-		return refuse(x, "other programs share the device, under libxdp's dispatcher");
-	}
-	x->has_meta = attach(x);
-	foreign_put_back(x, foreign_fd, foreign_mode);
+	is_shared = mp && shunt_xdp_device_is_shared(mp);
+	xdp_multiprog__close(mp);
+	if (is_shared)
+		return refuse(x, SHUNT_XDP_META_SHARED);
+	x->obj = load_best(x);
+	if (!x->obj)
+		return refuse(x, "the kernel refuses the program that writes it");
+	x->prog_fd = fd_of(x->obj, x->is_sg);
+	x->has_meta = !shunt_xdp_maps_open(x, x->prog_fd, NULL);
+	if (!x->has_meta)
+		shunt_xdp_meta_drop(x, "its maps cannot be reached");
 	return x->has_meta;
 }
 
-bool shunt_xdp_meta_is_same(unsigned ifindex, const char *name, int prog_fd)
+void shunt_xdp_meta_drop(struct shunt_xdp *x, const char *why)
 {
-	const bool is_sg = !strcmp(name, SHUNT_STEER_PROG_MDSG);
-	const struct shunt_steer_want want = wanted_of(ifindex);
-	struct bpf_object *obj = load(ifindex, is_sg, &want);
-	const bool is_same = obj && shunt_xdp_program_is_same(fd_of(obj, is_sg), prog_fd);
-
-	bpf_object__close(obj);
-	return is_same;
-}
-
-bool shunt_xdp_meta_is_its(const char *name)
-{
-	return !strcmp(name, SHUNT_STEER_PROG_MD) || !strcmp(name, SHUNT_STEER_PROG_MDSG);
+	refuse(x, why);
+	x->has_meta = x->is_configured = x->is_open = x->has_published = false;
+	shunt_xdp_maps_close(x);
+	shunt_xdp_program_drop(x);
 }
 
 bool shunt_xdp_has_meta(const struct shunt_xdp *x, const char **why)

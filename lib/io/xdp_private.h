@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What xdp.c (attach, detach), xdp_program.c (which program that is), xdp_device.c
- * (what else is on the device), xdp_maps.c (configuration and counters) and xdp_err.c
- * (sentences) share. Nobody else includes it. */
+/* What xdp.c (open, attach, detach), xdp_program.c and xdp_meta.c (which program that is),
+ * xdp_device.c (what else is on the device), xdp_before.c (how it takes the place of that),
+ * xdp_maps.c (configuration and counters), xdp_owner.c and xdp_err.c (sentences) share. Nobody
+ * else includes it. */
 #ifndef SHUNT_IO_XDP_PRIVATE_H
 #define SHUNT_IO_XDP_PRIVATE_H
 
@@ -17,18 +18,21 @@ struct shunt_xdp {
 	unsigned ifindex;
 	enum shunt_xdp_mode requested;
 	bool is_external, is_attached;
-	bool is_sg;	 /* the program for packets of several buffers */
-	bool is_adopted; /* found on the device, a predecessor's, and ours from then on */
+	bool is_sg;	  /* the program for packets of several buffers */
+	bool can_replace; /* another's program gives way */
 	bool is_persistent;
 	bool has_meta;	    /* the program writes metadata before the frames */
 	char meta_why[128]; /* why not, or why the driver is not asked; "" */
-	int adopted_fd;
 	uint32_t prog_id;
 	uint32_t looked_id; /* a dispatcher's number, 0: none was looked at yet */
 	bool is_under;	    /* that one: ours is under it */
 	bool is_handed_over;
-	struct bpf_object *obj;	  /* NULL when external */
-	struct xdp_program *prog; /* NULL when external */
+	struct bpf_object *maps; /* what the program shares with us, made before it is loaded; NULL
+				  * when external or with metadata */
+	struct bpf_object *obj;	 /* the program's, with those maps; NULL: not opened, or external */
+	struct xdp_program
+		*prog; /* libxdp's word for it, where that loads and attaches it; or NULL */
+	int prog_fd;   /* obj's or prog's; -1: not loaded */
 
 	struct bpf_object *watch; /* NULL where the kernel cannot */
 
@@ -48,49 +52,63 @@ enum xdp_attach_mode shunt_xdp_device_mode(enum shunt_xdp_mode mode);
  * NULL: nothing. Thread: control. Cost: netlink and a few syscalls. */
 struct xdp_multiprog *shunt_xdp_device_get(unsigned ifindex);
 
+/* shunt_xdp_device_is_ours says whether prog (NULL: no) is a steering program. Thread: any. */
+bool shunt_xdp_device_is_ours(const struct xdp_program *prog);
+
 /* shunt_xdp_device_program returns the steering program of mp, the device's only one or one
  * under a dispatcher, NULL where there is none. It is mp's. Thread: control. */
 struct xdp_program *shunt_xdp_device_program(const struct xdp_multiprog *mp);
 
-/* shunt_xdp_device_owned says that the live process pid has the device; returns -EBUSY.
- * Thread: any. */
-int shunt_xdp_device_owned(const char *ifname, uint32_t pid, struct shunt_err *err);
-
-/* shunt_xdp_device_clear makes room on the device: takes off a steering program that an ended
- * daemon left and, if replace, another's, which *foreign_fd then holds, so that it can be put
- * back (-1 before; the caller's). Returns 0 or -EBUSY. Thread: control. */
-int shunt_xdp_device_clear(struct shunt_xdp *x, bool replace, int *foreign_fd,
-			   enum shunt_xdp_mode *foreign_mode, struct shunt_err *err);
-
-/* shunt_xdp_program_open makes x hold the program that its port wants, not yet loaded. can_trim:
- * it may cut frames. Returns 0 or -errno. shunt_xdp_program_drop closes it; legal without one.
+/* shunt_xdp_device_is_shared says whether a dispatcher runs other programs than steering ones.
  * Thread: control. */
+bool shunt_xdp_device_is_shared(const struct xdp_multiprog *mp);
+
+/* shunt_xdp_device_take returns a descriptor of the device's one program, the caller's, and the
+ * mode that it is in; or a negative number. Thread: control. */
+int shunt_xdp_device_take(const struct xdp_multiprog *mp, enum shunt_xdp_mode *mode);
+
+/* shunt_xdp_device_detach takes prog, of mp, off; another that shares the device stays. Returns 0
+ * or -errno. Thread: control. */
+int shunt_xdp_device_detach(struct xdp_multiprog *mp, struct xdp_program *prog, unsigned ifindex);
+
+/* shunt_xdp_before_check returns 0 where x may take the place of what is on the device; -EBUSY for
+ * a living owner's steering program, or for another's without leave to replace it. Thread: control.
+ */
+int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog *before,
+			   struct shunt_err *err);
+
+/* shunt_xdp_succeed puts x's program on the device, in the place of what before says (NULL:
+ * nothing), which shunt_xdp_before_check has allowed. A steering program that is alone there is
+ * replaced in one step, one under the dispatcher stays until the new one runs beside it: no frame
+ * finds none. Returns 0 or -errno, and what was there is there, but for one that a dispatcher ran
+ * and that had to go first, for metadata. Thread: control. */
+int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err);
+
+/* shunt_xdp_program_prepare makes the maps of the program that x will have, so that it can be
+ * configured; shunt_xdp_program_load loads it with them, to be alone on the device, unless it is
+ * loaded; shunt_xdp_program_open makes x->prog, with them, for libxdp to load and attach. can_trim:
+ * it may cut frames. Each returns 0 or -errno. shunt_xdp_program_drop closes the program and leaves
+ * the maps; legal without one. Thread: control. */
+int shunt_xdp_program_prepare(struct shunt_xdp *x, struct shunt_err *err);
+int shunt_xdp_program_load(struct shunt_xdp *x, struct shunt_err *err);
 int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err);
 void shunt_xdp_program_drop(struct shunt_xdp *x);
-
-/* shunt_xdp_program_adopt takes over the program that an ended daemon left, so that
- * the device is not touched; metadata: one that writes it is wanted, or one that does not. Returns
- * false where there is none, or another version's, or in the other mode: then it is to be replaced.
- * Thread: control. */
-bool shunt_xdp_program_adopt(struct shunt_xdp *x, bool metadata);
 
 /* shunt_xdp_program_find makes x serve the program that somebody else attached. Returns 0;
  * -ENOENT if none that fits is there; -EBUSY if a live process has it; -errno. Thread: control. */
 int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err);
 
-/* shunt_xdp_program_is_same compares two loaded programs by the kernel's hash over their
- * instructions. Thread: any. */
-uint32_t shunt_xdp_program_id(int prog_fd); /* 0 unknown */
-bool shunt_xdp_program_is_same(int a_fd, int b_fd);
+/* shunt_xdp_program_id returns a loaded program's number, 0 unknown. Thread: any. */
+uint32_t shunt_xdp_program_id(int prog_fd);
 
-/* shunt_xdp_meta_put puts the program that writes metadata on the device and opens its maps.
- * Returns false, with x->meta_why, where that does not go; then nothing is changed but that
- * a program of shunt's own that was left there is gone. shunt_xdp_meta_is_its says whether a
- * program's name is that one's, shunt_xdp_meta_is_same whether the loaded one of that name is
- * this version's. Thread: control. */
-bool shunt_xdp_meta_put(struct shunt_xdp *x, bool replace);
-bool shunt_xdp_meta_is_its(const char *name);
-bool shunt_xdp_meta_is_same(unsigned ifindex, const char *name, int prog_fd);
+/* Why a dispatcher that runs others' programs and metadata do not go together. */
+#define SHUNT_XDP_META_SHARED "other programs share the device, under libxdp's dispatcher"
+
+/* shunt_xdp_meta_open loads the program that writes metadata and opens its maps, the device as it
+ * is. Returns false, with x->meta_why, where that does not go. shunt_xdp_meta_drop ends that: x
+ * holds no program and no map, and is not configured, because of why. Thread: control. */
+bool shunt_xdp_meta_open(struct shunt_xdp *x);
+void shunt_xdp_meta_drop(struct shunt_xdp *x, const char *why);
 
 /* shunt_xdp_maps_init makes x hold no map. Thread: control. */
 void shunt_xdp_maps_init(struct shunt_xdp *x);
@@ -100,7 +118,10 @@ void shunt_xdp_maps_init(struct shunt_xdp *x);
  * -errno of the kernel. On failure x holds no map. Thread: control. */
 int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err);
 
-/* shunt_xdp_maps_close gives back what shunt_xdp_maps_open took. Thread: control. */
+/* shunt_xdp_maps_take is the same with the maps of a loaded object of this version's. */
+int shunt_xdp_maps_take(struct shunt_xdp *x, const struct bpf_object *obj, struct shunt_err *err);
+
+/* shunt_xdp_maps_close gives back what those two took. Thread: control. */
 void shunt_xdp_maps_close(struct shunt_xdp *x);
 
 /* shunt_xdp_live_set says what steers from now on, and which word the short way has, 0 for none.
@@ -116,6 +137,13 @@ void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl);
 /* shunt_xdp_owner_alive returns the pid of the process that configures ctl, if it
  * lives; 0 otherwise. Thread: control. */
 uint32_t shunt_xdp_owner_alive(const struct shunt_steer_ctl *ctl);
+
+/* shunt_xdp_owner_error says that the live process pid has the device; returns -EBUSY.
+ * shunt_xdp_owner_check returns that where prog's owner lives: it is in use, not left behind; 0
+ * otherwise, and for another version's, who has nobody we could ask. Thread: control. */
+int shunt_xdp_owner_error(const char *ifname, uint32_t pid, struct shunt_err *err);
+int shunt_xdp_owner_check(const char *ifname, const struct xdp_program *prog,
+			  struct shunt_err *err);
 
 /* shunt_xdp_watch_start starts the kernel's watch over the workers' signs of life.
  * Returns 0 or -errno: without it a hung worker is not noticed. shunt_xdp_watch_stop

@@ -14,7 +14,100 @@ static void choose(struct bpf_object *obj, const char *name)
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, obj)
-		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
+		bpf_program__set_autoload(prog, name && !strcmp(bpf_program__name(prog), name));
+}
+
+/* The object with that program alone, NULL none, and the map of ports that it uses. */
+static struct bpf_object *open_object(const struct shunt_xdp *x, const char *name)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = SHUNT_STEER_PROG);
+	size_t len;
+	const void *elf = shunt_steer__elf_bytes(&len);
+	struct bpf_object *obj = bpf_object__open_mem(elf, len, &opts);
+
+	if (!obj)
+		return NULL;
+	choose(obj, name);
+	bpf_map__set_autocreate(
+		bpf_object__find_map_by_name(obj, x->is_sg ? "shunt_ports" : "shunt_ports_sg"),
+		false);
+	return obj;
+}
+
+static int share_maps(const struct bpf_object *from, struct bpf_object *to)
+{
+	struct bpf_map *map, *own;
+	int rc = 0;
+
+	bpf_object__for_each_map (map, from) {
+		own = bpf_object__find_map_by_name(to, bpf_map__name(map));
+		if (!rc && bpf_map__fd(map) >= 0)
+			rc = bpf_map__reuse_fd(own, bpf_map__fd(map));
+	}
+	return rc;
+}
+
+int shunt_xdp_program_prepare(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc;
+
+	x->maps = open_object(x, NULL);
+	rc = x->maps ? bpf_object__load(x->maps) : -errno;
+	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : shunt_xdp_maps_take(x, x->maps, err);
+}
+
+static const char *name_of(const struct shunt_xdp *x, bool can_trim)
+{
+	static const char *const names[2][2] = {{SHUNT_STEER_PROG_DP, SHUNT_STEER_PROG},
+						{SHUNT_STEER_PROG_SGD, SHUNT_STEER_PROG_SG}};
+
+	return names[x->is_sg][can_trim];
+}
+
+static int open_with_maps(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
+{
+	int rc;
+
+	x->obj = open_object(x, name_of(x, can_trim));
+	rc = x->obj ? share_maps(x->maps, x->obj) : -errno;
+	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : 0;
+}
+
+int shunt_xdp_program_load(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc;
+
+	if (x->prog_fd >= 0)
+		return 0;
+	rc = open_with_maps(x, true, err);
+	if (rc)
+		return rc;
+	rc = bpf_object__load(x->obj);
+	if (rc)
+		return shunt_xdp_err_load(x->ifname, -rc, err);
+	x->prog_fd = bpf_program__fd(bpf_object__find_program_by_name(x->obj, name_of(x, true)));
+	return 0;
+}
+
+int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
+{
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, 0);
+	long rc = open_with_maps(x, can_trim, err);
+
+	if (rc)
+		return (int)rc;
+	opts.obj = x->obj;
+	opts.prog_name = name_of(x, can_trim);
+	x->prog = xdp_program__create(&opts);
+	rc = libxdp_get_error(x->prog);
+	if (rc) {
+		x->prog = NULL;
+		return shunt_xdp_err_load(x->ifname, (int)-rc, err);
+	}
+	/* the section's name says it to libbpf; libxdp asks for its dispatcher's sake */
+	if (x->is_sg)
+		xdp_program__set_xdp_frags_support(x->prog, true);
+	return 0;
 }
 
 void shunt_xdp_program_drop(struct shunt_xdp *x)
@@ -24,35 +117,7 @@ void shunt_xdp_program_drop(struct shunt_xdp *x)
 	bpf_object__close(x->obj);
 	x->prog = NULL;
 	x->obj = NULL;
-}
-
-int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
-{
-	static const char *const names[2][2] = {{SHUNT_STEER_PROG_DP, SHUNT_STEER_PROG},
-						{SHUNT_STEER_PROG_SGD, SHUNT_STEER_PROG_SG}};
-	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, 0);
-	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .object_name = SHUNT_STEER_PROG);
-	const void *elf;
-	size_t len;
-	long rc;
-
-	elf = shunt_steer__elf_bytes(&len);
-	x->obj = bpf_object__open_mem(elf, len, &open_opts);
-	if (!x->obj)
-		return shunt_xdp_err_load(x->ifname, errno, err);
-	opts.obj = x->obj;
-	opts.prog_name = names[x->is_sg][can_trim];
-	choose(x->obj, opts.prog_name);
-	x->prog = xdp_program__create(&opts);
-	rc = libxdp_get_error(x->prog);
-	if (rc) {
-		x->prog = NULL;
-		return shunt_xdp_err_load(x->ifname, -rc, err);
-	}
-	/* the section's name says it to libbpf; libxdp asks for its dispatcher's sake */
-	if (x->is_sg)
-		xdp_program__set_xdp_frags_support(x->prog, true);
-	return 0;
+	x->prog_fd = -1;
 }
 
 static bool is_sg(const struct xdp_program *prog)
@@ -62,8 +127,8 @@ static bool is_sg(const struct xdp_program *prog)
 	return name && strncmp(name, SHUNT_STEER_PROG_SG, strlen(SHUNT_STEER_PROG_SG)) == 0;
 }
 
-/* A program that was there before: nobody is hung, and a frame may still be under way in a half, or,
- * where somebody handed over, be steered by it until the other one is published. */
+/* A program that was there before: nobody is hung, and a frame may still be under way in a half,
+ * or, where somebody handed over, be steered by it until the other one is published. */
 static void inherit(struct shunt_xdp *x)
 {
 	x->has_published = true;
@@ -109,31 +174,14 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 			"attach that one",
 			x->ifname, x->ifname);
 	else if (pid)
-		rc = shunt_xdp_device_owned(x->ifname, pid, err);
+		rc = shunt_xdp_owner_error(x->ifname, pid, err);
 	if (!rc)
 		inherit(x);
+	else
+		shunt_xdp_maps_close(x); /* they are his */
 out:
 	xdp_multiprog__close(mp);
 	return rc;
-}
-
-/* The kernel's hash over a program's instructions. */
-static bool tag_read(int prog_fd, uint8_t tag[static BPF_TAG_SIZE])
-{
-	struct bpf_prog_info info = {0};
-	uint32_t len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
-		return false;
-	memcpy(tag, info.tag, BPF_TAG_SIZE);
-	return true;
-}
-
-bool shunt_xdp_program_is_same(int a_fd, int b_fd)
-{
-	uint8_t a[BPF_TAG_SIZE], b[BPF_TAG_SIZE];
-
-	return tag_read(a_fd, a) && tag_read(b_fd, b) && memcmp(a, b, BPF_TAG_SIZE) == 0;
 }
 
 uint32_t shunt_xdp_program_id(int prog_fd)
@@ -142,46 +190,4 @@ uint32_t shunt_xdp_program_id(int prog_fd)
 	uint32_t len = sizeof(info);
 
 	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
-}
-
-static bool is_same_program(const struct shunt_xdp *x, const struct xdp_program *prog)
-{
-	struct shunt_steer *skel;
-	const char *name = xdp_program__name(prog);
-	bool is_same;
-
-	if (shunt_xdp_meta_is_its(name))
-		return shunt_xdp_meta_is_same(x->ifindex, name, xdp_program__fd(prog));
-	skel = shunt_steer__open();
-	if (skel)
-		choose(skel->obj, name);
-	is_same = skel && !shunt_steer__load(skel) &&
-		  shunt_xdp_program_is_same(
-			  xdp_program__fd(prog),
-			  bpf_program__fd(bpf_object__find_program_by_name(skel->obj, name)));
-	shunt_steer__destroy(skel);
-	return is_same;
-}
-
-bool shunt_xdp_program_adopt(struct shunt_xdp *x, bool metadata)
-{
-	struct xdp_multiprog *mp = shunt_xdp_device_get(x->ifindex);
-	struct xdp_program *prog = mp ? shunt_xdp_device_program(mp) : NULL;
-
-	if (prog && xdp_multiprog__attach_mode(mp) == shunt_xdp_device_mode(x->requested) &&
-	    shunt_xdp_meta_is_its(xdp_program__name(prog)) == metadata &&
-	    is_same_program(x, prog) && !shunt_xdp_maps_open(x, xdp_program__fd(prog), NULL)) {
-		if (shunt_xdp_owner_alive(x->ctl)) {
-			shunt_xdp_maps_close(x);
-		} else {
-			x->prog_id = xdp_program__id(prog);
-			x->adopted_fd = dup(xdp_program__fd(prog));
-			x->is_adopted = true;
-			x->has_meta = metadata;
-			shunt_xdp_owner_clear(x->ctl);
-			inherit(x);
-		}
-	}
-	xdp_multiprog__close(mp);
-	return x->is_adopted;
 }

@@ -29,7 +29,7 @@ struct shunt_journal;
 
 /* shunt_journal_recover gives back what the journal at path says and removes it.
  * With keep, steering programs on devices that config serves stay where they are,
- * to be adopted. Returns how many things were given back, 0 without a journal, or
+ * to be replaced. Returns how many things were given back, 0 without a journal, or
  * -errno with err set. Thread: init. */
 int shunt_journal_recover(const char *path, const struct shunt_config *config, bool keep,
 			  struct shunt_err *err);

@@ -81,19 +81,23 @@ def test_what_is_in_the_way_is_said(lab):
 
 
 def test_killed_taken_over_and_replaced(lab):
-    """The program is shunt's like the other: a killed daemon's goes, a running one's is taken over
-    untouched, and one of the other kind is replaced."""
+    """The program is shunt's like the other: a killed daemon's goes, the next one's takes a running
+    one's place, of the same kind or of the other."""
     killed = Shuntd(lab, "xconnect", *PORTS)
     killed.kill()
     first = Shuntd(lab, "xconnect", *PORTS)
     was = port(first)["program"]["id"]
     second = Shuntd(lab, "xconnect", *PORTS, "--takeover")
     assert first.process.wait(60) == 0
-    assert port(second)["program"]["id"] == was and metadata(second)["in_use"]
+    assert port(second)["program"]["id"] != was and metadata(second)["in_use"]
     crosses(lab, udp4(100, eth_dst=SINK))
     wait_until(lambda: metadata(second)["latency_ns"]["count"] >= 1)
     third = Shuntd(lab, "xconnect", "eth1", "eth2", "--takeover")
     assert second.process.wait(60) == 0
-    assert port(third)["program"]["id"] != was and not metadata(third)["in_use"]
+    assert not metadata(third)["in_use"]
     crosses(lab, udp4(101, eth_dst=SINK))
-    third.stop()
+    fourth = Shuntd(lab, "xconnect", *PORTS, "--takeover")
+    assert third.process.wait(60) == 0
+    assert metadata(fourth)["in_use"]
+    crosses(lab, udp4(102, eth_dst=SINK))
+    fourth.stop()

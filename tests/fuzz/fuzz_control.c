@@ -40,7 +40,9 @@ static void start(void)
 	config.ring_size = 64;
 	config.frames = 256;
 	ret |= shunt_config_add_pair(&config, &pair, &err);
-	FUZZ_MUST(!ret && !shunt_engine_create(&engine, &config, &err), "%s", err.msg);
+	FUZZ_MUST(!ret && !shunt_engine_create(&engine, &config, &err) &&
+			  !shunt_engine_open(engine, &err),
+		  "%s", err.msg);
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/shunt-fuzz-%d.sock", getpid());
 	ret = shunt_server_create(&server, addr.sun_path, shunt_show_request, engine, &err);
 	FUZZ_MUST(!ret, "%s", err.msg);

@@ -78,7 +78,8 @@ static void open_receiving(unsigned i)
 	struct shunt_xdp_opts opts = {.ifname = i ? "vb" : "va", .requested = SHUNT_XDP_NATIVE};
 	struct shunt_steer_cfg cfg = {.mode = SHUNT_STEER_MODE_XCONNECT, .mac = {2}};
 
-	cr_assert_eq(shunt_xdp_attach(&xdp[i], &opts, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_xdp_open(&xdp[i], &opts, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_xdp_attach(xdp[i], &err), 0, "%s", err.msg);
 	open_queue(i);
 	cr_assert_eq(shunt_xdp_set_config(xdp[i], &cfg, &err), 0, "%s", err.msg);
 }

@@ -74,7 +74,8 @@ static void init(void)
 	cr_assert_eq(shunt_pool_init(&pool, FRAMES, 2048, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_pool_link(&pool, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_xsk_umem_create(&umem, &pool, &err), 0, "%s", err.msg);
-	cr_assert_eq(shunt_xdp_attach(&xdp, &attach, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_xdp_open(&xdp, &attach, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_xdp_attach(xdp, &err), 0, "%s", err.msg);
 	opts.xsks_fd = shunt_xdp_xsks_fd(xdp);
 	cr_assert_eq(shunt_xsk_open(&queue, umem, &opts, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_xdp_set_config(xdp, &cfg, &err), 0, "%s", err.msg);

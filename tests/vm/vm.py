@@ -89,8 +89,8 @@ class Shuntd(shuntd.Shuntd):
 
     STOP_S = 120
 
-    def __init__(self, made, *args, check=False):
-        super().__init__(made, *args, check=check, chatty=True)
+    def __init__(self, made, *args, check=False, program="shuntd"):
+        super().__init__(made, *args, check=check, chatty=True, program=program)
 
     def copy_modes(self):
         return [p["in_use"]["copy_mode"] for p in self.show("ports")["ports"]]

@@ -5,6 +5,7 @@
  * an in-memory port (io/port_mem.h), which owns the bytes and does the copying, if any.
  *
  *   shunt_engine_create(&engine, &config, &err);      two mem ports, one worker
+ *   shunt_engine_open(engine, &err);
  *   bench_paced_lay(worker, &opts);                   before shunt_engine_start
  *
  * A packet leaves at the end of the turn that received it, when its worker flushes: what a NIC

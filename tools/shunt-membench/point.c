@@ -383,6 +383,8 @@ static int run(const struct point *point)
 	if (!ret)
 		ret = shunt_engine_create(&engine, &config, &err);
 	if (!ret)
+		ret = shunt_engine_open(engine, &err);
+	if (!ret)
 		rows = measure(engine, point, &err);
 	shunt_engine_destroy(engine, NULL);
 	shunt_config_fini(&config);

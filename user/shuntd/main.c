@@ -41,7 +41,6 @@ struct daemon {
 	struct shunt_journal *journal;
 	bool hands_over; /* a successor asked for it */
 	int rollback_fd; /* while the daemon before can be had again */
-	int hold_fd;	 /* shunt_takeover_hold, until the engine has its ports; -1 */
 	int signal_fd, timer_fd, epoll_fd;
 	bool has_pidfile; /* written by this process */
 	struct shunt_rights_opts rights;
@@ -231,7 +230,6 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 
 	if (*path && d->args.config.takeover) {
 		d->rollback_fd = shuntd_rollback_arm(path);
-		d->hold_fd = shunt_takeover_hold(&d->args.config);
 		ret = shunt_takeover_request(path, err);
 		if (ret <= 0)
 			shuntd_rollback_disarm(&d->rollback_fd);
@@ -331,13 +329,6 @@ static int drop_rights(struct daemon *d, struct shunt_err *err)
 	return shunt_rights_drop(&d->rights, err);
 }
 
-static void let_go(struct daemon *d)
-{
-	if (d->hold_fd >= 0)
-		close(d->hold_fd);
-	d->hold_fd = -1;
-}
-
 static int run(struct daemon *d, struct shunt_err *err)
 {
 	int ret = shunt_brlink_expand(&d->args.config, err);
@@ -345,19 +336,19 @@ static int run(struct daemon *d, struct shunt_err *err)
 	if (!ret)
 		ret = shunt_config_check(&d->args.config, err);
 	if (!ret)
+		ret = shunt_engine_create(&d->engine, &d->args.config, err);
+	if (!ret)
 		ret = listen_control(d, err);
-
 	if (!ret)
 		ret = recover(d, err);
 	if (!ret)
-		ret = shunt_engine_create(&d->engine, &d->args.config, err);
+		ret = shunt_engine_open(d->engine, err);
 	if (!ret)
 		ret = open_events(d, err);
 	if (!ret)
 		ret = drop_rights(d, err);
 	if (!ret)
 		ret = shunt_engine_start(d->engine, err);
-	let_go(d);
 	if (ret)
 		return ret;
 	shuntd_rollback_disarm(&d->rollback_fd);
@@ -378,10 +369,13 @@ static int stop(struct daemon *d, struct shunt_err *err)
 {
 	int ret;
 
-	if (d->engine && d->hands_over)
+	/* to a successor, or back to the daemon before */
+	const bool hands_over = d->hands_over || d->rollback_fd >= 0;
+
+	if (d->engine && hands_over)
 		shunt_engine_hand_over(d->engine);
 	ret = shunt_engine_destroy(d->engine, err);
-	shunt_journal_close(d->journal, d->hands_over);
+	shunt_journal_close(d->journal, hands_over);
 	if (d->has_pidfile)
 		unlink(d->args.pidfile);
 	/* Last: that is what a successor waits for. */
@@ -405,7 +399,6 @@ int main(int argc, char **argv)
 	struct daemon d = {.argc = argc,
 			   .argv = argv,
 			   .rollback_fd = -1,
-			   .hold_fd = -1,
 			   .signal_fd = -1,
 			   .timer_fd = -1,
 			   .epoll_fd = -1};

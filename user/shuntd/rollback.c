@@ -24,7 +24,7 @@ struct before {
 	int exe_fd, cwd_fd;
 	int out_fds[2]; /* its stdout and stderr, or /dev/null */
 	char args[ARGS_MAX];
-	char *argv[WORDS_MAX + 2]; /* and --takeover, so that it adopts its program */
+	char *argv[WORDS_MAX + 2]; /* and --takeover, so that it takes the programs' place */
 };
 
 static int open_of(int pid, const char *what, int flags)
