@@ -30,6 +30,7 @@ struct doctor_program {
 	uint32_t id; /* 0: none */
 	bool is_generic;
 	char name[16]; /* "" where it may not be asked */
+	int is_ours;   /* it, or one under it, is a steering program: 1, 0; negative: unknown */
 };
 
 struct doctor_device_facts {

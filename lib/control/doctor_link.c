@@ -20,6 +20,7 @@
 #include "io/ethtool.h"
 #include "io/features.h"
 #include "io/ntuple.h"
+#include "io/xdp.h"
 
 /* --- ethtool ---------------------------------------------------------------------------------- */
 
@@ -169,6 +170,8 @@ static void read_program(struct doctor_device_facts *out)
 	out->program.id = opts.drv_prog_id  ? opts.drv_prog_id
 			  : opts.hw_prog_id ? opts.hw_prog_id
 					    : opts.skb_prog_id;
+	if (out->program.id)
+		out->program.is_ours = shunt_xdp_is_on(out->netdev.ifindex);
 	fd = out->program.id ? bpf_prog_get_fd_by_id(out->program.id) : -1;
 	if (fd < 0)
 		return;

@@ -7,6 +7,62 @@
 
 #define DISPATCHER "xdp_dispatcher" /* libxdp's */
 
+/* libxdp's dispatcher, under which shunt's program runs too, and a daemon serves the device. */
+static void judge_dispatcher_in_use(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	const struct doctor_program *p = &f->program;
+	const char *mode = p->is_generic ? "generic" : "native";
+	struct shunt_finding *finding;
+
+	if (p->is_ours)
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_ok, f->ifname, "program",
+			"libxdp's dispatcher (id %u, %s) runs the daemon's program "
+			"and those of others",
+			p->id, mode);
+	else
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_error, f->ifname, "program",
+			"libxdp's dispatcher (id %u, %s) is on the device and does not run the "
+			"daemon's program: no frame comes to shunt; restart shuntd",
+			p->id, mode);
+	shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
+}
+
+static void judge_dispatcher(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	const struct doctor_program *p = &f->program;
+	const char *mode = p->is_generic ? "generic" : "native";
+	struct shunt_finding *finding;
+
+	if (p->is_ours)
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_warning, f->ifname, "program",
+			"a steering program under libxdp's dispatcher (id %u, %s) is on the "
+			"device and no daemon that was asked serves it: left by a killed one, or "
+			"another control socket's (-s); the next start clears it",
+			p->id, mode);
+	else
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
+					   "libxdp's dispatcher (id %u, %s) is on the device: "
+					   "shunt runs behind the programs that are there",
+					   p->id, mode);
+	shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
+}
+
+/* Nobody but root sees more. */
+static void judge_unknown_program(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	const struct doctor_program *p = &f->program;
+
+	shunt_doctor_remedy(
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
+				 "an XDP program (id %u, %s) is on the device; whose it "
+				 "is takes CAP_SYS_ADMIN to see",
+				 p->id, p->is_generic ? "generic" : "native"),
+		"shuntctl doctor as root");
+}
+
 /* A daemon serves the device. */
 static void judge_program_in_use(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
@@ -23,18 +79,15 @@ static void judge_program_in_use(struct shunt_doctor *d, const struct doctor_dev
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
 				 "XDP program '%s' (id %u, %s) is the daemon's", p->name, p->id,
 				 mode);
+	} else if (!*p->name || p->is_ours < 0) {
+		judge_unknown_program(d, f);
 	} else if (!strcmp(p->name, DISPATCHER)) {
-		finding = shunt_doctor_add(
-			d, SHUNT_DOCTOR_ok, f->ifname, "program",
-			"libxdp's dispatcher (id %u, %s) runs the daemon's program "
-			"and those of others",
-			p->id, mode);
-		shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
+		judge_dispatcher_in_use(d, f);
 	} else {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
 					   "XDP program '%s' (id %u, %s) is on the device in the "
 					   "place of the daemon's: no frame comes to shunt",
-					   *p->name ? p->name : "?", p->id, mode);
+					   p->name, p->id, mode);
 		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, and restart shuntd",
 				    f->ifname);
 	}
@@ -60,17 +113,15 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 			"shuntd ... --attach external serves it, any other start clears "
 			"it, and so does ip link set dev %s xdp off",
 			f->ifname);
+	} else if (!*p->name || p->is_ours < 0) {
+		judge_unknown_program(d, f);
 	} else if (!strcmp(p->name, DISPATCHER)) {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
-					   "libxdp's dispatcher (id %u, %s) is on the device: "
-					   "shunt runs behind the programs that are there",
-					   p->id, mode);
-		shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
+		judge_dispatcher(d, f);
 	} else {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
 					   "XDP program '%s' (id %u, %s) is on the device and is "
 					   "not shunt's",
-					   *p->name ? p->name : "?", p->id, mode);
+					   p->name, p->id, mode);
 		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, or shuntd ... --replace",
 				    f->ifname);
 	}

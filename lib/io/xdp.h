@@ -186,6 +186,10 @@ enum shunt_xdp_holder {
  * caller's, and *mode where it runs, else *fd is -1. Thread: init, control. */
 enum shunt_xdp_holder shunt_xdp_holder(unsigned ifindex, int *fd, enum shunt_xdp_mode *mode);
 
+/* shunt_xdp_is_on says whether a steering program is on the device, alone or under libxdp's
+ * dispatcher: 1, 0, or the -errno of a look, which takes CAP_SYS_ADMIN. Thread: init, control. */
+int shunt_xdp_is_on(unsigned ifindex);
+
 /* shunt_xdp_put puts a loaded program on a device that has none. Returns 0 or -errno: -EBUSY or
  * -EEXIST, it has one. Thread: init, control. */
 int shunt_xdp_put(unsigned ifindex, int prog_fd, enum shunt_xdp_mode mode);

@@ -123,6 +123,22 @@ enum shunt_xdp_holder shunt_xdp_holder(unsigned ifindex, int *fd, enum shunt_xdp
 	return holder;
 }
 
+int shunt_xdp_is_on(unsigned ifindex)
+{
+	struct shunt_xdp_log before = shunt_xdp_log_begin();
+	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex((int)ifindex);
+	int rc = (int)libxdp_get_error(mp);
+
+	if (rc == -ENOENT) /* no program at all */
+		rc = 0;
+	else if (!rc) {
+		rc = shunt_xdp_device_program(mp) != NULL;
+		xdp_multiprog__close(mp);
+	}
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
 int shunt_xdp_put(unsigned ifindex, int prog_fd, enum shunt_xdp_mode mode)
 {
 	const uint32_t in = mode == SHUNT_XDP_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What the doctor makes of devices and hosts that are not at hand. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,12 +95,18 @@ Test(doctor, says_whether_zerocopy_will_work_and_why_not)
 		{"veth", BASIC, -1, {6, 18}, true, false, "veth never"},
 		{"veth", 0, -1, {6, 1}, false, false, "veth never"},
 		{"ice", 0, -1, {6, 1}, false, true, "only a try will"},
-		{"virtio_net", 0, 1, {6, 1}, false, false, "since Linux 6.11, and this is 6.1"},
+		{"virtio_net", 0, 1, {6, 1}, false, false, "since Linux 6.13, and this is 6.1"},
 		{"igb", 0, -1, {6, 1}, false, false, "since Linux 6.14, and this is 6.1"},
 		{"igb", BASIC, -1, {6, 12}, true, false, "since Linux 6.14, and this is 6.12"},
-		{"virtio_net", BASIC, 1, {6, 8}, true, false, "since Linux 6.11, and this is 6.8"},
+		{"virtio_net",
+		 BASIC,
+		 1,
+		 {6, 12},
+		 true,
+		 false,
+		 "since Linux 6.13, and this is 6.12"},
 		{"virtio_net", BASIC | ZC, 0, {7, 2}, true, false, "VIRTIO_F_ACCESS_PLATFORM"},
-		{"virtio_net", BASIC | ZC, 1, {6, 12}, true, false, "since Linux 6.13"},
+		{"virtio_net", BASIC | ZC, 1, {6, 12}, true, true, ""},
 		{"virtio_net", BASIC | ZC, 1, {7, 2}, true, true, ""},
 	};
 	struct doctor_device_facts f = healthy();
@@ -253,7 +260,16 @@ Test(doctor, programs)
 	       "restart");
 	f.program = (struct doctor_program){.id = 42, .name = "xdp_dispatcher"};
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_note, "dispatcher", "xdp-loader");
+	expect(&f, &in_use, "program", SHUNT_DOCTOR_error, "does not run the daemon's program",
+	       "xdp-loader");
+	f.program.is_ours = 1;
+	expect(&f, &wanted, "program", SHUNT_DOCTOR_warning, "under libxdp's dispatcher (id 42",
+	       "xdp-loader");
 	expect(&f, &in_use, "program", SHUNT_DOCTOR_ok, "runs the daemon's program", "xdp-loader");
+	/* without the right to look */
+	f.program = (struct doctor_program){.id = 42, .is_ours = -EPERM};
+	expect(&f, &wanted, "program", SHUNT_DOCTOR_note, "takes CAP_SYS_ADMIN", "as root");
+	expect(&f, &in_use, "program", SHUNT_DOCTOR_note, "takes CAP_SYS_ADMIN", "as root");
 	f.program = (struct doctor_program){.id = 42, .name = "shunt_steer", .is_generic = true};
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_warning, "(id 42, generic)", "xdp off");
 	expect(&f, &in_use, "program", SHUNT_DOCTOR_ok, "daemon's", "");
