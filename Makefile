@@ -67,7 +67,9 @@ all: $(BPF_OBJ) $(LIB) $(BINS) $(PY_BINS) $(MAN) compile_commands.json ## build 
 # --- BPF objects and their skeletons ------------------------------------------------------------
 MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter \
-	     -Ibpf -I/usr/include/$(MULTIARCH)
+	     -Ibpf -I/usr/include/$(MULTIARCH) -DSHUNT_STEER_VERSION=0x$(STEER_VERSION)
+# What tells a steering program of another version: a number made of its source.
+STEER_VERSION = $(shell cat bpf/shunt_steer* bpf/shunt_tables.h | sha256sum | cut -c1-15)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	$(call say,BPF,$@)

@@ -57,7 +57,11 @@ struct {
 } XDP_RUN_CONFIG(shunt_steer_sgd);
 #endif
 
-struct shunt_steer_ctl shunt_ctl SEC(".data.shunt_cfg");
+#ifndef SHUNT_STEER_VERSION /* the build gives it */
+#define SHUNT_STEER_VERSION 0
+#endif
+
+struct shunt_steer_ctl shunt_ctl SEC(".data.shunt_cfg") = {.version = SHUNT_STEER_VERSION};
 
 /* A queue's NAPI runs on one CPU at a time, so a counter has one writer and needs
  * no atomic. Where several share a slot (the last one, generic mode on a device

@@ -199,7 +199,8 @@ struct shunt_steer_ctl {
 	__u64 owner_start; /* when that process started, from /proc/PID/stat */
 	__u64 quick;	   /* not 0: the short way is open, below */
 	__u64 handover_until_ns; /* CLOCK_MONOTONIC: when LIVE_HANDOVER ends */
-	__u64 zero[4];
+	__u64 version;		 /* of the program's source; nobody writes it */
+	__u64 zero[3];
 	struct shunt_tables_cfg tables;
 	__u64 zeros[2];
 	struct shunt_steer_half half[2];

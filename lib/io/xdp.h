@@ -75,7 +75,8 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
  * whatever version, gives way to it without a frame between them. On failure what was there is
  * there: -EBUSY another's program is (named in err), or a living owner's; -EOPNOTSUPP the driver
  * has no native XDP; -ENODEV the device is gone; -ENOENT external, and no steering program is
- * there, or one that does not take packets of several buffers where they were asked for; -ERANGE or
+ * there, or one that does not take packets of several buffers where they were asked for; -EPROTO
+ * external, and it is of another version; -ERANGE or
  * -EINVAL the driver refused (its own words in err, e.g. the MTU). Thread: init, control. */
 int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err);
 

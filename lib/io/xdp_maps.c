@@ -54,7 +54,8 @@ static int global_map(int fd, const struct bpf_map_info *info, size_t size, void
 {
 	void *at;
 
-	if (info->value_size != size || !(info->map_flags & BPF_F_MMAPABLE))
+	if (info->type != BPF_MAP_TYPE_ARRAY || info->value_size != size ||
+	    !(info->map_flags & BPF_F_MMAPABLE))
 		return -EPROTO;
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
@@ -67,13 +68,20 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 {
 	const struct {
 		const char *name;
-		unsigned key_size;
+		enum bpf_map_type type;
+		unsigned key_size, value_size, max_entries;
 		int *fd;
 	} plain[] = {
-		{"shunt_xsks", 4, &x->xsks_fd},	     {"shunt_ports", 4, &x->ports_fd},
-		{"shunt_ports_sg", 4, &x->ports_fd}, {"shunt_macs", 4, &x->macs_fd},
-		{"shunt_local4", 4, &x->local4_fd},  {"shunt_local6", 16, &x->local6_fd},
-		{"shunt_tables", 4, &x->tables_fd},
+		{"shunt_xsks", BPF_MAP_TYPE_XSKMAP, 4, 4, SHUNT_STEER_SOCKETS_MAX, &x->xsks_fd},
+		{"shunt_ports", BPF_MAP_TYPE_DEVMAP, 4, 4, SHUNT_STEER_PORTS_MAX, &x->ports_fd},
+		{"shunt_ports_sg", BPF_MAP_TYPE_DEVMAP, 4, 4, SHUNT_STEER_PORTS_MAX, &x->ports_fd},
+		{"shunt_macs", BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, 1, &x->macs_fd},
+		{"shunt_tables", BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, SHUNT_TABLES_CHUNKS_MAX,
+		 &x->tables_fd},
+		{"shunt_local4", BPF_MAP_TYPE_HASH, 4, 1, 2 * SHUNT_STEER_LOCALS_MAX,
+		 &x->local4_fd},
+		{"shunt_local6", BPF_MAP_TYPE_HASH, 16, 1, 2 * SHUNT_STEER_LOCALS_MAX,
+		 &x->local6_fd},
 	};
 	int rc = 0;
 
@@ -87,8 +95,10 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 		}
 	} else {
 		for (size_t i = 0; i < SHUNT_ARRAY_LEN(plain); i++) {
-			if (strcmp(info->name, plain[i].name) == 0 &&
-			    info->key_size == plain[i].key_size && *plain[i].fd < 0) {
+			if (strcmp(info->name, plain[i].name) == 0 && info->type == plain[i].type &&
+			    info->key_size == plain[i].key_size &&
+			    info->value_size == plain[i].value_size &&
+			    info->max_entries == plain[i].max_entries && *plain[i].fd < 0) {
 				*plain[i].fd = fd;
 				return 0;
 			}

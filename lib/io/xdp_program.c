@@ -138,6 +138,21 @@ static void inherit(struct shunt_xdp *x)
 		x->slots[i].gate.beat_ns = x->slots[i].gate.shut = 0;
 }
 
+/* What was built from the same source as ours means the same by the same maps. */
+static int check_version(const struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_steer *skel = shunt_steer__open();
+	bool is_same = skel && skel->data_shunt_cfg->shunt_ctl.version == x->ctl->version;
+
+	shunt_steer__destroy(skel);
+	return is_same ? 0
+		       : shunt_err_set(err, EPROTO,
+				       "%s: the steering program on the device is of another "
+				       "version than this shuntd; attach this version's "
+				       "shunt_steer.bpf.o",
+				       x->ifname);
+}
+
 int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct xdp_multiprog *mp = shunt_xdp_device_get(x->ifindex);
@@ -164,6 +179,8 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 	}
 	x->prog_id = xdp_program__id(prog);
 	rc = shunt_xdp_maps_open(x, xdp_program__fd(prog), err);
+	if (!rc)
+		rc = check_version(x, err);
 	pid = rc ? 0 : shunt_xdp_owner_alive(x->ctl);
 	if (pid == (uint32_t)getpid())
 		rc = shunt_err_set(

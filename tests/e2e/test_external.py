@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs attached by hand, with the commands of README.md and shuntd(8), and served by shuntd."""
 import os
+import re
+import subprocess
 
 from shuntd import Shuntd
 from frames import SINK, udp4
@@ -49,6 +51,34 @@ def test_ip_link(lab):
 def test_bpftool_with_pinned_maps(lab):
     for device in "eth1", "eth2":
         lab.exec("dut", "sh", "-c", BPFTOOL.replace("%s", device))
+    serves(lab)
+
+
+def other_version(path):
+    """The object as if it were built of other source: the same programs and maps, another number."""
+    with open(OBJ, "rb") as file:
+        data = bytearray(file.read())
+    said = subprocess.run(["readelf", "-SW", OBJ], capture_output=True, text=True, check=True).stdout
+    offset = int(re.search(r"\.data\.shunt_cfg +PROGBITS +\w+ (\w+)", said)[1], 16)
+    assert any(data[offset + 32:offset + 40]), "no version"
+    data[offset + 32] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def test_another_version_is_refused(lab, tmp_path):
+    """Its maps look the same, and what is in them may not mean the same."""
+    obj = other_version(tmp_path / "other.bpf.o")
+    for device in "eth1", "eth2":
+        lab.exec("dut", "sh", "-c", (LINK % device).replace(OBJ, str(obj)))
+    lab.remember()
+    done = lab.exec("dut", "shuntd", *SERVE, "--control", "none", check=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "eth1: the steering program on the device is of another version" in done.stderr
+    assert lab.changes() == []
+    lab.exec("dut", "sh", "-c", "ip link set eth1 xdp off && ip link set eth2 xdp off")
+    for device in "eth1", "eth2":
+        lab.exec("dut", "sh", "-c", LINK % device)
     serves(lab)
 
 

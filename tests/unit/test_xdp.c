@@ -13,6 +13,10 @@
 #include <criterion/criterion.h>
 #include <linux/if_link.h>
 
+#include "base/bytes.h"
+#include "shunt_tables.h"
+#include "shunt_steer.h"
+#include "shunt_steer.skel.h"
 #include "steer/rule.h"
 #include "steer/steer.h"
 #include "xdp_rig.h"
@@ -218,6 +222,51 @@ Test(xdp, external_program_serves_and_stays)
 		shunt_xdp_detach(x);
 		cr_expect_eq(xdp_rig_prog_on("va"), id);
 	}
+}
+
+/* The steering program with one of its maps made otherwise, on va. */
+static void attach_with(const char *map_name, int type, unsigned max_entries)
+{
+	struct shunt_steer *skel = shunt_steer__open();
+	struct bpf_map *map = bpf_object__find_map_by_name(skel->obj, map_name);
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj)
+		bpf_program__set_autoload(prog, prog == skel->progs.shunt_steer);
+	if (type)
+		bpf_map__set_type(map, (enum bpf_map_type)type);
+	if (max_entries)
+		bpf_map__set_max_entries(map, max_entries);
+	bpf_map__set_map_flags(map, 0);
+	cr_assert_eq(shunt_steer__load(skel), 0);
+	cr_assert_eq(bpf_xdp_attach(if_nametoindex("va"), bpf_program__fd(skel->progs.shunt_steer),
+				    XDP_FLAGS_DRV_MODE, NULL),
+		     0);
+	shunt_steer__destroy(skel);
+}
+
+Test(xdp, external_program_with_other_maps_is_refused)
+{
+	static const struct {
+		const char *name;
+		int type;
+		unsigned max_entries;
+	} cases[] = {
+		{"shunt_local4", BPF_MAP_TYPE_LRU_HASH, 0},
+		{"shunt_xsks", 0, 4},
+	};
+	unsigned i;
+
+	xdp_rig_start();
+	for (i = 0; i < SHUNT_ARRAY_LEN(cases); i++) {
+		attach_with(cases[i].name, cases[i].type, cases[i].max_entries);
+		cr_expect_eq(xdp_rig_attach_fails((struct shunt_xdp_opts){.external = true}),
+			     -EPROTO);
+		cr_expect(strstr(xdp_rig_err.msg, "has other maps"), "%s", xdp_rig_err.msg);
+		bpf_xdp_detach((int)if_nametoindex("va"), XDP_FLAGS_DRV_MODE, NULL);
+	}
+	attach_with("shunt_xsks", 0, SHUNT_STEER_SOCKETS_MAX);
+	shunt_xdp_detach(xdp_rig_attach((struct shunt_xdp_opts){.external = true}));
 }
 
 /* Runs what is on the device on a frame from one of its queues. */
