@@ -206,10 +206,11 @@ build-vm: deps
 		$(VM_B)/tests/other/shuntd $(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler \
 		$(VM_B)/tests/vm/napi.bpf.o
 
-# What the suite vm runs: without the programs that only measure.
+# What the suite vm runs: without most programs that only measure.
 vm-tests:
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 $(BPF_OBJ:$(B)/%=$(VM_B)/%) \
-		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd tests/vm/zc-probe)
+		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd tests/vm/zc-probe \
+			tests/vm/idler)
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm

@@ -180,7 +180,7 @@ def test_devices(lab, tmp_path):
 @pytest.mark.parametrize("options, said", [
     (["--ports", "eth1,eth9", "--gen-ports", "eth1,eth2"], "there is no device 'eth"),
     (["--ports", "eth1,eth2"], "wants --gen-ports too"),
-    (["--ports", "vm", "--driver", "virtio"], "--ports vm: scale: the guest's virtio devices have one"),
+    (["--ports", "vm"], "--ports vm: scale: the guest has one processor"),
 ])
 def test_devices_refused(options, said, tmp_path):
     done = bench(*SHORT, *options, "-o", str(tmp_path), "scale")

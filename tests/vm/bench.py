@@ -43,8 +43,9 @@ BURST = RING * 3 // 4  # sent at once: nobody is ever held up
 BURST_EVERY_NS = 16000 * BURST
 BURSTS = 6144 // BURST  # of a window
 WINDOWS, OF_ALONE = 9, 15  # that the cost is the middle one of; alone is in every figure
-REST_S = 1.5e-6 * BURST  # longer than the sink ever waits for the rest of a burst
-FRAME_BYTES = 60  # and four of the frame check sequence make 64
+REST_S = 1.5e-6 * BURST  # longer than the sink ever waits for the rest of a burst,
+BATCH_MAX = 256  # but for a worker who is at a batch's task
+LARGEST_BYTES = 4096  # that the kernel counts for a frame of 1514 bytes
 WAIT_S, ARRIVE_S = 240, 2
 # A virtio device that is not QEMU's usual one: said beside each figure.
 DEVICE = {"virtio": os.environ["VMLAB_VIRTIO"]} if os.environ.get("VMLAB_VIRTIO") else {}
@@ -62,6 +63,15 @@ def open_in(lab, host, path):
         return open(path, encoding="ascii")
 
 
+def set_rings(lab):
+    """Those that bursts are made for; and a socket that copies may have sent, and not yet been told so,
+    a burst of the largest frames: it would keep what is more until the next one."""
+    for host, dev in vm.ENDS if vm.DRIVER == "igb" else ():
+        lab.exec(host, "ethtool", "-G", dev, "rx", RING, "tx", RING)
+    with open("/proc/sys/net/core/wmem_default", "w", encoding="ascii") as file:
+        file.write(str(BURST * LARGEST_BYTES))
+
+
 class Counter:
     """What a device has received, what XDP dropped included."""
 
@@ -73,6 +83,10 @@ class Counter:
         self.file.seek(0)
         fields = next(line for line in self.file if line.strip().startswith(self.dev)).split()
         return int(fields[2])
+
+    def close(self):
+        """The namespace, and the device in it, goes with the last file that is open there."""
+        self.file.close()
 
 
 class Idler:
@@ -108,6 +122,18 @@ def now_ns():
 
 # --- generator and sink ---------------------------------------------------------------------------
 
+class Load:
+    """Bursts of frames of so many bytes, with rests between, that a forwarder is through with before
+    the next one: task is what he does to a packet beside forwarding it, in instructions."""
+
+    def __init__(self, size=60, task=0):  # four of the frame check sequence make 64
+        self.size, self.every_ns = size, BURST_EVERY_NS + BURST * task
+        self.rest_s = REST_S + BATCH_MAX * task / 1e9
+
+    def seconds(self, bursts):
+        return bursts * self.every_ns / 1e9
+
+
 def pktgen_write(lab, name, *commands):
     with wire.inside(f"/run/netns/shunt-{lab.name}-gen"):
         for command in commands:
@@ -116,19 +142,24 @@ def pktgen_write(lab, name, *commands):
 
 
 @contextlib.contextmanager
-def generator(lab, dst_mac, burst=BURST, every_ns=BURST_EVERY_NS, size=FRAME_BYTES):
+def generator(lab, dst_mac, load):
     pktgen_write(lab, "kpktgend_0", "rem_device_all", "add_device eth1")
-    pktgen_write(lab, "eth1", "count 0", f"burst {burst}", f"delay {every_ns}", f"pkt_size {size}",
-                 f"dst_mac {dst_mac}", "src_min 198.18.0.1", "src_max 198.18.0.1",
-                 "dst_min 198.19.0.1", "dst_max 198.19.0.1", "udp_src_min 1024",
-                 "udp_src_max 1024", "udp_dst_min 9", "udp_dst_max 9")
+    pktgen_write(lab, "eth1", "count 0", f"burst {BURST}", f"delay {load.every_ns}",
+                 f"pkt_size {load.size}", f"dst_mac {dst_mac}", "src_min 198.18.0.1",
+                 "src_max 198.18.0.1", "dst_min 198.19.0.1", "dst_max 198.19.0.1",
+                 "udp_src_min 1024", "udp_src_max 1024", "udp_dst_min 9", "udp_dst_max 9")
     start = subprocess.Popen(["nsenter", f"--net=/run/netns/shunt-{lab.name}-gen", "sh", "-c",
                               "echo start >/proc/net/pktgen/pgctrl"])
     try:
         yield
     finally:
-        pktgen_write(lab, "pgctrl", "stop")
-        start.wait(WAIT_S)
+        # It may not have begun, and what is stopped before it begins runs for ever.
+        vm.e2e.wait_until(lambda: has_stopped(lab, start), WAIT_S, "the generator's end")
+
+
+def has_stopped(lab, start):
+    pktgen_write(lab, "pgctrl", "stop")
+    return start.poll() is not None
 
 
 @contextlib.contextmanager
@@ -140,34 +171,35 @@ def sink(lab, host):
     assert "counting" in line, line
     lab.carriers()
     try:
-        yield Counter(lab, host)
+        with contextlib.closing(Counter(lab, host)) as counter:
+            yield counter
     finally:
         running.send_signal(2)
         running.communicate(timeout=WAIT_S)
 
 
-def wait_for_rest(counter):
+def wait_for_rest(counter, load):
     """Until nothing arrives. Returns the count."""
     before, count, end = None, counter.read(), time.monotonic() + ARRIVE_S
     while count != before:
         assert time.monotonic() < end, "no rest between the bursts"
-        time.sleep(REST_S)
+        time.sleep(load.rest_s)
         before, count = count, counter.read()
     return count
 
 
-def wait_for_burst(counter):
+def wait_for_burst(counter, load):
     """Until a burst has just arrived, so that the next one has not begun: its frames are made, and cost
     a generator's instructions, long before one arrives. Returns the count."""
     before, end = counter.read(), time.monotonic() + ARRIVE_S
     while counter.read() == before:
         assert time.monotonic() < end, "no burst arrives"
-        time.sleep(REST_S)
-    return wait_for_rest(counter)
+        time.sleep(load.rest_s)
+    return wait_for_rest(counter, load)
 
 
-def wait_for_traffic(counter):
-    first, end = counter.read(), time.monotonic() + ARRIVE_S
+def wait_for_traffic(counter, load):
+    first, end = counter.read(), time.monotonic() + ARRIVE_S + load.seconds(BURSTS)
     while counter.read() < first + BURSTS * BURST // 2:
         assert time.monotonic() < end, f"only {counter.read() - first} frames arrived"
         time.sleep(0.02)
@@ -221,19 +253,27 @@ def cases():
 # --- measuring ------------------------------------------------------------------------------------
 
 class Rig:
-    """One case, running."""
+    """A load, and where it arrives: one case at a time runs on it."""
 
-    def __init__(self, idler, polls, counter):
-        self.idler, self.polls, self.counter, self.daemon = idler, polls, counter, None
+    def __init__(self, lab, idler, counter, load, polls=None):
+        self.lab, self.idler, self.counter, self.load = lab, idler, counter, load
+        self.polls, self.daemon = polls, None
+
+    @contextlib.contextmanager
+    def running(self, mac, forwarder):
+        """While the load, sent to that address, is forwarded: itself."""
+        with forwarder(self.lab) as self.daemon, generator(self.lab, mac, self.load), self.idler:
+            wait_for_traffic(self.counter, self.load)
+            yield self
 
     def window(self, *readers, bursts=BURSTS):
         """What each reader's number grew by for a packet, while so many bursts arrive. To look
         every now and then whether they have would be counted as their cost; when they should have,
         the generator rests as it does now."""
-        first = wait_for_burst(self.counter)
+        first = wait_for_burst(self.counter, self.load)
         before = [read() for read in readers]
-        time.sleep(bursts * BURST_EVERY_NS / 1e9)
-        packets = wait_for_rest(self.counter) - first
+        time.sleep(self.load.seconds(bursts))
+        packets = wait_for_rest(self.counter, self.load) - first
         after = [read() for read in readers]
         assert packets > bursts // 2 * BURST, f"{packets} packets of {bursts} bursts"
         return [(b - a) / packets for a, b in zip(before, after)]
@@ -274,7 +314,7 @@ class Rig:
     def profile(self):
         """Samples by part and by function."""
         sampler = Sampler()
-        time.sleep(WINDOWS * BURSTS * BURST_EVERY_NS / 1e9)
+        time.sleep(self.load.seconds(WINDOWS * BURSTS))
         return sampler.stop(self.idler.process.pid, self.daemon.process.pid if self.daemon else 0)
 
 
@@ -289,10 +329,9 @@ def threads_ns(daemon):
     return total
 
 
-def measure(lab, rig, mac, forwarder, windows=WINDOWS):
+def measure(rig, mac, forwarder, windows=WINDOWS):
     """A dict of what was measured of a case."""
-    with forwarder(lab) as rig.daemon, generator(lab, mac), rig.idler:
-        wait_for_traffic(rig.counter)
+    with rig.running(mac, forwarder):
         busy, worker = rig.busy(windows)
         return {"busy": busy, "polls": rig.by_polls(), "worker": worker,
                 "samples": rig.profile()}
@@ -346,18 +385,17 @@ def main(out, *names):
     print(vm.DRIVER, *DEVICE.values())
     print(f"{'name':<27} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
           f"{'polls':>7} {'worker':>7} {'filled':>6} {'tx kick':>7} {'rx kick':>7}")
-    for host, dev in vm.ENDS if vm.DRIVER == "igb" else ():
-        lab.exec(host, "ethtool", "-G", dev, "rx", RING, "tx", RING)
+    set_rings(lab)
     with sink(lab, "dut") as counter:
-        alone = measure(lab, Rig(idler, polls, counter), vm.DUT, nobody, windows=OF_ALONE)
+        alone = measure(Rig(lab, idler, counter, Load(), polls), vm.DUT, nobody, windows=OF_ALONE)
     print(f"generator and sink alone: {alone['busy']:.0f}", flush=True)
     with sink(lab, "sink") as counter:
-        rig = Rig(idler, polls, counter)
+        rig = Rig(lab, idler, counter, Load(), polls)
         for name, params, mac, forwarder in cases():
             if names and name not in names:
                 continue
             try:
-                measured = measure(lab, rig, mac, forwarder)
+                measured = measure(rig, mac, forwarder)
             except AssertionError as why:  # the others are worth their time still
                 print(f"{name} {params}: {why}", flush=True)
                 failed.append(name)

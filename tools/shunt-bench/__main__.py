@@ -103,8 +103,6 @@ def parser():
                            "instructions for cycles), or two devices of this machine, as eth1,eth2 (lab)")
     made.add_argument("--driver", choices=guest.DRIVERS, default=guest.DRIVERS[0],
                       help="vm: the guest's devices (igb)")
-    made.add_argument("--queues", type=number(1, 4, int), default=2, metavar="N",
-                      help="vm, scale: queues of the guest's devices, igb's only (2)")
     made.add_argument("--gen-ports", metavar="DEV,DEV",
                       help="with devices: where the generator sends and the sink counts, at the other "
                            "ends; NAMESPACE/DEV too")
@@ -190,8 +188,8 @@ class Context:
     def _open_guest(self):
         """The lab of the guest's devices."""
         import guest_points  # pylint: disable=import-outside-toplevel  # there only
-        self.place = places.Lab(queues=int(os.environ.get("VMLAB_QUEUES", "1")), gen_cpus=self.cpus[:1])
-        self.memory = guest_points.Points(self.place, self.seconds)
+        self.place = places.Lab(gen_cpus=self.cpus[:1])
+        self.memory = guest_points.Points(self.place)
 
         def close():
             self.memory.close()
@@ -250,8 +248,6 @@ def check_ports(name, args):
         raise Refused(f"{name} does not run on in-memory ports, only: {', '.join(sorted(IN_MEMORY))}")
     if ports == "vm":
         why = None if guest.is_here() else guest.why_not(name)
-        if name == "scale" and args.driver == "virtio":
-            why = "scale: the guest's virtio devices have one queue; take --driver igb"
         if why:
             raise Refused(f"--ports vm: {why}")
         return

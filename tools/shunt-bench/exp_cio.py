@@ -16,7 +16,6 @@ WAITING = 0.05
 AGREE_PCT = 10
 # Where no link sets a rate: half of what is forwarded without a task is offered.
 SHARE = 0.5
-NAMES = {"lab": "lab", "vm": "guest, zero-copy"}
 
 
 def sweep(rate, hz, c_io, count, is_short=False):
@@ -200,9 +199,6 @@ def measure(ctx, kinds):
     hz = probe[0]["cycles_hz"]
     most = hz / min(cost(r, hz) for r in probe)
     rate = ctx.rate if ctx.ports == "mem" else ctx.asked_rate or SHARE * most
-    if ctx.ports == "vm":
-        rate = ctx.asked_rate or ctx.memory.rate_for(hz / most)
-        hz, most = ctx.memory.beside(rate), ctx.memory.beside(rate) * most / hz
     # a point in memory takes no time
     cycles = sweep(rate, hz, hz / most, ctx.points, ctx.short and ctx.ports != "mem")
     made = [(name, {c: [] for c in cycles}) for name, _ in kinds]
@@ -217,8 +213,12 @@ def measure(ctx, kinds):
 
 
 def run(ctx, doc):
+    if ctx.ports == "vm":
+        import guest_cio  # pylint: disable=import-outside-toplevel  # there only
+        guest_cio.run(ctx, doc)
+        return
     kinds = ([("memory, zero-copy", {"copy": False}), ("memory, copying", {"copy": True})]
-             if ctx.ports == "mem" else [(NAMES.get(ctx.ports, "devices"), {})])
+             if ctx.ports == "mem" else [("lab" if ctx.ports == "lab" else "devices", {})])
     made, hz, rate = measure(ctx, kinds)
     variants = [(name, points, analyse(points, rate, hz)) for name, points in made]
     doc.data["parameters"].update({"cycles_hz": hz, "offered_pps": rate})

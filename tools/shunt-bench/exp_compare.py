@@ -26,14 +26,7 @@ def candidates(ctx, doc):
         made += baselines.forwarders(ctx, doc)
     except OSError as error:
         doc.skip("DPDK, xdp-tools", str(error))
-    known = [m.name for m in made] + [s["what"] for s in doc.data["skipped"]]
-    for word in ctx.only:
-        if not any(word in name for name in known):
-            raise places.Failed(f"--only: no forwarder has '{word}' in its name, only: "
-                                f"{', '.join(m.name for m in made)}")
-    if ctx.only:
-        made = [m for m in made if any(word in m.name for word in ctx.only)]
-    return made
+    return forwarders.named(made, ctx.only, [s["what"] for s in doc.data["skipped"]])
 
 
 def is_main(one):

@@ -117,7 +117,9 @@ def run(ctx, doc):
         sizes = sizes[:1] + sizes[-1:]
     ctx.progress.expect(len(sizes) * (4 * ctx.trials + LOSS_STEPS + 8 * ctx.runs))
     results = {}
-    with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", "spin", "--batch",
+    # the guest's processor is the generator's too
+    poll = "interrupt" if ctx.ports == "vm" else "spin"
+    with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", poll, "--batch",
                           str(ctx.batch), *ctx.user_lane()) as forwarder:
         ctx.in_use(doc, forwarder["in_use"])
         for i, size in enumerate(sizes):

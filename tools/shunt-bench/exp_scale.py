@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues and workers, 1 to as many as there are CPUs (PFQ, figures 2 to 4): each worker has a queue and
 a CPU of his own."""
-import os
-
 import forwarders
 import stats
 from document import series
@@ -44,10 +42,6 @@ def devices(ctx, doc, counts):
 
 
 def run(ctx, doc):
-    if ctx.ports == "vm":
-        import guest_costs  # pylint: disable=import-outside-toplevel  # there only
-        guest_costs.scale(ctx, doc, int(os.environ["VMLAB_QUEUES"]))
-        return
     counts = list(range(1, len(ctx.cpus) + 1))
     lines = memory(ctx, counts) if ctx.ports == "mem" else devices(ctx, doc, counts)
     doc.table("workers", "Throughput by workers",

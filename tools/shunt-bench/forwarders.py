@@ -105,6 +105,17 @@ def kernel_ones(cpus, is_lab):
     return made
 
 
+def named(made, words, also=()):
+    """Those with one of these words in their names, or all. A word that is in none of the names, nor in
+    those of what was left out (also), is refused."""
+    known = [*(one.name for one in made), *also]
+    for word in words:
+        if not any(word in name for name in known):
+            raise Failed(f"--only: no forwarder has '{word}' in its name, only: "
+                         f"{', '.join(one.name for one in made)}")
+    return [one for one in made if not words or any(word in one.name for word in words)]
+
+
 def lane_options():
     """The option that asks for lane user, where shuntd has one."""
     import subprocess
@@ -131,4 +142,4 @@ def shunt_ones(cpus, batch):
     return made
 
 
-__all__ = ["Daemon", "Failed", "Forwarder", "kernel_ones", "shunt", "shunt_ones", "shuntd"]
+__all__ = ["Daemon", "Failed", "Forwarder", "kernel_ones", "named", "shunt", "shunt_ones", "shuntd"]

@@ -4,6 +4,7 @@ in a guest, by this program there (guest_points.py), and the guest's document co
 source tree, after `make build-vm`."""
 import contextlib
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -19,10 +20,12 @@ DRIVERS = ("igb", "virtio")
 BUILD = os.path.join("build", "vm")  # of what runs there
 PROGRAM = "/usr/bin/python3 -B tools/shunt-bench"
 LIMIT_S = 3000
+PROGRESS = re.compile(r"\w+: \d+ of \d+, ")  # of the terminal's lines there
 # What an experiment cannot do there.
 CANNOT = {
     "cache": "the guest counts instructions, and a step through a list is the same ones wherever the list "
              "lies: take --ports mem",
+    "scale": "the guest has one processor, and each worker wants one of his own: take --ports mem, or a lab",
     "model": "the queue's model wants times, the guest counts instructions: take --ports mem",
 }
 
@@ -54,10 +57,9 @@ def inner_options(args):
 
 
 def argv_of(args, names, folder):
-    queues = args.queues if "scale" in names else 1
     inside = (f"modprobe pktgen && exec {PROGRAM} --ports vm --no-figures -o \"$VMLAB_OUT\" "
               f"{shlex.join(inner_options(args) + names)}")
-    return [paths.VMLAB, "run", "--driver", args.driver, "--icount", "--queues", str(queues),
+    return [paths.VMLAB, "run", "--driver", args.driver, "--icount",
             "--timeout", str(LIMIT_S), "--out", folder, "env", f"B={BUILD}", "bash", "-c", inside]
 
 
@@ -87,7 +89,7 @@ def _follow(argv, progress):
     try:
         for line in process.stdout:
             lines.append(line.strip())
-            if " of " in line and ": " in line:
+            if PROGRESS.match(line):
                 progress.say(line.strip())
         process.wait(60)
     finally:

@@ -1,33 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Experiments that in the guest compare costs, instructions for a packet, where elsewhere they compare
 rates: a processor that counts instructions forwards its clock by that many packets a second."""
+import places
 import stats
 from document import series
+from forwarders import named
 from guest_points import HZ, guest_forwarders, worker
 
 LOWER_IS_BETTER = "instructions per packet"
 KERNEL = "kernel ip_forward"
 
 
-def chosen(ctx):
-    made = guest_forwarders(ctx.batch)
-    if ctx.only:
-        made = [m for m in made if any(word in m.name for word in ctx.only)]
-    return made
-
-
 def measure(ctx, doc, one, size=60):
     """[(instructions, what the worker says)], a run each; none where it cannot be started."""
     try:
         return [ctx.memory.cost(one, size) for _ in range(ctx.runs)]
-    except AssertionError as error:
-        doc.skip(one.name, " ".join(str(error).split()) or "it could not be started")
+    except places.Failed as error:
+        doc.skip(one.name, str(error))
         return []
 
 
 def compare(ctx, doc):
     made = {}
-    candidates = chosen(ctx)
+    candidates = named(guest_forwarders(ctx.batch), ctx.only)
     ctx.progress.expect(len(candidates))
     for one in candidates:
         ctx.progress.step(one.name)
@@ -35,8 +30,8 @@ def compare(ctx, doc):
         if runs:
             made[one.name] = runs
     if not made:
-        raise ValueError("the guest measured nothing: --only names " + ", ".join(
-            one.name for one in guest_forwarders(ctx.batch)))
+        raise places.Failed("nothing could be measured: " + "; ".join(
+            f"{s['what']}: {s['why']}" for s in doc.data["skipped"]))
     medians = {name: stats.median([cost for cost, _ in runs]) for name, runs in made.items()}
     kernel = medians.get(KERNEL)
     doc.table("main", f"Instructions for a forwarded 64-byte frame, driver and kernel in, generator and "
@@ -81,7 +76,10 @@ def size(ctx, doc, sizes, fcs):
     kinds = [worker("xconnect", ctx.batch), worker("xconnect", ctx.batch, copy_mode="copy"),
              guest_forwarders(ctx.batch)[0]]
     made = {one.name: {} for one in kinds}
-    ctx.progress.expect(len(sizes) * len(kinds))
+    ctx.progress.expect(len(sizes) * (1 + len(kinds)))
+    for length in sizes:  # before the rest: it wants the sink elsewhere
+        ctx.progress.step(f"generator and sink alone, {length} bytes")
+        ctx.memory.alone(length - fcs)
     for one in kinds:
         for length in sizes:
             ctx.progress.step(f"{one.name}, {length} bytes")
@@ -108,34 +106,3 @@ def size(ctx, doc, sizes, fcs):
                     figure="instructions")
     doc.note("Rates without loss are a lab's and a NIC's to find: here one processor is generator, "
              "forwarder and sink, so the guest gives costs, which no search is needed for.")
-
-
-def scale(ctx, doc, queues):
-    """Instructions by queues, a worker each, all on the guest's one processor."""
-    made = {}
-    ctx.progress.expect(queues)
-    for n in range(1, queues + 1):
-        ctx.progress.step(f"{n} queues")
-        one = worker("xconnect", ctx.batch, cpus=[0] * n)
-        runs = measure(ctx, doc, one)
-        if runs:
-            made[n] = [cost for cost, _ in runs]
-    if not made:
-        raise ValueError("no worker could be started in the guest: " + doc.data["skipped"][0]["why"])
-    first = stats.median(made[min(made)])
-    doc.table("workers", "Instructions for a forwarded packet by queues, a worker each",
-              ["queues", ("median", "instructions"), ("least", "instructions"),
-               ("most", "instructions"), ("beside one", "times")],
-              [[n, *stats.spread(runs), stats.median(runs) / first] for n, runs in made.items()])
-    doc.figure("instructions", "Instructions for a forwarded packet by queues and workers",
-               "queues, a worker each", LOWER_IS_BETTER,
-               [series("cross-connect, zero-copy", [stats.point(n, runs) for n, runs in made.items()])],
-               y_range=[0, None], x_range=[0.5, max(made) + 0.5],
-               x_labels=[[n, str(n)] for n in made], paper="Schöffmann (PFQ), figures 2 to 4",
-               caption="Workers that share nothing cost the same each: a level line is throughput in "
-                       "proportion to processors.")
-    if len(made) > 1:
-        worst = max(stats.median(runs) / first for runs in made.values())
-        doc.finding("Schöffmann (PFQ), fig. 2 to 4", "throughput grows in proportion with queues and "
-                    "workers", worst < 1 / 0.85, f"a packet costs at most {worst:.2f} times as much",
-                    figure="instructions")

@@ -117,16 +117,26 @@ class Points:
         return {"runtime": shown, "cpu": places.thread_seconds(tid)}
 
 
+def counted(a, b):
+    """(c_io, c_task) of a packet as the worker counts them, from two looks at his totals; None of each
+    where no turn was sampled."""
+    sampled = b["sampled_packets"] - a["sampled_packets"]
+    if not sampled:
+        return None, None
+    stages = {s["name"]: s["sampled_cycles"] - t["sampled_cycles"]
+              for s, t in zip(b["stages"], a["stages"])}
+    tx = min(b["sampled_tx_cycles"] - a["sampled_tx_cycles"], stages["graph"])
+    return ((stages["reclaim"] + stages["rx"] + stages["flush"] + tx) / sampled,
+            (stages["graph"] - tx) / sampled)
+
+
 def difference(before, after, trial):
     """A point from two looks at `show runtime`, and the trial around them."""
     one, two = before["runtime"], after["runtime"]
     a, b = one["total"], two["total"]
     seconds = (two["time_ns"] - one["time_ns"]) / 1e9
     delta = {k: b[k] - a[k] for k in b if isinstance(b[k], int) and not isinstance(b[k], bool)}
-    stages = {s["name"]: s["sampled_cycles"] - t["sampled_cycles"]
-              for s, t in zip(b["stages"], a["stages"])}
-    sampled = delta["sampled_packets"]
-    tx = min(delta["sampled_tx_cycles"], stages["graph"])
+    c_io, c_task = counted(a, b)
     sizes = {s["packets"]: s["receives"] for s in a["batch"]["sizes"]}
     batches = [[s["packets"], s["receives"] - sizes.get(s["packets"], 0)]
                for s in b["batch"]["sizes"]]
@@ -136,10 +146,7 @@ def difference(before, after, trial):
             "lost": max(0, trial["sent"] - trial["received"]), "pps": delta["packets"] / seconds,
             "offered_pps": trial["offered_pps"], "turns": delta["turns"],
             "empty_turns": delta["empty_turns"], "busy_cycles": delta["busy_cycles"],
-            "c_io": (stages["reclaim"] + stages["rx"] + stages["flush"] + tx) / sampled
-                    if sampled else None,
-            "c_task": (stages["graph"] - tx) / sampled if sampled else None,
-            "c_busy": delta["busy_cycles"] / packets,
+            "c_io": c_io, "c_task": c_task, "c_busy": delta["busy_cycles"] / packets,
             "batches": [x for x in batches if x[1] > 0],
             "batch_mean": stats.mean_batch([x for x in batches if x[1] > 0]),
             "cpu_share": min(1.0, (after["cpu"] - before["cpu"]) / seconds),
