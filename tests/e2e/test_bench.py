@@ -17,7 +17,9 @@ BENCH = os.path.join(TOP, os.environ.get("B", "build"), "bin", "shunt-bench")
 MEMBENCH = os.path.join(os.path.dirname(BENCH), "shunt-membench")
 MODEL = os.path.join(os.path.dirname(BENCH), "shunt-model")
 SCHEMA = os.path.join(TOP, "tools", "shunt-bench", "schema.json")
-SHORT = ["--short", "--quiet", "--runs", "1", "--points", "2"]
+SHORT = ["--short", "--quiet", "--runs", "1"]
+POINTS = ["--points", "2"]
+SEARCHES = ["--trials", "1", "--precision", "50", "--search-seconds", "2"]
 MEMORY = ["cio", "cache", "batch"]
 
 
@@ -73,7 +75,7 @@ def check_report(folder, docs):
 @pytest.fixture(scope="module")
 def memory_report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    done = bench(*SHORT, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY)
+    done = bench(*SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY)
     assert done.returncode == 0, done.stderr
     return folder, done
 
@@ -95,7 +97,7 @@ def test_bursts(psi):
 @pytest.mark.limit(180)
 def test_model(tmp_path):
     """Predictions lie over measurements; how close they are is not judged on a busy machine."""
-    done = bench(*SHORT, "-o", str(tmp_path), "model", timeout=150)
+    done = bench(*SHORT, *POINTS, "-o", str(tmp_path), "model", timeout=150)
     assert done.returncode == 0, done.stderr
     doc = check_document(tmp_path / "model-mem.json")
     assert [f["name"] for f in doc["figures"]] == ["latency", "cost", "batch", "utilisation", "sizes"]
@@ -126,7 +128,8 @@ def test_every_label_of_an_axis_is_drawn(memory_report):
 def test_others_at_work_are_said_and_nothing_is_decided(tmp_path):
     with subprocess.Popen(["nice", "-n", "19", "sh", "-c", "while :; do :; done"]) as other:
         try:
-            done = bench(*SHORT, "--seconds", "0.01", "--ports", "mem", "-o", str(tmp_path), "cache")
+            done = bench(*SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(tmp_path),
+                         "cache")
         finally:
             other.kill()
     assert done.returncode == 0, done.stderr
@@ -147,13 +150,13 @@ def test_shunt_model_fits_what_batch_measured(memory_report):
 
 @pytest.mark.limit(240)
 @pytest.mark.alone  # a search for a rate without loss finds none else
-@pytest.mark.parametrize("names", [["cio", "scale"], ["compare", "idle"], ["size", "rfc2544"]],
-                         ids="-".join)
-def test_lab_experiments(names, tmp_path):
+@pytest.mark.parametrize("names, options", [
+    (["cio", "scale"], []),
+    (["compare", "idle"], [*SEARCHES, "--only", "kernel ip_forward,xconnect user spin"]),
+    (["size", "rfc2544"], SEARCHES)], ids=lambda words: "-".join(words) if words and words[0].isalnum() else "")
+def test_lab_experiments(names, options, tmp_path):
     """The least that there is of each; and nothing is left behind."""
-    done = bench(*SHORT, "--seconds", "0.05", "--trials", "1", "--precision", "50", "--search-seconds", "2",
-                 "--only", "kernel ip_forward,xconnect user spin", "-o", str(tmp_path), *names,
-                 timeout=200)
+    done = bench(*SHORT, *POINTS, "--seconds", "0.05", *options, "-o", str(tmp_path), *names, timeout=200)
     assert done.returncode == 0, done.stderr
     docs = [check_document(tmp_path / f"{name}-lab.json") for name in names]
     check_report(tmp_path, docs)
@@ -178,8 +181,12 @@ def test_devices(lab, tmp_path):
 
 
 @pytest.mark.parametrize("options, said", [
-    (["--ports", "eth1,eth9", "--gen-ports", "eth1,eth2"], "there is no device 'eth"),
+    (["--ports", "eth1,eth9", "--gen-ports", "eth3,eth2"], "there is no device 'eth"),
     (["--ports", "eth1,eth2"], "wants --gen-ports too"),
+    (["--ports", "eth1,eth2", "--gen-ports", "eth3,"], "wants --gen-ports too"),
+    (["--ports", "eth1,eth1", "--gen-ports", "eth3,eth4"], "no pair of devices"),
+    (["--ports", "eth1,", "--gen-ports", "eth3,eth4"], "no pair of devices"),
+    (["--ports", "eth1,eth2", "--gen-ports", "eth2,eth3"], "eth2 cannot be in --ports and --gen-ports"),
     (["--ports", "vm"], "--ports vm: scale: the guest has one processor"),
 ])
 def test_devices_refused(options, said, tmp_path):
@@ -212,6 +219,12 @@ def test_report_again(memory_report, tmp_path):
     done = bench("-o", str(tmp_path), "report", *(str(folder / f"{n}-mem.json") for n in MEMORY))
     assert done.returncode == 0, done.stderr
     check_report(tmp_path, [check_document(folder / f"{n}-mem.json") for n in MEMORY])
+
+
+def test_table_of_nothing():
+    done = bench("table")
+    assert done.returncode == 1 and done.stdout == ""
+    assert "table needs JSON documents" in done.stderr
 
 
 def test_tables_as_markdown(memory_report):
@@ -249,7 +262,7 @@ def test_without_gnuplot(tmp_path):
         if shutil.which(tool):
             (tools / tool).symlink_to(shutil.which(tool))
     out = tmp_path / "out"
-    done = bench(*SHORT, "--seconds", "0.01", "--ports", "mem", "-o", str(out), "cio",
+    done = bench(*SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(out), "cio",
                  env={"PATH": str(tools)})
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == ("shunt-bench: gnuplot is not there: tables and JSON only; install "
@@ -272,11 +285,22 @@ def test_without_gnuplot(tmp_path):
     (["--only", "carrier pigeon", "compare"], 1, "no forwarder has 'carrier pigeon' in its name"),
     (["report"], 1, "report needs JSON documents"),
     (["report", "/dev/null"], 1, "/dev/null is no JSON"),
-    (["table"], 1, "table needs JSON documents"),
+    (["table", "x.json"], 2, "--out says nothing to table"),
     (["--ports", "vm", "cache"], 1, "--ports vm: cache: the guest counts instructions"),
     (["--ports", "vm", "model"], 1, "--ports vm: model: the queue's model wants times"),
     (["report", "/nowhere.json"], 1, "cannot read /nowhere.json: No such file or directory"),
     (["-o", "/dev/null/x", "cio"], 1, "cannot make the folder /dev/null/x: Not a directory"),
+    (["--only", "kernel", "cio", "idle"], 2, "--only says nothing to cio, idle here: it is for compare"),
+    (["--ports", "mem", "--only", "kernel", "compare"], 2, "--only says nothing to compare here"),
+    (["--points", "3", "compare", "scale"], 2, "--points says nothing to compare, scale here"),
+    (["--batch", "8", "batch"], 2, "--batch says nothing to batch here"),
+    (["--rate", "1M", "compare"], 2, "--rate says nothing to compare here"),
+    (["--search-seconds", "9", "scale"], 2, "--search-seconds says nothing to scale here: it is for search"),
+    (["--ports", "mem", "--trials", "3", "compare"], 2, "--trials says nothing to compare here"),
+    (["--driver", "igb", "cio"], 2, "--driver says nothing to cio here: it is for --ports vm"),
+    (["--gen-via", "ssh x", "cio"], 2, "--gen-via says nothing to cio here: it is for two devices"),
+    (["--ports", "mem", "--gen-cpu", "0", "cio"], 2, "--gen-cpu says nothing to cio here"),
+    (["--short", "report", "x.json"], 2, "--short says nothing to report"),
 ])
 def test_refused(options, code, said, tmp_path):
     done = bench("-o", str(tmp_path), *options)

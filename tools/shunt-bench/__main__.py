@@ -18,6 +18,7 @@ import lab_points
 import machine
 import markdown
 import mem
+import options
 import paths
 import places
 import report
@@ -28,6 +29,7 @@ import terminal
 EXPERIMENTS = ["compare", "cio", "cache", "batch", "model", "size", "rfc2544", "scale", "idle"]
 IN_MEMORY = {"compare", "cio", "cache", "batch", "model", "scale"}
 ONLY_IN_MEMORY = {"model"}  # with --ports or without
+KINDS = ("lab", "mem", "vm")  # of --ports, where it names no devices
 # What `all` runs on, where it is not the lab alone.
 ALL_PORTS = {"compare": ("lab", "mem"), "cio": ("mem", "lab"), "cache": ("mem",), "batch": ("mem",),
              "model": ("mem",), "scale": ("mem", "lab")}
@@ -96,12 +98,12 @@ def parser():
                "  table    their main tables and findings as Markdown\n\n"
                "Exit status: 0 done, 1 failed, 2 wrong usage. See shunt-bench(1).")
     made.add_argument("names", nargs="+", metavar="EXPERIMENT", help=argparse.SUPPRESS)
-    made.add_argument("-o", "--out", default="shunt-report", metavar="DIR",
+    made.add_argument("-o", "--out", metavar="DIR",
                       help="folder for report.html, JSON and figures (shunt-report)")
     made.add_argument("-p", "--ports", metavar="WHERE",
                       help="lab (network namespaces), mem (in-memory ports), vm (zero-copy in a guest, "
                            "instructions for cycles), or two devices of this machine, as eth1,eth2 (lab)")
-    made.add_argument("--driver", choices=guest.DRIVERS, default=guest.DRIVERS[0],
+    made.add_argument("--driver", choices=guest.DRIVERS,
                       help="vm: the guest's devices (igb)")
     made.add_argument("--gen-ports", metavar="DEV,DEV",
                       help="with devices: where the generator sends and the sink counts, at the other "
@@ -119,7 +121,7 @@ def parser():
     made.add_argument("--rate", type=number(1000, 1e10), metavar="PPS",
                       help="rate of the link: cio, batch (mem: 14.88M, 10 Gbit/s; else half of what is "
                            "forwarded)")
-    made.add_argument("-b", "--batch", type=number(1, 256, int), default=64, metavar="N",
+    made.add_argument("-b", "--batch", type=number(1, 256, int), metavar="N",
                       help="batch where it is not what varies (64)")
     made.add_argument("--trials", type=odd(1, 99), metavar="N",
                       help="searches: trials at one rate at most, odd (7; 3 with --short)")
@@ -153,7 +155,7 @@ class Context:
                                         (0.4 if args.short else 2.0))
         self.rate = args.rate or TEN_GIGABIT_PPS
         self.asked_rate = args.rate
-        self.batch, self.points = args.batch, args.points
+        self.batch, self.points = args.batch or 64, args.points
         self.cpus = args.cpu or sorted(os.sched_getaffinity(0), reverse=True)
         self.progress = terminal.Progress(name, args.quiet)
         self.trials = args.trials or (3 if args.short else 7)
@@ -237,8 +239,25 @@ class Context:
         return self.place.facts() if self.place else dict(mem.PORTS)
 
 
+def check_options(names, args):
+    """The sentence that refuses an option which says nothing to what was asked for; None."""
+    if names[0] in options.NOT_OF:
+        return options.of_documents(args, names[0])
+    asked = []
+    for name in names:
+        kinds = (["mem"] if is_in_memory(name, args) else [args.ports] if args.ports else
+                 ALL_PORTS.get(name, ("lab",)) if args.is_all else ["lab"])
+        asked += [(name, kind if kind in KINDS else "nic") for kind in kinds]
+    return options.of_experiments(args, asked)
+
+
+def is_in_memory(name, args):
+    """Whether it runs there whatever --ports says."""
+    return name in ONLY_IN_MEMORY and args.ports != "vm"
+
+
 def check_ports(name, args):
-    ports = "mem" if name in ONLY_IN_MEMORY and args.ports != "vm" else args.ports
+    ports = "mem" if is_in_memory(name, args) else args.ports
     if ports in (None, "lab") or ports == "mem" and name in IN_MEMORY:
         if ports != "mem" and os.geteuid() != 0:
             raise Refused("network namespaces, where it runs, need root; "
@@ -251,11 +270,21 @@ def check_ports(name, args):
         if why:
             raise Refused(f"--ports vm: {why}")
         return
-    if len(ports.split(",")) != 2:
+    if not is_pair(ports):
         raise Refused(f"--ports '{ports}' is none of mem, lab, vm, and no pair of devices as eth1,eth2")
-    if not args.gen_ports or len(args.gen_ports.split(",")) != 2:
+    if not is_pair(args.gen_ports):
         raise Refused("--ports with devices wants --gen-ports too: generator's and sink's device, at "
                       "the other ends of the links")
+    both = set(ports.split(",")) & set(args.gen_ports.split(","))
+    if both and not args.gen_via:
+        raise Refused(f"{', '.join(sorted(both))} cannot be in --ports and --gen-ports: those are the other "
+                      "ends of the links")
+
+
+def is_pair(ports):
+    """Whether these are two names, not one twice."""
+    names = set((ports or "").split(","))
+    return len(names) == 2 and "" not in names and ports.count(",") == 1
 
 
 def run_here(args, name):
@@ -363,11 +392,8 @@ def main():
     args = parser().parse_args()
     names, docs = args.names, []
     args.has_failed = False
-    if names[0] == "table":
-        print(markdown.text(load_all(names)))
-        return 0
-    if names[0] != "report":
-        args.is_all = names == ["all"]
+    args.is_all = names == ["all"]
+    if names[0] not in ("report", "table"):
         if args.is_all:
             names = [n for n in EXPERIMENTS if args.ports != "vm" or n not in guest.CANNOT]
         for name in names:
@@ -380,6 +406,14 @@ def main():
                       f"{', '.join(EXPERIMENTS)}, all, report, table", file=sys.stderr)
                 return 2
             check_ports(name, args)
+    said = check_options(names, args)
+    if said:
+        print(f"shunt-bench: {said}", file=sys.stderr)
+        return 2
+    if names[0] == "table":
+        print(markdown.text(load_all(names)))
+        return 0
+    args.out = args.out or "shunt-report"
     make_folder(args.out)
     if names[0] == "report":
         docs = load_all(names)

@@ -13,6 +13,7 @@ import tempfile
 
 import document
 import machine
+import options
 import paths
 import places
 
@@ -49,24 +50,24 @@ def why_not(name):
 def inner_options(args):
     """The options of this program that the guest's wants too."""
     given = []
-    for option in ("runs", "seconds", "rate", "batch", "trials", "precision", "only", "points"):
+    for option in ("runs", "seconds", "batch", "trials", "precision", "search_seconds", "only", "points"):
         value = getattr(args, option)
         if value:
-            given += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
+            given += [options.flag(option), f"{value:g}" if isinstance(value, float) else str(value)]
     return given + ["--short"] * args.short
 
 
 def argv_of(args, names, folder):
     inside = (f"modprobe pktgen && exec {PROGRAM} --ports vm --no-figures -o \"$VMLAB_OUT\" "
               f"{shlex.join(inner_options(args) + names)}")
-    return [paths.VMLAB, "run", "--driver", args.driver, "--icount",
+    return [paths.VMLAB, "run", "--driver", args.driver or DRIVERS[0], "--icount",
             "--timeout", str(LIMIT_S), "--out", folder, "env", f"B={BUILD}", "bash", "-c", inside]
 
 
 def run(args, names, progress):
     """The guest's documents of these experiments, and what it says of those that failed."""
     with tempfile.TemporaryDirectory(prefix="shunt-bench-") as folder:
-        progress.say(f"a guest with {args.driver} boots")
+        progress.say(f"a guest with {args.driver or DRIVERS[0]} boots")
         lines, code = _follow(argv_of(args, names, folder), progress)
         docs = [document.load(os.path.join(folder, f)) for f in os.listdir(folder)
                 if f.endswith(".json")]
