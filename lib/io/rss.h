@@ -26,9 +26,8 @@ int shunt_rss_write(int fd, const char *ifname, const struct shunt_rss *rss);
 /* shunt_rss_is_default tells whether a table is the kernel's own, which an unset one is, and
  * shunt_rss_reset gives it that: unlike the same table set by hand it follows the number of queues,
  * and the kernel lets that be lowered. (Which of both it is, no kernel tells;
- * and a driver that begins with another table, as igb does, gets that one by its entries only, as one
- * that was set.) shunt_rss_reset
- * returns 0 or -errno. Thread: control. Cost: a syscall. */
+ * and a driver that begins with another table, as igb does, gets that one by its entries only, as
+ * one that was set.) shunt_rss_reset returns 0 or -errno. Thread: control. Cost: a syscall. */
 bool shunt_rss_is_default(int fd, const char *ifname, const struct shunt_rss *rss);
 int shunt_rss_reset(int fd, const char *ifname);
 
