@@ -28,6 +28,16 @@ SHAPES = {
 }
 
 
+def is_its_own(attached, program, under):
+    """Whether what `ip` says is attached to a device is the daemon's program, or libxdp's dispatcher
+    which runs that one and no other steering program: under() returns the numbers of those."""
+    if attached is None:
+        return False
+    if program.get("dispatcher"):
+        return attached["name"] == "xdp_dispatcher" and under() == [program["id"]]
+    return attached["name"].startswith("shunt_steer") and attached["id"] == program["id"]
+
+
 class Broken(Exception):
     """Something that must hold did not."""
 
@@ -208,8 +218,8 @@ class Dut:
             raise Broken(f"journals: {journals}")
         for port in self.ctl("show", "ports")["ports"]:
             attached = self.xdp(port["name"])
-            if attached is None or attached["name"] != "shunt_steer" or \
-                    attached["id"] != port["program"]["id"]:
+            if not is_its_own(attached, port["program"],
+                              lambda dev=port["name"]: self.under_dispatcher(dev)):
                 raise Broken(f"{port['name']}: {attached}, not program {port['program']}")
 
     def check_ledger(self):
@@ -226,6 +236,11 @@ class Dut:
         """The XDP program of a device of dut, None without."""
         link = self.lab.json("dut", "ip", "-d", "-j", "link", "show", dev)[0]
         return link.get("xdp", {}).get("prog")
+
+    def under_dispatcher(self, dev):
+        """The numbers of the steering programs that libxdp's dispatcher runs on a device of dut."""
+        said = self.lab.exec("dut", "xdp-loader", "status", dev).stdout
+        return [int(number) for number in re.findall(r"=> +\d+ +shunt_steer\S* +(\d+) ", said)]
 
     def snapshot(self):
         """Lines `subject: what is there`, without the numbers that a device made anew gets."""
