@@ -182,7 +182,7 @@ unsigned ip_rig_batch(struct ip_rig *rig, uint8_t (*frames)[IP_RIG_FRAME_MAX], c
 		      unsigned cnt, struct ip_outcome *out)
 {
 	struct shunt_pkt pkts[SHUNT_BATCH_MAX];
-	uint64_t addr;
+	uint64_t addr = 0;
 	unsigned i, sent = 0;
 
 	for (i = 0; i < 2; i++) {
