@@ -130,10 +130,18 @@ def test_too_big_for_the_far_port(lab):
         assert row["lost"] is True
 
 
+def quiet(lab):
+    """The far hosts send nothing of their own (router solicitations, multicast reports), where every
+    frame counts."""
+    for host in "gen", "sink":
+        lab.exec(host, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+
+
 def test_every_frame_arrives_or_is_counted(make_lab):
     """At full speed into a queue that another core empties: what XDP redirected is what arrived and
     what the tracepoints saw refused."""
     lab = make_lab(static_neigh=True, threaded=1)
+    quiet(lab)
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp") as shuntd:
         sink = lab.sink("sink", "eth1", "--drop", "--count-only", "--idle", "2", "--duration", "60")
         lab.send("gen", "eth1", "--count", "300000", "--rate", "max", "--dst-mac", SINK)
@@ -162,6 +170,7 @@ def test_far_port_down(lab):
 def test_far_end_loses_its_napi(lab):
     """Before the daemon looks again, frames are refused; from then on they are the kernel's."""
     gen = lab.wire("gen")
+    quiet(lab)
     shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp")
     lab.exec("sink", "ethtool", "-K", "eth1", "gro", "off")
     sent = 0
