@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "graph/meta.h"
 
-/* Ends of sleeps that no packet ended: the heartbeat of an idle worker, and,
- * when his pool is empty, how soon he looks for completions. */
+/* Ends of sleeps that no packet ended: the heartbeat of an idle worker, and how soon he looks again
+ * for what no descriptor tells. */
 #define SLEEP_MAX_MS 100
-#define SLEEP_DRY_MS 1
+#define SLEEP_MIN_MS 1
 
 /* Packets after which a queue sends, though more come. A kick is a system call and an interrupt of
  * the driver's, some 2,000 instructions with igb: with fewer packets a kick each batch pays for
@@ -180,6 +180,17 @@ unsigned shunt_worker_turn(struct shunt_worker *w)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
+/* What no descriptor tells: frames come back to the pool, or the kernel takes what it left. */
+static bool must_look_again(const struct shunt_worker *w)
+{
+	bool is_due = !w->pool.free_cnt;
+	unsigned i;
+
+	for (i = 0; i < w->rx_queue_cnt; i++)
+		is_due |= w->rx_queues[i]->has_unsent;
+	return is_due;
+}
+
 /* Sleeps until a queue has a packet, control wants something, or the time is up. */
 static void sleep_in_poll(struct shunt_worker *w)
 {
@@ -188,7 +199,7 @@ static void sleep_in_poll(struct shunt_worker *w)
 
 	beat_queues(w, true);
 	urcu_qsbr_thread_offline();
-	poll(fds, w->pollfd_cnt, w->pool.free_cnt ? SLEEP_MAX_MS : SLEEP_DRY_MS);
+	poll(fds, w->pollfd_cnt, must_look_again(w) ? SLEEP_MIN_MS : SLEEP_MAX_MS);
 	urcu_qsbr_thread_online();
 	if (fds[0].revents && read(w->wake_fd, &drained, sizeof(drained)) < 0)
 		drained = 0; /* another wake-up took it */

@@ -102,6 +102,7 @@ struct shunt_queue {
 	uint16_t index;		 /* receive and transmit queue number on the device */
 	int fd;			 /* to poll() for POLLIN; -1 where there is none */
 	bool has_more;		 /* the worker's word: another turn follows at once, with packets */
+	bool has_unsent; /* flush's word: the kernel took less, and nothing but a flush helps */
 	struct shunt_queue_stats stats SHUNT_CACHE_ALIGNED;
 };
 

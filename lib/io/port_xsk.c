@@ -284,6 +284,7 @@ static void flush_tx(struct xsk_queue *xsk)
 	xsk->tx_flushed = xsk->tx.cached_prod;
 	if (xsk->tx_outstanding && xsk_ring_prod__needs_wakeup(&xsk->tx) && !tx_ring_empty(xsk))
 		kick_tx(xsk);
+	xsk->queue.has_unsent = !xsk->in_use.zerocopy && xsk->tx_outstanding && !tx_ring_empty(xsk);
 }
 
 static void xsk_flush(struct shunt_queue *queue)

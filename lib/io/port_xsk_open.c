@@ -203,9 +203,10 @@ static int bind_queue(const struct xsk_queue *xsk, const struct shunt_xsk_opts *
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-/* A copying transmit makes a page of each piece, and stops where the socket's send buffer
- * ends: at the default of 208 KiB after nine packets of 9014 bytes. It should be the ring that
- * ends first. Without CAP_NET_ADMIN it stays as it is: slower. */
+/* A copying transmit stops where the socket's send buffer ends until the driver has sent something:
+ * at the default of 208 KiB after some ninety packets of 1514 bytes or, where each piece is a page,
+ * nine of 9014. It should be the ring that ends first. Without CAP_NET_ADMIN it stays as it is:
+ * slower. */
 static void widen_send_buffer(const struct xsk_queue *xsk)
 {
 	int bytes = (int)SHUNT_MIN(xsk->tx.size * 2ULL * SHUNT_FRAME_SIZE_MAX, 1ULL << 30);
@@ -223,7 +224,7 @@ static void ask_options(struct xsk_queue *xsk)
 		xsk->in_use.zerocopy = options.flags & XDP_OPTIONS_ZEROCOPY;
 	xsk->in_use.need_wakeup = true;
 	xsk->in_use.multi_buffer = xsk->umem->pool->links;
-	if (xsk->in_use.multi_buffer)
+	if (!xsk->in_use.zerocopy)
 		widen_send_buffer(xsk);
 	xsk->tx_budget = TX_BUDGET_DEFAULT;
 	if (!setsockopt(xsk->queue.fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &budget, sizeof(budget)))

@@ -341,6 +341,25 @@ Test(worker, a_packet_ends_a_sleep, .fini = fini)
 	close(fd);
 }
 
+/* What the kernel did not take is offered to it again a millisecond later, and not when the next
+ * packet comes. */
+Test(worker, what_was_not_sent_ends_a_sleep, .fini = fini)
+{
+	struct shunt_worker_opts opts = ordinary;
+	uint64_t sleeps, start_ns;
+
+	opts.poll = SHUNT_POLL_interrupt;
+	build(opts);
+	fakes[1].queue.has_unsent = true;
+	cr_assert_eq(shunt_worker_start(worker, &err), 0, "%s", err.msg);
+	wait_for(&worker->stats.sleeps, 1);
+	sleeps = shunt_counter_read(&worker->stats.sleeps);
+	start_ns = shunt_clock_ns();
+	wait_for(&worker->stats.sleeps, sleeps + 100);
+	cr_assert_lt(shunt_clock_ns() - start_ns, 5 * SHUNT_NS_PER_SEC,
+		     "a hundred sleeps of a millisecond each");
+}
+
 Test(worker, heartbeat_goes_on_in_every_mode, .fini = fini)
 {
 	uint64_t first;

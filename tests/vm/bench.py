@@ -45,7 +45,6 @@ BURSTS = 6144 // BURST  # of a window
 WINDOWS, OF_ALONE = 9, 15  # that the cost is the middle one of; alone is in every figure
 REST_S = 1.5e-6 * BURST  # longer than the sink ever waits for the rest of a burst,
 BATCH_MAX = 256  # but for a worker who is at a batch's task
-LARGEST_BYTES = 4096  # that the kernel counts for a frame of 1514 bytes
 WAIT_S, ARRIVE_S = 240, 2
 # A virtio device that is not QEMU's usual one: said beside each figure.
 DEVICE = {"virtio": os.environ["VMLAB_VIRTIO"]} if os.environ.get("VMLAB_VIRTIO") else {}
@@ -64,12 +63,9 @@ def open_in(lab, host, path):
 
 
 def set_rings(lab):
-    """Those that bursts are made for; and a socket that copies may have sent, and not yet been told so,
-    a burst of the largest frames: it would keep what is more until the next one."""
+    """Those that bursts are made for."""
     for host, dev in vm.ENDS if vm.DRIVER == "igb" else ():
         lab.exec(host, "ethtool", "-G", dev, "rx", RING, "tx", RING)
-    with open("/proc/sys/net/core/wmem_default", "w", encoding="ascii") as file:
-        file.write(str(BURST * LARGEST_BYTES))
 
 
 class Counter:
