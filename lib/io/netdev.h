@@ -30,8 +30,8 @@ int shunt_netdev_query(const char *ifname, struct shunt_netdev *out, struct shun
  * control. Cost: an ioctl. */
 uint32_t shunt_netdev_mtu(const char *ifname);
 
-/* shunt_netdev_promisc_add makes a device accept frames for any address until fd, an AF_PACKET socket
- * that may have others too, is closed. Returns 0 or -errno. Thread: control. */
+/* shunt_netdev_promisc_add makes a device accept frames for any address until fd, an AF_PACKET
+ * socket that may have others too, is closed. Returns 0 or -errno. Thread: control. */
 int shunt_netdev_promisc_add(int fd, unsigned ifindex);
 
 /* shunt_netdev_promisc_open makes the device accept frames for any address until
