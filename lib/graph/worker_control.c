@@ -142,6 +142,8 @@ int shunt_worker_start(struct shunt_worker *w, struct shunt_err *err)
 		pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	}
 	w->stop = false;
+	/* he is waited for from now on, not since the machine was started */
+	__atomic_store_n(&w->stats.heartbeat_ns, shunt_clock_ns(), __ATOMIC_RELAXED);
 	sem_init(&start.entered, 0, 0);
 	ret = pthread_create(&w->thread, &attr, thread_main, &start);
 	pthread_attr_destroy(&attr);
