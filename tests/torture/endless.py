@@ -54,6 +54,29 @@ def _rip(tid):
     return regs[RIP]
 
 
+class Stopped:
+    """with Stopped(pid, "shunt-w0") as worker: that thread alone stands still."""
+
+    def __init__(self, pid, thread):
+        self.tid = thread_of(pid, thread)
+
+    def __enter__(self):
+        _ptrace(SEIZE, self.tid)
+        _ptrace(INTERRUPT, self.tid)
+        os.waitpid(self.tid, WALL)
+        return self
+
+    def wait_killed(self):
+        """Until somebody ends its process. Until then a part of that is there: who traces is told
+        first."""
+        os.waitpid(self.tid, WALL)
+        self.tid = 0
+
+    def __exit__(self, *_):
+        if self.tid:
+            _ptrace(DETACH, self.tid)
+
+
 class EndlessLoop:
     """with EndlessLoop(pid, "shunt-w0", program): the thread turns round in one place."""
 
@@ -74,7 +97,8 @@ class EndlessLoop:
                 _ptrace(SINGLESTEP, self.tid)
                 os.waitpid(self.tid, WALL)
             else:
-                raise LookupError("the worker does not come by his loop")
+                raise LookupError(f"the worker is at {self.at:#x} and does not come by his loop, "
+                                  + ", ".join(f"{start:#x} to {end:#x}" for start, end in self.ranges))
             self.word = _ptrace(PEEK, self.tid, self.at)
             _ptrace(POKE, self.tid, self.at, self.word & ~0xffff | JUMP_TO_ITSELF)
         finally:
