@@ -192,8 +192,9 @@ def test_another_program_taken_down_meanwhile(lab):
 
 
 def test_a_device_that_goes_away(lab):
-    """The other port's device is deleted under way: stop ends in order all the same."""
-    with Shuntd(lab, *PAIRS["static3"], check=False):
+    """The other port's device is deleted under way: stop ends in order all the same. That it is gone is
+    said where a second has passed."""
+    with Shuntd(lab, *PAIRS["static3"], check=False, chatty=True):
         lab.exec("sink", "ip", "link", "del", "eth1")
         gen = lab.wire("gen")
         gen.send(*[udp4(sport=5000 + n) for n in range(100)])
