@@ -46,7 +46,7 @@ static void judge_rights(struct shunt_doctor *d, const struct doctor_host_facts 
 
 	if (!*f->missing) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "rights",
-				 "CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF are there");
+				 "CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN are there");
 		return;
 	}
 	finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, HOST, "rights",

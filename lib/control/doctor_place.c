@@ -7,6 +7,12 @@
 
 #define DISPATCHER "xdp_dispatcher" /* libxdp's */
 
+/* To `ip link` a bare xdp is the driver's program; `off` of one that is not there succeeds. */
+static const char *xdp_word(const struct doctor_program *p)
+{
+	return p->is_generic ? "xdpgeneric" : "xdp";
+}
+
 /* libxdp's dispatcher, under which shunt's program runs too, and a daemon serves the device. */
 static void judge_dispatcher_in_use(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
@@ -88,8 +94,8 @@ static void judge_program_in_use(struct shunt_doctor *d, const struct doctor_dev
 					   "XDP program '%s' (id %u, %s) is on the device in the "
 					   "place of the daemon's: no frame comes to shunt",
 					   p->name, p->id, mode);
-		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, and restart shuntd",
-				    f->ifname);
+		shunt_doctor_remedy(finding, "ip link set dev %s %s off, and restart shuntd",
+				    f->ifname, xdp_word(p));
 	}
 }
 
@@ -103,16 +109,18 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "program",
 				 "no XDP program is on the device");
 	} else if (shunt_xdp_is_steering(p->name)) {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
-					   "a steering program (id %u, %s) is on the device and no "
-					   "daemon that was asked serves it: left by a killed one, "
-					   "attached by hand, or another control socket's (-s)",
-					   p->id, mode);
+		finding =
+			shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
+					 "a steering program (id %u, %s) is on the device and no "
+					 "daemon that was asked serves it: left by a killed one or "
+					 "by --persist, attached by hand, or another control "
+					 "socket's (-s)",
+					 p->id, mode);
 		shunt_doctor_remedy(
 			finding,
 			"shuntd ... --attach external serves it, any other start clears "
-			"it, and so does ip link set dev %s xdp off",
-			f->ifname);
+			"it, and so does ip link set dev %s %s off",
+			f->ifname, xdp_word(p));
 	} else if (!*p->name || p->is_ours < 0) {
 		judge_unknown_program(d, f);
 	} else if (!strcmp(p->name, DISPATCHER)) {
@@ -122,8 +130,8 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 					   "XDP program '%s' (id %u, %s) is on the device and is "
 					   "not shunt's",
 					   p->name, p->id, mode);
-		shunt_doctor_remedy(finding, "ip link set dev %s xdp off, or shuntd ... --replace",
-				    f->ifname);
+		shunt_doctor_remedy(finding, "ip link set dev %s %s off, or shuntd ... --replace",
+				    f->ifname, xdp_word(p));
 	}
 }
 

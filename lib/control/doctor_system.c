@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "control/doctor_facts.h"
 
 void shunt_doctor_read_text(const char *path, char *buf, unsigned len)
@@ -43,16 +44,13 @@ static void read_rights(struct doctor_host_facts *out)
 		const char *name;
 	} needed[] = {{CAP_NET_ADMIN, "CAP_NET_ADMIN"},
 		      {CAP_NET_RAW, "CAP_NET_RAW"},
-		      {CAP_BPF, "CAP_BPF"}};
-	bool is_admin;
+		      {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}};
 	unsigned i;
 
 	if (capng_get_caps_process())
 		return;
-	is_admin = capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
-	for (i = 0; i < 3; i++)
-		if (!capng_have_capability(CAPNG_EFFECTIVE, needed[i].cap) &&
-		    !(needed[i].cap == CAP_BPF && is_admin))
+	for (i = 0; i < SHUNT_ARRAY_LEN(needed); i++)
+		if (!capng_have_capability(CAPNG_EFFECTIVE, needed[i].cap))
 			snprintf(out->missing + strlen(out->missing),
 				 sizeof(out->missing) - strlen(out->missing), "%s%s",
 				 *out->missing ? " " : "", needed[i].name);

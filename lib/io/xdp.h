@@ -10,8 +10,8 @@
  * closes the lane user and leaves the program where it is.
  *
  * Limits: the device is found in the caller's network namespace, and one caller
- * at a time may configure one device. Without CAP_NET_ADMIN and CAP_BPF (or
- * CAP_SYS_ADMIN) everything here ends with -EPERM.
+ * at a time may configure one device. Without CAP_NET_ADMIN and CAP_SYS_ADMIN
+ * opening and cleaning end with -EPERM.
  *
  *     struct shunt_xdp_opts opts = {.ifname = "eth1", .requested = SHUNT_XDP_NATIVE};
  *     struct shunt_steer_cfg cfg = {.mode = SHUNT_STEER_MODE_XCONNECT, .mac = {...}};

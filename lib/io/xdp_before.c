@@ -14,12 +14,14 @@ static int foreign_error(const char *ifname, const struct xdp_multiprog *mp, str
 {
 	const struct xdp_program *prog = xdp_multiprog__main_prog(mp);
 	const char *name = prog ? xdp_program__name(prog) : NULL;
+	const bool is_generic = xdp_multiprog__attach_mode(mp) == XDP_MODE_SKB;
 
 	return shunt_err_set(err, EBUSY,
 			     "%s: XDP program '%s' (id %u) is on the device already; take it off "
-			     "with `ip link set dev %s xdp off`, or allow shunt to replace it "
+			     "with `ip link set dev %s %s off`, or allow shunt to replace it "
 			     "(--replace)",
-			     ifname, name ? name : "?", prog ? xdp_program__id(prog) : 0, ifname);
+			     ifname, name ? name : "?", prog ? xdp_program__id(prog) : 0, ifname,
+			     is_generic ? "xdpgeneric" : "xdp");
 }
 
 int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog *before,

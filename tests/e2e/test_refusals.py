@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What cannot be: one sentence with the remedy, exit code 1 (2 for usage), the machine as it was."""
 import os
+import re
 
 import pytest
 
@@ -79,10 +80,13 @@ def test_files(lab, tmp_path):
     ("net_admin", "CAP_NET_ADMIN"), ("net_raw", "CAP_NET_RAW"), ("sys_admin", "CAP_SYS_ADMIN"),
 ])
 def test_no_rights(lab, missing, named):
-    """Root without one capability: the sentence names it."""
+    """Root without one capability: the sentence names it, and so does the doctor."""
     drop = ["setpriv", "--bounding-set", "-" + missing, "--inh-caps", "-" + missing]
     with unchanged(lab):
         assert named in refused(lab, *PAIRS["xconnect"], wrap=drop)
+    found = lab.json("dut", *drop, "shuntctl", "-j", "doctor", "-s", "/nowhere", "eth1", check=False)
+    rights = [f for f in found["findings"] if f["topic"] == "rights"]
+    assert rights[0]["level"] == "error" and named in rights[0]["sentence"], rights
 
 
 def test_not_root(lab):
@@ -103,7 +107,11 @@ def test_device_in_use(lab, kind):
         with Shuntd(lab, *PAIRS["xconnect"], "--replace", check=False):
             link = lab.json("dut", "ip", "-d", "-j", "link", "show", "eth2")[0]
             assert "steer" in link["xdp"]["prog"]["name"], link
-    lab.exec("dut", "ip", "link", "set", "eth2", kind, "off")
+    # What the sentence says to do does it, and what the doctor says is the same.
+    remedy = re.search(r"`(ip link .*? off)`", sentence)[1]
+    assert remedy in lab.exec("dut", "shuntctl", "-s", "/nowhere", "doctor", "eth2", check=False).stdout
+    lab.exec("dut", *remedy.split())
+    assert "xdp" not in lab.json("dut", "ip", "-d", "-j", "link", "show", "eth2")[0]
 
 
 def test_what_gave_way_comes_back_after_a_kill(lab):

@@ -271,7 +271,7 @@ Test(doctor, programs)
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_note, "takes CAP_SYS_ADMIN", "as root");
 	expect(&f, &in_use, "program", SHUNT_DOCTOR_note, "takes CAP_SYS_ADMIN", "as root");
 	f.program = (struct doctor_program){.id = 42, .name = "shunt_steer", .is_generic = true};
-	expect(&f, &wanted, "program", SHUNT_DOCTOR_warning, "(id 42, generic)", "xdp off");
+	expect(&f, &wanted, "program", SHUNT_DOCTOR_warning, "(id 42, generic)", "xdpgeneric off");
 	expect(&f, &in_use, "program", SHUNT_DOCTOR_ok, "daemon's", "");
 }
 
@@ -297,7 +297,7 @@ Test(doctor, host)
 {
 	struct doctor_host_facts f = {.release = "6.12.9",
 				      .kernel = {6, 12},
-				      .missing = "CAP_BPF",
+				      .missing = "CAP_SYS_ADMIN",
 				      .memlock_bytes = 8192,
 				      .hugepages_kb = 2048,
 				      .thp = "never",
@@ -309,7 +309,7 @@ Test(doctor, host)
 	two.worker_cnt = 2;
 	shunt_doctor_judge_host(&d, &f, &two);
 	cr_expect_eq(find(&d, "rights")->level, SHUNT_DOCTOR_error);
-	cr_expect(strstr(find(&d, "rights")->sentence, "no CAP_BPF"));
+	cr_expect(strstr(find(&d, "rights")->sentence, "no CAP_SYS_ADMIN"));
 	cr_expect_eq(find(&d, "memory")->level, SHUNT_DOCTOR_error);
 	cr_expect(strstr(find(&d, "memory")->remedy, "ulimit -l"));
 	cr_expect_eq(find(&d, "hugepages")->level, SHUNT_DOCTOR_warning);
