@@ -189,14 +189,36 @@ fail:
 	return ret;
 }
 
+/* Whoever attached it by hand chose where it runs, and the configuration knows nothing of that. */
+static int check_external(const struct shunt_engine *engine, const struct shunt_port *port,
+			  struct shunt_err *err)
+{
+	const int mode = shunt_config_mode(engine->config, port->index);
+	struct shunt_xdp_info info;
+
+	if (!engine->config->external || shunt_config_peer(engine->config, port->index) >= 0 ||
+	    shunt_xdp_info(port->xdp, &info, NULL) || info.in_use != SHUNT_XDP_GENERIC)
+		return 0;
+	return shunt_err_set(err, EINVAL,
+			     "%s: the steering program was attached in generic mode, and what mode "
+			     "%s hands back to the kernel would come to it again, for ever; attach "
+			     "it with `ip link set dev %s xdpdrv obj shunt_steer.bpf.o sec xdp`",
+			     port->name, shunt_forward_mode_name(mode), port->name);
+}
+
 static int attach_ports(struct shunt_engine *engine, struct shunt_err *err)
 {
 	unsigned i;
 	int ret = 0;
 
-	for (i = 0; i < engine->port_cnt && !ret; i++)
-		if (engine->ports[i].xdp)
-			ret = shunt_xdp_attach(engine->ports[i].xdp, err);
+	for (i = 0; i < engine->port_cnt && !ret; i++) {
+		struct shunt_port *port = &engine->ports[i];
+
+		if (port->xdp)
+			ret = shunt_xdp_attach(port->xdp, err);
+		if (port->xdp && !ret)
+			ret = check_external(engine, port, err);
+	}
 	return ret;
 }
 

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from shuntd import Shuntd
+from shuntd import Shuntd, refused, unchanged
 from frames import SINK, udp4
 from lab import ROOT
 
@@ -80,6 +80,19 @@ def test_another_version_is_refused(lab, tmp_path):
     for device in "eth1", "eth2":
         lab.exec("dut", "sh", "-c", LINK % device)
     serves(lab)
+
+
+def test_generic_is_refused_where_frames_come_back(lab):
+    """To a generic program comes again what is handed back to the kernel; a pair hands back nothing."""
+    for device in "eth1", "eth2":
+        lab.exec("dut", "sh", "-c", (LINK % device).replace("xdpdrv", "xdpgeneric"))
+    with unchanged(lab):
+        for mode in "route", "bridge", "mix":
+            sentence = refused(lab, mode, "eth1", "eth2", "--attach", "external")
+            assert "eth1" in sentence and f"mode {mode}" in sentence and "xdpdrv" in sentence
+    lab.remember()
+    with Shuntd(lab, *SERVE):
+        crosses(lab, 3)
 
 
 def test_one_program_cannot_serve_two_ports(lab):
