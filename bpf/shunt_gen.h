@@ -97,7 +97,7 @@ struct shunt_gen_state {
 	__u32 slot;
 };
 
-/* The sink's count of one run on one CPU. */
+/* The sink's count of one run on one CPU. Gaps are counted on the later frame's. */
 struct shunt_gen_count {
 	__u64 frames; /* whole ones */
 	__u64 bytes;
@@ -114,13 +114,14 @@ struct shunt_gen_count {
 	__u64 latency_cnt;
 	__u64 unclocked; /* stamped in the future: not by this machine's clock */
 	__u64 gap_min_ns;
+	__u64 gap_sum_ns;
 	__u32 run;
 	__u8 ttl_min; /* TTL or hop limit */
 	__u8 ttl_max;
 	__u16 used;
 };
 
-/* A run's slot is run % SHUNT_GEN_RUNS: a sink tells that many runs apart. */
+/* Of runs, in the order they come: a sink tells that many apart, then the first make room. */
 #define SHUNT_GEN_RUNS	      64
 /* Entries of the order check: flows of several runs may share one, which resets it. */
 #define SHUNT_GEN_ORDER_FLOWS SHUNT_GEN_FLOW_MAX
@@ -134,8 +135,7 @@ struct shunt_gen_other {
 	__u64 frames;
 	__u64 bytes;
 	__u64 corrupt;
-	__u64 replaced_frames;
-	__u64 replaced_bytes;
+	struct shunt_gen_count replaced;
 };
 
 /* The buckets of lib/measure/hist.h, which a unit test compares with these. */

@@ -50,6 +50,20 @@ struct {
 	__type(value, __u64);
 } latencies SEC(".maps"), gaps SEC(".maps");
 
+/* By run: 0, or its number in the order they came, from 1. */
+__u32 numbers[1 << 16];
+__u32 run_cnt;
+
+/* Several queues write them. */
+struct {
+	/* Run (16 bits) and time (48) of its last frame, with time_gaps. */
+	__u64 last;
+	__u64 run; /* the last that took the slot */
+} __attribute__((aligned(64))) slots[SHUNT_GEN_RUNS];
+
+#define TIME_BITS 48
+#define TIME_MASK ((1ULL << TIME_BITS) - 1)
+
 const volatile bool drop_others;
 const volatile bool check_order;
 const volatile bool time_latency;
@@ -58,11 +72,12 @@ const volatile bool verify;
 
 enum seen { SEEN_NEW, SEEN_BEFORE, SEEN_UNKNOWN };
 
-/* What the tag says, in host order. */
+/* What the tag says, in host order, and the run's slot. */
 struct tag {
 	__u64 seq;
 	__u64 time;
 	__u32 flow;
+	__u32 slot;
 	__u16 run;
 };
 
@@ -113,8 +128,7 @@ static __always_inline enum seen mark_seen(const struct tag *t)
 {
 	const __u64 window = (__u64)t->run << 48 | (t->seq / SHUNT_GEN_SEEN_FRAMES & 0xffff) << 32;
 	const __u64 bit = 1ULL << (t->seq & 31);
-	const __u32 key = (t->run % SHUNT_GEN_RUNS) * SHUNT_GEN_SEEN_WORDS +
-			  (t->seq >> 5) % SHUNT_GEN_SEEN_WORDS;
+	const __u32 key = t->slot * SHUNT_GEN_SEEN_WORDS + (t->seq >> 5) % SHUNT_GEN_SEEN_WORDS;
 	__u64 *word = bpf_map_lookup_elem(&seen, &key), old, new;
 	int i;
 
@@ -179,18 +193,25 @@ static __always_inline void add_bucket(void *map, __u64 value)
 		(*bucket)++;
 }
 
-static __always_inline void count_gap(struct shunt_gen_count *c, __u64 now)
+/* From the run's last frame, whatever CPU that came on. */
+static __always_inline void count_gap(struct shunt_gen_count *c, const struct tag *t, __u64 now)
 {
-	const __u64 gap = now - c->last_ns;
+	const __u64 mark = (__u64)t->run << TIME_BITS | (now & TIME_MASK);
+	const __u64 last = __sync_lock_test_and_set(&slots[t->slot % SHUNT_GEN_RUNS].last, mark);
+	__u64 gap = (mark - last) & TIME_MASK;
 
-	if (c->last_ns) {
-		add_bucket(&gaps, gap);
-		if (gap > c->gap_max_ns)
-			c->gap_max_ns = gap;
-		if (gap < c->gap_min_ns)
-			c->gap_min_ns = gap;
-	}
 	c->last_ns = now;
+	if (last >> TIME_BITS != t->run)
+		return;
+	/* Another CPU read the clock later and was here first. */
+	if (gap >> (TIME_BITS - 1))
+		gap = 0;
+	add_bucket(&gaps, gap);
+	c->gap_sum_ns += gap;
+	if (gap > c->gap_max_ns)
+		c->gap_max_ns = gap;
+	if (gap < c->gap_min_ns)
+		c->gap_min_ns = gap;
 }
 
 static __always_inline void count_latency(struct shunt_gen_count *c, __u64 time, __u64 now)
@@ -212,16 +233,61 @@ static __always_inline void count_latency(struct shunt_gen_count *c, __u64 time,
 		c->latency_min = ns;
 }
 
-static __always_inline void start_run(struct shunt_gen_count *c, __u16 run)
+static __always_inline __u32 slot_of(__u16 run)
+{
+	__u32 number = numbers[run], mine;
+
+	if (!number) {
+		mine = __sync_fetch_and_add(&run_cnt, 1) + 1;
+		/* Another CPU may have met it as well. */
+		number = __sync_val_compare_and_swap(&numbers[run], 0, mine);
+		number = number ? number : mine;
+	}
+	return (number - 1) % SHUNT_GEN_RUNS;
+}
+
+static __always_inline void keep(struct shunt_gen_count *sum, const struct shunt_gen_count *c)
+{
+	if (!sum->used) {
+		*sum = *c;
+		return;
+	}
+	sum->frames += c->frames;
+	sum->bytes += c->bytes;
+	sum->reordered += c->reordered;
+	sum->duplicates += c->duplicates;
+	sum->unjudged += c->unjudged;
+	sum->unclocked += c->unclocked;
+	sum->latency_sum += c->latency_sum;
+	sum->latency_cnt += c->latency_cnt;
+	sum->gap_sum_ns += c->gap_sum_ns;
+#define MOST(field)                \
+	if (c->field > sum->field) \
+	sum->field = c->field
+#define LEAST(field)               \
+	if (c->field < sum->field) \
+	sum->field = c->field
+	MOST(last_ns);
+	MOST(latency_max);
+	MOST(gap_max_ns);
+	MOST(ttl_max);
+	LEAST(first_ns);
+	LEAST(latency_min);
+	LEAST(gap_min_ns);
+	LEAST(ttl_min);
+#undef MOST
+#undef LEAST
+}
+
+static __always_inline void start_run(struct shunt_gen_count *c, const struct tag *t)
 {
 	__u32 zero = 0;
 	struct shunt_gen_other *o = bpf_map_lookup_elem(&others, &zero);
 
-	if (o) {
-		o->replaced_frames += c->frames;
-		o->replaced_bytes += c->bytes;
-	}
-	*c = (struct shunt_gen_count){.run = run,
+	if (o && c->used)
+		keep(&o->replaced, c);
+	slots[t->slot % SHUNT_GEN_RUNS].run = t->run;
+	*c = (struct shunt_gen_count){.run = t->run,
 				      .used = 1,
 				      .ttl_min = 255,
 				      .latency_min = ~0ULL,
@@ -231,14 +297,13 @@ static __always_inline void start_run(struct shunt_gen_count *c, __u16 run)
 
 static __always_inline void count_sound(const struct tag *t, __u64 len, __u8 ttl)
 {
-	__u32 slot = t->run % SHUNT_GEN_RUNS;
-	struct shunt_gen_count *c = bpf_map_lookup_elem(&counts, &slot);
+	struct shunt_gen_count *c = bpf_map_lookup_elem(&counts, &t->slot);
 	__u64 now = 0;
 
 	if (!c)
 		return;
 	if (c->run != t->run || !c->used)
-		start_run(c, t->run);
+		start_run(c, t);
 	c->frames++;
 	c->bytes += len;
 	if (t->seq > c->seq_max)
@@ -252,7 +317,7 @@ static __always_inline void count_sound(const struct tag *t, __u64 len, __u8 ttl
 	if (time_latency)
 		count_latency(c, t->time, now);
 	if (time_gaps)
-		count_gap(c, now);
+		count_gap(c, t, now);
 	if (check_order)
 		count_order(c, t);
 }
@@ -271,7 +336,9 @@ static __always_inline int count(const __u8 *p, const __u8 *end, const bool v6, 
 {
 	const __u8 *at = p + SHUNT_GEN_TAG_OFF(v6, tcp);
 	const __u64 word = bpf_be64_to_cpu(*(const __u64 *)(at + 6));
-	const struct tag t = {.run = bpf_ntohs(*(const __u16 *)(at + 4)),
+	const __u16 run = bpf_ntohs(*(const __u16 *)(at + 4));
+	const struct tag t = {.run = run,
+			      .slot = slot_of(run),
 			      .seq = word >> (64 - SHUNT_GEN_SEQ_BITS),
 			      .flow = word >> 4 & (SHUNT_GEN_FLOW_MAX - 1),
 			      .time = (word & 15) << 32 | bpf_ntohl(*(const __u32 *)(at + 14))};

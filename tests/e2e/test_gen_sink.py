@@ -83,6 +83,33 @@ def test_order_is_a_flows(net):
     assert told_of(net, [frames[i] for i in (0, 4, 2, 1, 5, 3)])["reordered"] == 2
 
 
+def of_run(frame, more):
+    """The frame as one of another run; the source port keeps its checksum right."""
+    made = bytearray(frame)
+    run_, sport = (struct.unpack_from(">H", frame, at)[0] for at in (46, 34))
+    more = more if run_ + more <= 65535 else -more
+    struct.pack_into(">H", made, 46, run_ + more)
+    struct.pack_into(">H", made, 34, sport - more)
+    return bytes(made)
+
+
+def test_runs_are_told_apart(net):
+    """Whatever their numbers are, as long as there are not more than 64; of those before, what came is
+    known, but not what did not."""
+    one = generated(net, 5)
+    other = [of_run(frame, 64) for frame in one]
+    got = told_of(net, [one[0], other[0], other[2], other[2], one[4], one[3]])
+    expected = {"frames": 6, "expected": 8, "lost": 3, "duplicates": 1, "reordered": 1, "runs": 2,
+                "corrupt": 0}
+    assert {key: got[key] for key in expected} == expected
+    assert got["latency_ns"]["min"] <= got["latency_ns"]["mean"] <= got["latency_ns"]["max"]
+    many = [frame for more in range(70) for frame in (of_run(one[0], more), of_run(one[2], more))]
+    got = told_of(net, many)
+    assert {key: got[key] for key in ("frames", "lost", "runs")} == {"frames": 140, "lost": 64, "runs": 64}
+    assert (got["latency_ns"]["count"], got["gap_ns"]["count"]) == (140, 70)
+    assert got["latency_ns"]["min"] <= got["latency_ns"]["mean"] <= got["latency_ns"]["max"]
+
+
 DAMAGES = {
     "address": lambda f: f[:29] + bytes([f[29] ^ 1]) + f[30:],
     "port": lambda f: f[:36] + bytes([f[36] ^ 1]) + f[37:],
@@ -135,6 +162,27 @@ def test_latency_is_the_time_held_back(net):
     assert latency["count"] == 20
     assert held <= latency["min"] <= latency["mean"] <= latency["max"] < held + 30e9
     assert latency["min"] <= latency["p50"] <= latency["p99"] <= latency["p999"] <= latency["max"]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU only")
+def test_gaps_between_frames_on_two_cpus(net):
+    """The time since the run's last frame, not since the last on that CPU."""
+    frames = generated(net, 8)
+    cpus = sorted(os.sched_getaffinity(0))
+    sink = net.sink("sink", "eth1")
+    out = net.wire("dut", "eth2")
+    came = received(net)
+    try:
+        for i, frame in enumerate(frames):
+            os.sched_setaffinity(0, {cpus[i % 2]})
+            out.send(frame)
+    finally:
+        os.sched_setaffinity(0, cpus)
+    wait_until(lambda: received(net) >= came + len(frames), what="the frames")
+    out.close()
+    got = sink.stop()
+    assert got["gap_ns"]["count"] == len(frames) - 1
+    assert got["gap_ns"]["count"] * got["gap_ns"]["mean"] <= got["seconds"] * 1e9 + 1
 
 
 def test_histograms_agree_with_themselves(net):

@@ -97,7 +97,7 @@ static void add_count(struct gen_total *t, const struct shunt_gen_count *c)
 	t->gap_max_ns = SHUNT_MAX(t->gap_max_ns, c->gap_max_ns);
 	t->gap_min_ns = SHUNT_MIN(t->gap_min_ns, c->gap_min_ns);
 	t->last_ns = SHUNT_MAX(t->last_ns, c->last_ns);
-	t->gap_sum_ns += c->last_ns > c->first_ns ? c->last_ns - c->first_ns : 0;
+	t->gap_sum_ns += c->gap_sum_ns;
 	t->latency_max = SHUNT_MAX(t->latency_max, c->latency_max);
 	t->latency_min = SHUNT_MIN(t->latency_min, c->latency_min);
 	t->latency_sum += c->latency_sum;
@@ -107,17 +107,31 @@ static void add_count(struct gen_total *t, const struct shunt_gen_count *c)
 	t->ttl_max = SHUNT_MAX(t->ttl_max, c->ttl_max);
 }
 
+/* Of one that had to make room, the highest sequence number is not known: what came stands for it.
+ */
+static void add_replaced(struct gen_total *t, const struct shunt_gen_count *c)
+{
+	if (!c->used)
+		return;
+	add_count(t, c);
+	t->expected += c->frames - c->duplicates;
+}
+
 /* One run's, of all CPUs. */
-static void add_run(struct gen_sink *s, struct gen_total *t)
+static void add_run(struct gen_sink *s, struct gen_total *t, uint64_t run)
 {
 	uint64_t seq_max = 0, frames = 0;
 
 	for (int i = 0; i < s->cpu_cnt; i++) {
 		const struct shunt_gen_count *c = &s->counts[i];
 
-		/* Another run's in the same slot, before this CPU saw the new one. */
 		if (!c->frames)
 			continue;
+		/* Another run's in the same slot, before this CPU saw the new one. */
+		if (c->run != run) {
+			add_replaced(t, c);
+			continue;
+		}
 		add_count(t, c);
 		frames += c->frames;
 		seq_max = SHUNT_MAX(seq_max, c->seq_max);
@@ -135,14 +149,12 @@ static void read_counts(struct gen_sink *s)
 
 	for (uint32_t slot = 0; slot < SHUNT_GEN_RUNS; slot++)
 		if (!bpf_map_lookup_elem(fd, &slot, s->counts))
-			add_run(s, &t);
+			add_run(s, &t, s->skel->bss->slots[slot].run);
 	bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.others), &(uint32_t){0}, s->others);
 	for (int i = 0; i < s->cpu_cnt; i++) {
 		t.other_frames += s->others[i].frames;
 		t.corrupt += s->others[i].corrupt;
-		t.frames += s->others[i].replaced_frames;
-		t.expected += s->others[i].replaced_frames;
-		t.bytes += s->others[i].replaced_bytes;
+		add_replaced(&t, &s->others[i].replaced);
 	}
 	if (t.frames != s->now.frames)
 		s->changed_ns = shunt_clock_ns();
