@@ -273,6 +273,16 @@ def test_capture(net, way, tmp_path):
     assert [wire.receive(lambda f: f in FRAMES) for _ in range(7)] == (FRAMES * 2)[:7]
 
 
+@pytest.mark.parametrize("way", ["xsk", "packet"])
+def test_a_captures_longest_frame_has_a_tag(net, way, tmp_path):
+    """The MTU does not count the tag of a VLAN."""
+    tagged = FRAMES[0][:12] + b"\x81\0\0\5" + FRAMES[0][12:]
+    tagged += bytes(1518 - len(tagged))
+    wire = net.wire("dut", "eth1")
+    sent = net.send("gen", "eth1", "--pcap", capture(tmp_path / "x.pcap", [tagged]), "--way", way)
+    assert sent["bytes"] == 1518 and wire.receive(lambda f: f == tagged) == tagged
+
+
 def test_capture_at_its_own_pace(net, tmp_path):
     """Frame by frame not before its time."""
     times = [0, 0.02, 0.05, 0.05, 0.12]
@@ -331,6 +341,7 @@ def test_an_unsorted_capture_at_a_rate(net, tmp_path):
     (dict(frames=[]), "no frame in it"),
     (dict(frames=[b"x" * 9]), "frame 1 has 9 bytes"),
     (dict(frames=[b"x" * 1515]), "frame 1 has 1515 bytes"),
+    (dict(frames=[b"x" * 12 + b"\x81\0" + b"x" * 1505]), "frame 1 has 1519 bytes"),
     (None, "No such file"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_bad_captures(net, made, says, tmp_path):

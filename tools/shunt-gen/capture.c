@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "gen.h"
 
@@ -35,8 +36,17 @@ static int grow(struct gen_capture *c, size_t len)
 	return 0;
 }
 
-static int check(const struct gen_capture *c, const struct pcap_pkthdr *hdr, uint64_t time_ns,
-		 bool timed, struct shunt_err *err)
+/* What a frame wants as its device's MTU. The tag of a VLAN (802.1Q) is on top of that. */
+static uint32_t mtu_of(const uint8_t *frame, uint32_t len)
+{
+	const bool is_tagged =
+		len >= ETH_HLEN + GEN_VLAN_LEN && frame[12] == 0x81 && frame[13] == 0x00;
+
+	return len - ETH_HLEN - (is_tagged ? GEN_VLAN_LEN : 0);
+}
+
+static int check(const struct gen_capture *c, const struct pcap_pkthdr *hdr, const uint8_t *data,
+		 uint64_t time_ns, bool timed, struct shunt_err *err)
 {
 	const unsigned number = c->cnt + 1;
 
@@ -49,9 +59,12 @@ static int check(const struct gen_capture *c, const struct pcap_pkthdr *hdr, uin
 				     "frame %u has %u of its %u bytes: it was captured with a snap "
 				     "length, and cannot be sent as it was",
 				     number, hdr->caplen, hdr->len);
-	if (hdr->caplen < ETH_HLEN || hdr->caplen > GEN_SIZE_MAX)
-		return shunt_err_set(err, EINVAL, "frame %u has %u bytes; %d to %d can be sent",
-				     number, hdr->caplen, ETH_HLEN, GEN_SIZE_MAX);
+	if (hdr->caplen < ETH_HLEN || mtu_of(data, hdr->caplen) > GEN_SIZE_MAX - ETH_HLEN)
+		return shunt_err_set(err, EINVAL,
+				     "frame %u has %u bytes; %d to %d can be sent, and %d with the "
+				     "tag of a VLAN",
+				     number, hdr->caplen, ETH_HLEN, GEN_SIZE_MAX,
+				     GEN_SIZE_MAX + GEN_VLAN_LEN);
 	if (timed && c->cnt && time_ns < c->records[c->cnt - 1].time_ns)
 		return shunt_err_set(err, EINVAL,
 				     "frame %u is %.6f s older than the one before it: sort the "
@@ -76,7 +89,7 @@ static int take(struct gen_capture *c, const struct pcap_pkthdr *hdr, const uint
 	/* With nanoseconds asked for, tv_usec counts those. */
 	const uint64_t time_ns =
 		(uint64_t)hdr->ts.tv_sec * SHUNT_NS_PER_SEC + (uint64_t)hdr->ts.tv_usec;
-	int rc = check(c, hdr, time_ns, timed, err);
+	int rc = check(c, hdr, data, time_ns, timed, err);
 
 	if (rc)
 		return rc;
@@ -86,6 +99,7 @@ static int take(struct gen_capture *c, const struct pcap_pkthdr *hdr, const uint
 	c->records[c->cnt++] =
 		(struct gen_record){.at = c->bytes_len, .time_ns = time_ns, .len = hdr->caplen};
 	c->bytes_len += hdr->caplen;
+	c->mtu = SHUNT_MAX(c->mtu, mtu_of(data, hdr->caplen));
 	return 0;
 }
 

@@ -27,6 +27,8 @@
 #include "shunt_gen.h"
 
 #define GEN_SIZE_MAX	1514
+/* A capture's frame with a VLAN tag, which the MTU does not count. */
+#define GEN_VLAN_LEN	4
 #define GEN_THREADS_MAX 32
 
 /* What a frame occupies on the wire beside its own bytes: the FCS, and at layer 1
@@ -137,6 +139,7 @@ struct gen_capture {
 		uint32_t len;
 	} * records;
 	uint32_t cnt, room;
+	uint32_t mtu; /* that all its frames want */
 };
 
 /* What all threads of a run share. */

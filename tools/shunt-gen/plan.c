@@ -133,12 +133,16 @@ static int check(const struct gen_plan *plan, struct shunt_err *err)
 {
 	const struct gen_send_opts *o = plan->opts;
 
-	if (plan->len_max > plan->dev.mtu + SHUNT_GEN_ETH_LEN)
+	if (plan->capture.mtu > plan->dev.mtu)
 		return shunt_err_set(err, EMSGSIZE,
-				     "%s has an MTU of %u: %s at most %u bytes there, not %u",
-				     o->dev, plan->dev.mtu,
-				     o->capture ? "a frame of the capture has" : "--size is",
-				     plan->dev.mtu + SHUNT_GEN_ETH_LEN, plan->len_max);
+				     "%s has an MTU of %u, and the capture a frame that wants %u",
+				     o->dev, plan->dev.mtu, plan->capture.mtu);
+	if (!o->capture && plan->len_max > plan->dev.mtu + SHUNT_GEN_ETH_LEN)
+		return shunt_err_set(err, EMSGSIZE,
+				     "%s has an MTU of %u: --size is at most %u bytes there, not "
+				     "%u",
+				     o->dev, plan->dev.mtu, plan->dev.mtu + SHUNT_GEN_ETH_LEN,
+				     plan->len_max);
 	if (plan->limit > 1ULL << SHUNT_GEN_SEQ_BITS)
 		return shunt_err_set(err, ERANGE,
 				     "%.3g frames are more than the sequence number's %llu",

@@ -56,7 +56,7 @@ static int send_one(struct gen_sender *s, int fd, const uint8_t *buf, uint32_t l
 
 int gen_send_packet(struct gen_sender *s)
 {
-	uint8_t buf[GEN_SIZE_MAX] = {};
+	uint8_t buf[GEN_SIZE_MAX + GEN_VLAN_LEN] = {};
 	int rc = 0, fd = open_socket(s, &s->err);
 
 	if (fd < 0)
