@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -119,6 +120,57 @@ def test_no_rate_above_the_line(name):
 def test_less_than_the_line(name):
     line, found = searched(name, Line(0.6))
     assert 0.55 * line < found["rate"] <= 1.01 * 0.6 * line
+
+
+def test_a_generator_that_reaches_a_tenth():
+    """What it reached says where to go on."""
+    search = Search(forwarder(1e7, most=1e5), 3, 0.05)
+    found = search.find(0.0, 1e6, 2e6)
+    assert 0.9e5 <= found["rate"] <= 1e5 * 1.001 and found["by_generator"]
+    assert search.count() < 20
+
+
+def test_time_is_up_before_anything_passed():
+    """Some rate is found all the same, and said to be a lower bound."""
+    found = Search(forwarder(3e4), 3, 0.05, until=time.monotonic()).find(0.0, 1e6, 2e6)
+    assert 0 < found["rate"] <= 3e4 and found["is_cut"]
+    assert found["failing"] > 3e4
+
+
+def burst_of(buffer, line=GIGABIT):
+    """What the experiment makes of a device that holds so many frames more than it forwards."""
+    place = Line()
+    place.line_bps = line
+    trial = place.trial
+
+    def limited(dst_mac, rate=0, seconds=1.0, count=None, size=60, **_):
+        made = trial(dst_mac, rate, seconds, count, size)
+        made["received"] = min(made["sent"], buffer) if count else made["received"]
+        return made
+    place.trial = limited
+    found, rate, is_bounded = exp_rfc2544.back_to_back(context(place), "x", 1518)
+    return found[0], rate, is_bounded, place
+
+
+def test_longest_burst():
+    found, rate, is_bounded, place = burst_of(5000)
+    assert 4500 <= found <= 5000 and is_bounded
+    implied, corrected = exp_rfc2544.buffer_time([found], rate, rate / 4, is_bounded)
+    assert implied == pytest.approx(1e3 * found / rate) and corrected == pytest.approx(0.75 * implied)
+    assert rate == place.line_pps(1518)
+
+
+def test_no_burst_is_lost():
+    """Of a buffer that nothing overran, no size is told."""
+    found, rate, is_bounded, place = burst_of(1e9)
+    assert found == int(2 * rate) and not is_bounded
+    assert exp_rfc2544.buffer_time([found], rate, rate, is_bounded) == (None, None)
+
+
+def test_bursts_of_a_device_without_a_pace_of_its_own():
+    """It takes ten times what its line carries: bursts come at the line's rate."""
+    _, rate, _, place = burst_of(5000, GIGABIT / 10)
+    assert rate == place.line_pps(1518) and place.asked[-1] == pytest.approx(0.1)
 
 
 def test_nothing_passes():

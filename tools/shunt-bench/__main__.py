@@ -87,9 +87,16 @@ def cpu_list(word):
     return cpus
 
 
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, as the other programs do."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def parser():
     helps = "\n".join(f"  {name:<8} {module_of(name).HELP}" for name in EXPERIMENTS)
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="shunt-bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="shunt-bench [OPTIONS] EXPERIMENT...|all\n       shunt-bench [OPTIONS] report FILE.json...\n"
               "       shunt-bench table FILE.json...",
@@ -257,6 +264,8 @@ def is_in_memory(name, args):
 
 
 def check_ports(name, args):
+    if name in ONLY_IN_MEMORY and args.ports not in (None, "mem", "vm") and not args.is_all:
+        raise Refused(f"{name} runs on in-memory ports alone, not on --ports {args.ports}")
     ports = "mem" if is_in_memory(name, args) else args.ports
     if ports in (None, "lab") or ports == "mem" and name in IN_MEMORY:
         if ports != "mem" and os.geteuid() != 0:

@@ -9,6 +9,8 @@ import time
 
 # From rate to rate until the one sought is between two: the first step, and the largest.
 STEP, STEP_MAX = 1.3, 4.0
+# Of what a generator reached that was asked for more: what it can surely hold.
+SLOWER = 0.9
 
 
 def confidence(good, cnt):
@@ -23,15 +25,16 @@ class Search:
     rate}. trials: an odd number, the most at one rate."""
 
     def __init__(self, trial, trials=5, precision=0.03, until=None, line=math.inf):
-        """until: time.monotonic() at which a search ends with what it has found; line: the rate that
-        the generator's line carries, above which none is tried."""
+        """until: time.monotonic() at which a search ends with what it has found, and one that has found
+        nothing goes down in the largest steps; line: the rate that the generator's line carries, above
+        which none is tried."""
         self.trial, self.trials, self.precision, self.line = trial, trials, precision, line
         self.until = until or math.inf
         self.made = {}  # rate: [trial]
 
     def _passes(self, rate, limit):
-        """The rate's verdict, with as few new trials as decide it: {rate, passes, good, trials, sent}.
-        A trial in which the generator missed the rate says nothing of the forwarder: it is made again,
+        """The rate's verdict, with as few new trials as decide it: {rate, passes, good, trials, sent,
+        reached: of what was missed, what the generator's device confirmed at most}. A trial in which the generator missed the rate says nothing of the forwarder: it is made again,
         and a rate that cannot be sent has not passed (sent is False)."""
         made = self.made.setdefault(rate, [])
         while True:
@@ -43,7 +46,8 @@ class Search:
                     2 * missed > self.trials:
                 sent = 2 * missed <= self.trials
                 return {"rate": rate, "passes": sent and good > bad, "good": good,
-                        "trials": len(held), "sent": sent}
+                        "trials": len(held), "sent": sent,
+                        "reached": max((t["confirmed_pps"] for t in made if not t["held"]), default=0)}
             made.append(self.trial(rate))
 
     def find(self, limit, start, high):
@@ -54,13 +58,14 @@ class Search:
         not, then by halving what is between them down to the precision."""
         high = min(high, self.line)
         best, failing, rate, step = None, None, min(start, high), STEP
-        while rate and (time.monotonic() < self.until or not failing and not best):
+        while rate and (time.monotonic() < self.until or not best):
             one = self._passes(rate, limit)
             if one["passes"]:
                 best = one
             else:
                 failing = one
-            rate = self._next(best, failing, start, high, step)
+            rate = self._next(best, failing, start, high,
+                              step if time.monotonic() < self.until else STEP_MAX)
             # the further away it is, the larger the steps
             step = min(step * STEP, STEP_MAX)
         return {**self._result(best, failing), "is_cut": bool(rate)}
@@ -69,7 +74,9 @@ class Search:
         """The rate to try next; None when it is decided."""
         if not best:
             rate = failing["rate"] / step
-            return self._near(rate, 0, failing["rate"]) if rate > start / 64 else None
+            if not failing["sent"]:  # what could be sent then is nearer than many a step
+                rate = min(rate, max(SLOWER * failing["reached"], rate / STEP_MAX))
+            return self._near(rate, 0, failing["rate"]) if rate >= start / 64 else None
         if not failing:
             return min(best["rate"] * step, high) if best["rate"] < high else None
         if failing["rate"] / best["rate"] - 1 <= self.precision:
