@@ -108,7 +108,7 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	__u32 zero = 0, last = SHUNT_STEER_MAC_BUCKETS, to;
 	void *macs = bpf_map_lookup_elem(&shunt_macs, &zero);
 	const struct shunt_steer_bridge *bridge;
-	__u64 src, of_bridge = (__u64)(number - 1) << 48, forwarding;
+	__u64 src, of_bridge = (__u64)(number - 1) << 48, forwarding, from;
 	const struct eth *eth = data;
 	struct mac_hit hit;
 
@@ -119,7 +119,8 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	if (!bridge || !src || (eth->src[0] | eth->dst[0]) & 1)
 		return SWITCH_NONE;
 	forwarding = *(volatile __u64 *)&bridge->forwarding;
-	if (!(forwarding >> (in & 63) & 1) || !mac_heard(macs, bridge, src | of_bridge, in))
+	from = forwarding & ~*(volatile __u64 *)&bridge->kernels;
+	if (!(from >> (in & 63) & 1) || !mac_heard(macs, bridge, src | of_bridge, in))
 		return SWITCH_NONE;
 	mac_find(&hit, macs, mac_hash(mac_key(eth->dst) | of_bridge, bridge->factor));
 	to = (hit.word & SHUNT_STEER_MAC_PORT) - 1; /* without an entry: none too */

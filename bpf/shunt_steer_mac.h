@@ -29,8 +29,9 @@ struct shunt_steer_mac_bucket {
 struct shunt_steer_bridge {
 	__u64 factor;	  /* of the hash */
 	__u64 forwarding; /* ports that may forward, a bit each */
+	__u64 kernels;	  /* what comes in on these ports is for the kernel's bridge */
 	__u8 tick;	  /* now */
-	__u8 zero[47];
+	__u8 zero[39];
 };
 
 _Static_assert(sizeof(struct shunt_steer_mac_bucket) == 64, "a cache line");

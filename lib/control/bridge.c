@@ -98,6 +98,55 @@ static void follow_foreign(struct shunt_bridge *b, const struct shunt_fdb_port *
 	__atomic_store_n(&b->ways.foreign, mask, __ATOMIC_RELAXED);
 }
 
+const char *shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
+{
+	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
+
+	if (!one->ifindex || !(one->members >> port & 1))
+		return NULL;
+	if (one->filters_vlans)
+		return "is a port of a bridge that filters VLANs";
+	return one->age_s ? b->special[port] : "is a port of a bridge without an ageing time";
+}
+
+static void set_kernels(struct shunt_bridge *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->engine->port_cnt; i++)
+		set_bit(&b->ways.kernels, i, shunt_bridge_leaves(b, i));
+	shunt_bridge_share(b);
+}
+
+/* The shortest of all bridges'. */
+static void set_age(struct shunt_bridge *b)
+{
+	uint32_t age_s = UINT32_MAX;
+	unsigned i;
+
+	for (i = 0; i < b->bridge_cnt; i++)
+		age_s = SHUNT_MIN(age_s, b->bridges[i].ifindex ? SHUNT_MAX(b->bridges[i].age_s, 1u)
+							       : SHUNT_MAC_AGE_S_DEFAULT);
+	if (age_s == b->age_s)
+		return;
+	b->age_s = age_s;
+	b->age_due_ns = shunt_clock_ns() + age_s * SHUNT_NS_PER_SEC / SHUNT_MAC_AGE_TICKS;
+	b->tell_due_ns = shunt_clock_ns() + age_s * SHUNT_NS_PER_SEC / TELLS_PER_AGE;
+}
+
+static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
+{
+	struct shunt_bridge *b = arg;
+	int at = bridge_over(b, bridge->ifindex);
+
+	if (at < 0)
+		return;
+	b->bridges[at].filters_vlans = bridge->filters_vlans;
+	b->bridges[at].age_s = bridge->age_s;
+	set_age(b);
+	set_kernels(b);
+}
+
 static void follow_port(void *arg, const struct shunt_fdb_port *port)
 {
 	struct shunt_bridge *b = arg;
@@ -114,12 +163,16 @@ static void follow_port(void *arg, const struct shunt_fdb_port *port)
 	set_bit(&b->ways.forwarding, (unsigned)at, is_member && port->forwards);
 	set_bit(&b->ways.learning, (unsigned)at, is_member && port->learns);
 	set_bit(&b->ways.flooding, (unsigned)at, is_member && port->floods);
-	shunt_bridge_share(b);
-	if (!is_member || !port->learns)
+	b->special[at] = port->special;
+	set_kernels(b);
+	/* Of the stations of a port that may not forward the kernel tells, where it forgets them.
+	 */
+	if (!is_member)
 		shunt_mac_flush(b->macs, b->bridge_of[at], (unsigned)at);
 }
 
-static const struct shunt_fdb_ops fdb_ops = {.entry = follow_entry, .port = follow_port};
+static const struct shunt_fdb_ops fdb_ops = {
+	.entry = follow_entry, .port = follow_port, .bridge = follow_bridge};
 
 /* --- what workers say ------------------------------------------------------------------------- */
 
@@ -264,7 +317,7 @@ static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 	one->ifindex = kernel->ifindex;
 	memcpy(one->mac, kernel->mac, 6);
 	memcpy(one->name, kernel->name, sizeof(one->name));
-	b->age_s = SHUNT_MIN(b->age_s, SHUNT_MAX(kernel->age_s, 1u));
+	one->age_s = kernel->age_s;
 	return 0;
 }
 
@@ -390,8 +443,7 @@ static int open_all(struct shunt_bridge *b, struct shunt_err *err)
 	open_ways(b);
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		seed = now;
-	b->age_due_ns = now + b->age_s * SHUNT_NS_PER_SEC / SHUNT_MAC_AGE_TICKS;
-	b->tell_due_ns = now + b->age_s * SHUNT_NS_PER_SEC / TELLS_PER_AGE;
+	set_age(b);
 	if (!ret)
 		ret = shunt_bridge_open_table(b, seed, err);
 	if (!ret && has_beneath(b))
@@ -410,7 +462,6 @@ int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_engine *en
 		return shunt_err_set(err, ENOMEM, "bridge: not enough memory");
 	b->engine = engine;
 	b->epoll_fd = -1;
-	b->age_s = SHUNT_MAC_AGE_S_DEFAULT;
 	ret = open_all(b, err);
 	if (ret) {
 		shunt_bridge_destroy(b);

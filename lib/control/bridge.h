@@ -38,6 +38,8 @@ struct shunt_bridge_one {
 	uint32_t ifindex;
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
+	bool filters_vlans;
+	uint32_t age_s; /* 0: it keeps no station, and floods */
 };
 
 struct shunt_bridge {
@@ -52,6 +54,7 @@ struct shunt_bridge {
 	struct shunt_bridge_one bridges[SHUNT_BRIDGE_MAX];
 	unsigned bridge_cnt;
 	uint8_t bridge_of[SHUNT_PORT_MAX];
+	const char *special[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
 	struct {
 		uint32_t ifindex;
 		unsigned bridge;
@@ -81,6 +84,10 @@ void shunt_bridge_params(struct shunt_bridge *bridge, unsigned worker,
 /* shunt_bridge_steer fills in how a bridging port steers. Thread: control. */
 void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
 			struct shunt_steer_cfg *cfg);
+
+/* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge ("is
+ * isolated"), as the kernel has it set now; NULL where it is not. Thread: control. */
+const char *shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: control.
  * Cost: bounded, some milliseconds; is_behind says that there is more. */

@@ -43,5 +43,6 @@ void shunt_bridge_share(struct shunt_bridge *b)
 		return;
 	/* read by the programs, which order nothing by them */
 	__atomic_store_n(&b->shared->bridge->forwarding, b->ways.forwarding, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->shared->bridge->kernels, b->ways.kernels, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->shared->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
 }

@@ -56,9 +56,17 @@ static int take_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-static int take_link(const struct nlmsghdr *nlh, void *arg)
+void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+	memset(out, 0, sizeof(*out));
+	out->ifindex = (uint32_t)ifi->ifi_index;
+	mnl_attr_parse(nlh, sizeof(*ifi), take_attr, out);
+}
+
+static int take_link(const struct nlmsghdr *nlh, void *arg)
+{
 	struct shunt_brlinks *links = arg;
 	struct shunt_brlink *p;
 
@@ -70,10 +78,7 @@ static int take_link(const struct nlmsghdr *nlh, void *arg)
 		return MNL_CB_ERROR;
 	}
 	links->links = p;
-	p = &links->links[links->cnt++];
-	memset(p, 0, sizeof(*p));
-	p->ifindex = (uint32_t)ifi->ifi_index;
-	mnl_attr_parse(nlh, sizeof(*ifi), take_attr, p);
+	shunt_brlink_parse(nlh, &links->links[links->cnt++]);
 	return MNL_CB_OK;
 }
 

@@ -4,6 +4,7 @@
 #ifndef SHUNT_CONTROL_BRLINK_H
 #define SHUNT_CONTROL_BRLINK_H
 
+#include <linux/netlink.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,9 @@ void shunt_brlinks_fini(struct shunt_brlinks *links);
 /* shunt_brlinks_find returns the device of that name or index, NULL without. */
 const struct shunt_brlink *shunt_brlinks_find(const struct shunt_brlinks *links, const char *name);
 const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, uint32_t ifindex);
+
+/* shunt_brlink_parse reads a message of the type RTM_NEWLINK. Thread: any. */
+void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
 
 /* shunt_brlink_expand replaces, in groups of mode bridge and mix, a port that is a kernel bridge by
  * the ports of that bridge, with the settings that were given for it. Returns 0 or -errno with

@@ -47,6 +47,15 @@ static int take_port_attr(const struct nlattr *attr, void *arg)
 	case IFLA_BRPORT_UNICAST_FLOOD:
 		port->floods = mnl_attr_get_u8(attr);
 		break;
+	case IFLA_BRPORT_ISOLATED:
+		port->special = mnl_attr_get_u8(attr) ? "is isolated" : port->special;
+		break;
+	case IFLA_BRPORT_LOCKED:
+		port->special = mnl_attr_get_u8(attr) ? "is locked" : port->special;
+		break;
+	case IFLA_BRPORT_MODE:
+		port->special = mnl_attr_get_u8(attr) ? "is in hairpin mode" : port->special;
+		break;
 	}
 	return MNL_CB_OK;
 }
@@ -62,12 +71,23 @@ static int take_link_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
+static void take_bridge(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
+{
+	struct shunt_brlink bridge;
+
+	shunt_brlink_parse(nlh, &bridge);
+	if (bridge.is_bridge)
+		fdb->ops->bridge(fdb->arg, &bridge);
+}
+
 static void take_link(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 	struct shunt_fdb_port port = {
 		.ifindex = (uint32_t)ifi->ifi_index, .learns = true, .floods = true};
 
+	if (ifi->ifi_family == AF_UNSPEC && nlh->nlmsg_type == RTM_NEWLINK)
+		take_bridge(fdb, nlh);
 	if (ifi->ifi_family != AF_BRIDGE)
 		return;
 	mnl_attr_parse(nlh, sizeof(*ifi), take_link_attr, &port);
@@ -116,8 +136,9 @@ static void take_neigh(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 	if (!n.entry.bridge)
 		n.entry.bridge = n.entry.ifindex;
 	n.entry.kind = ndm->ndm_state & NUD_PERMANENT ? SHUNT_FDB_LOCAL
-		       : ndm->ndm_state & NUD_NOARP   ? SHUNT_FDB_STATIC
-						      : SHUNT_FDB_DYNAMIC;
+		       : ndm->ndm_state & NUD_NOARP || ndm->ndm_flags & NTF_STICKY
+			       ? SHUNT_FDB_STATIC
+			       : SHUNT_FDB_DYNAMIC;
 	fdb->ops->entry(fdb->arg, &n.entry, nlh->nlmsg_type == RTM_DELNEIGH);
 }
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "control/brlink.h"
 
 struct shunt_fdb;
 
@@ -39,11 +40,16 @@ struct shunt_fdb_port {
 	uint32_t ifindex;
 	uint32_t bridge; /* 0: a port no more */
 	bool forwards, learns, floods;
+	/* What only the kernel's bridge does with frames that come in there ("is isolated"); NULL:
+	 * nothing. */
+	const char *special;
 };
 
 struct shunt_fdb_ops {
 	void (*entry)(void *arg, const struct shunt_fdb_entry *entry, bool is_gone);
 	void (*port)(void *arg, const struct shunt_fdb_port *port);
+	/* A bridge of which the kernel told, with its settings. */
+	void (*bridge)(void *arg, const struct shunt_brlink *bridge);
 };
 
 struct shunt_fdb_stats {

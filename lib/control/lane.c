@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/bridge.h"
 #include "control/engine.h"
 #include "control/router.h"
 #include "io/netdev_xdp.h"
@@ -189,8 +190,15 @@ static void choose_asked(const struct shunt_engine *engine, const struct shunt_p
 		say(choice, SHUNT_LANE_XDP, "asked for");
 }
 
+/* Why frames of a bridge's port are left to the kernel's bridge, NULL where they are not. */
+static const char *left_to_bridge(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	return engine->bridge ? shunt_bridge_leaves(engine->bridge, port->index) : NULL;
+}
+
 static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 {
+	const char *left = left_to_bridge(engine, port);
 	struct shunt_lane_choice *choice = &port->lane, before = *choice;
 	bool is_first = !*before.why;
 
@@ -203,6 +211,9 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 		say(choice, SHUNT_LANE_KERNEL,
 		    "somebody took the steering program off %s; it is served after a restart",
 		    port->name);
+	else if (left)
+		say(choice, SHUNT_LANE_KERNEL, "%s %s, which only the kernel's bridge minds",
+		    port->name, left);
 	else if (choice->requested == SHUNT_REQUEST_AUTO)
 		choose_auto(engine, port, choice);
 	else

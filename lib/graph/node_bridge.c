@@ -189,6 +189,15 @@ static unsigned run_blocked(struct batch *b, struct shunt_pkt *pkts, unsigned cn
 	return b->node->graph->drop_node;
 }
 
+static unsigned run_kernels(const struct batch *b, struct shunt_pkt *pkts, unsigned cnt)
+{
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		to_host(b, &pkts[i]);
+	return b->br->punt;
+}
+
 static inline unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt,
 				 uint16_t *next)
 {
@@ -221,8 +230,9 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	};
 	unsigned to;
 
+	if (unlikely(__atomic_load_n(&ways->kernels, __ATOMIC_RELAXED) >> port & 1))
+		return run_kernels(&b, pkts, cnt);
 	b.unknown = b.outputs & __atomic_load_n(&ways->flooding, __ATOMIC_RELAXED);
-
 	read_batch(&b, pkts, cnt);
 	if (likely(forwarding >> port & 1))
 		to = run_batch(&b, pkts, cnt, next);

@@ -94,12 +94,13 @@ struct shunt_punt_params {
 	uint32_t rate;			   /* packets a second and reason; 0: no limit */
 };
 
-/* Which ports spanning tree lets do what, a bit a port: control writes, workers read. */
+/* Which ports the kernel's bridge lets do what, a bit a port: control writes, workers read. */
 struct shunt_bridge_ways {
 	uint64_t forwarding; /* all that a bridge does */
 	uint64_t learning;   /* these learn */
 	uint64_t flooding;   /* unknown stations are looked for on these */
 	uint64_t foreign;    /* bridges, a bit each, that have ports of the kernel's alone */
+	uint64_t kernels;    /* what comes in on these only the kernel's bridge forwards rightly */
 };
 
 /* Parameters of bridge. */

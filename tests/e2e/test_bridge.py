@@ -16,6 +16,7 @@ MACS = {"gen": "02:00:00:00:01:02", "sink": "02:00:00:00:02:02", "third": "02:00
 OTHER = "02:00:00:00:99:99"
 FAR = "02:00:00:00:77:77"
 NEAR = "02:00:00:00:88:88"
+NOBODY = "02:00:00:00:66:66"
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 
 
@@ -191,14 +192,94 @@ def test_only_ports_that_may_forward(three):
         gen, sink, third = (three.wire(host) for host in HOSTS)
         learn(daemon, sink, FAR, "eth2")
         three.exec("dut", "bridge", "link", "set", "dev", "eth2", "state", 1)
-        wait_until(lambda: port_of(daemon, FAR) is None, what="what blocking makes unknown")
-        sent = frame(FAR, OTHER, 3)
-        gen.send(sent)
-        third.expect(sent)
+        sent, marker = frame(FAR, OTHER, 3), frame(BROADCAST, OTHER, 4)
+        wait_until(lambda: gen.send(sent) or lost(daemon, "port_blocked"))
+        assert silent(gen, third, sent, marker), "known, so it is not looked for"
+        assert port_of(daemon, FAR) == "eth2"
         three.exec("dut", "bridge", "link", "set", "dev", "eth2", "state", 3)
-        learn(daemon, sink, FAR, "eth2")
+        wait_until(lambda: gen.send(sent) or sink.receive(lambda got: got == sent, timeout=0.1))
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
-        assert sink.receive(lambda got: got == sent, timeout=0.1) is None
+
+
+def lost(daemon, name):
+    return sum(row["count"] for row in daemon.show("drops")["drops"] if row["name"] == name)
+
+
+def lane(daemon, port):
+    return next((row["in_use"], row["why"]) for row in daemon.show("lanes")["lanes"]
+                if row["port"] == port)
+
+
+def silent(gen, sink, sent, marker):
+    """Whether the marker comes without what was sent before it."""
+    gen.send(sent, marker)
+    return sent not in sink.until(marker)
+
+
+def test_an_isolated_port_reaches_no_other(three, each_lane):
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        for wire, mac, port in (gen, OTHER, "eth1"), (sink, FAR, "eth2"), (third, NEAR, "eth3"):
+            learn(daemon, wire, mac, port)
+        for port in "eth1", "eth2":
+            three.exec("dut", "bridge", "link", "set", "dev", port, "isolated", "on")
+        sent, marker, unknown = frame(FAR, OTHER, 5), frame(NEAR, OTHER, 6), frame(NOBODY, OTHER, 7)
+        wait_until(lambda: "eth1 is isolated" in lane(daemon, "eth1")[1])
+        assert lane(daemon, "eth1")[0] == "kernel"
+        gen.send(sent, unknown, marker)
+        third.expect(unknown)
+        third.expect(marker)
+        third.send(frame(FAR, NEAR, 8))  # reaches it, as all that is not isolated does
+        assert not {sent, unknown} & set(sink.until(frame(FAR, NEAR, 8)))
+        for port in "eth1", "eth2":
+            three.exec("dut", "bridge", "link", "set", "dev", port, "isolated", "off")
+        wait_until(lambda: lane(daemon, "eth1")[0] == each_lane)
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+
+
+def test_what_only_the_kernels_bridge_minds(three, each_lane):
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink = three.wire("gen"), three.wire("sink")
+        learn(daemon, gen, OTHER, "eth1")
+        learn(daemon, sink, FAR, "eth2")
+        three.exec("dut", "bridge", "link", "set", "dev", "eth1", "hairpin", "on")
+        wait_until(lambda: "eth1 is in hairpin mode" in lane(daemon, "eth1")[1])
+        gen.send(frame(OTHER, NEAR, 9))
+        gen.expect(frame(OTHER, NEAR, 9))
+        three.exec("dut", "bridge", "link", "set", "dev", "eth1", "hairpin", "off")
+        wait_until(lambda: lane(daemon, "eth1")[0] == each_lane)
+        if not three.exec("dut", "bridge", "link", "set", "dev", "eth1", "learning", "off",
+                          "locked", "on", check=False).returncode:  # Linux 5.18
+            wait_until(lambda: "eth1 is locked" in lane(daemon, "eth1")[1])
+            assert silent(gen, sink, frame(FAR, NOBODY, 10), frame(FAR, OTHER, 11))
+            three.exec("dut", "bridge", "link", "set", "dev", "eth1", "locked", "off",
+                       "learning", "on")
+        three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "ageing_time", 0)
+        wait_until(lambda: "without an ageing time" in lane(daemon, "eth1")[1])
+        three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "ageing_time", 70000)
+        wait_until(lambda: lane(daemon, "eth1")[0] == each_lane)
+        assert daemon.show("macs")["ageing_s"] == 700
+        three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "ageing_time", 30000)
+        if not three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "vlan_filtering", 1,
+                          check=False).returncode:  # not every kernel can
+            wait_until(lambda: "a bridge that filters VLANs" in lane(daemon, "eth1")[1])
+            three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "vlan_filtering", 0)
+
+
+def test_a_sticky_entry_stays(three):
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        learn(daemon, gen, OTHER, "eth1")
+        three.exec("dut", "bridge", "fdb", "add", FAR, "dev", "eth3", "master", "dynamic",
+                   "sticky")
+        wait_until(lambda: port_of(daemon, FAR) == "eth3")
+        sink.send(frame(OTHER, FAR, 12))
+        gen.expect(frame(OTHER, FAR, 12))
+        gen.send(frame(FAR, OTHER, 13))
+        third.expect(frame(FAR, OTHER, 13))
 
 
 def test_kernel_goes_on_after_a_kill(three):

@@ -32,7 +32,7 @@ static void init(void)
 	cr_assert_eq(shunt_pool_init(&pool, FRAMES, 2048, &err), 0);
 	cr_assert_eq(shunt_mac_create(&macs, 1000, SEED, &err), 0);
 	cr_assert_eq(shunt_learn_init(&learn, &err), 0);
-	ways = (struct shunt_bridge_ways){0x1f, 0x1f, 0x1f, 0};
+	ways = (struct shunt_bridge_ways){.forwarding = 0x1f, .learning = 0x1f, .flooding = 0x1f};
 	params.macs = macs;
 	params.learn = &learn;
 	params.ways = &ways;
@@ -246,6 +246,17 @@ Test(bridge, respects_spanning_tree, .init = init, .fini = fini)
 	ways.forwarding = 0x1;
 	send_one(0xff, 1, 0);
 	cr_assert_eq(graph.drops[SHUNT_DROP_no_output], 1, "a flood that reaches nobody");
+}
+
+Test(bridge, leaves_ports_to_the_kernel, .init = init, .fini = fini)
+{
+	ways.kernels = 0x1;
+	send_one(2, 1, 0);
+	cr_assert_eq(sent(), 0);
+	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 1, "it would be the kernel's");
+	cr_assert_eq(service(), 0, "who learns it");
+	send_one(1, 2, 1);
+	cr_assert_eq(sent(), 0x5, "what comes in elsewhere");
 }
 
 Test(bridge, unknown_stations, .init = init, .fini = fini)

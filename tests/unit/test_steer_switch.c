@@ -137,6 +137,12 @@ Test(steer_switch, finds_what_the_table_holds)
 	cr_expect_gt(finished, 100);
 	shared->bridge->forwarding &= ~(1ULL << IN);
 	cr_expect_eq(run(4, 1), SHUNT_STEER_BRIDGED, "a port that may not forward");
+	shared->bridge->forwarding |= 1ULL << IN;
+	cr_expect_eq(run(3, 1), SHUNT_STEER_XDP_BRIDGED);
+	shared->bridge->kernels = 1ULL << IN;
+	cr_expect_eq(run(3, 1), SHUNT_STEER_BRIDGED, "the kernel's bridge's");
+	shared->bridge->kernels = 1ULL << port_of(3);
+	cr_expect_eq(run(3, 1), SHUNT_STEER_XDP_BRIDGED, "only what comes in there");
 	stop();
 }
 
