@@ -35,7 +35,8 @@ static void judge_dispatcher_in_use(struct shunt_doctor *d, const struct doctor_
 	shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
 }
 
-static void judge_dispatcher(struct shunt_doctor *d, const struct doctor_device_facts *f)
+static void judge_dispatcher(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			     const struct shunt_doctor_opts *opts)
 {
 	const struct doctor_program *p = &f->program;
 	const char *mode = p->is_generic ? "generic" : "native";
@@ -48,6 +49,13 @@ static void judge_dispatcher(struct shunt_doctor *d, const struct doctor_device_
 			"device and no daemon that was asked serves it: left by a killed one, or "
 			"another control socket's (-s); the next start clears it",
 			p->id, mode);
+	else if (p->is_generic != opts->generic)
+		finding =
+			shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
+					 "libxdp's dispatcher (id %u, %s) is on the device: shunt "
+					 "runs behind the programs that are there only in the "
+					 "same mode",
+					 p->id, mode);
 	else
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
 					   "libxdp's dispatcher (id %u, %s) is on the device: "
@@ -99,7 +107,8 @@ static void judge_program_in_use(struct shunt_doctor *d, const struct doctor_dev
 	}
 }
 
-static void judge_program(struct shunt_doctor *d, const struct doctor_device_facts *f)
+static void judge_program(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			  const struct shunt_doctor_opts *opts)
 {
 	const struct doctor_program *p = &f->program;
 	const char *mode = p->is_generic ? "generic" : "native";
@@ -124,7 +133,7 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 	} else if (!*p->name || p->is_ours < 0) {
 		judge_unknown_program(d, f);
 	} else if (!strcmp(p->name, DISPATCHER)) {
-		judge_dispatcher(d, f);
+		judge_dispatcher(d, f, opts);
 	} else {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
 					   "XDP program '%s' (id %u, %s) is on the device and is "
@@ -204,6 +213,6 @@ void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device
 	if (opts->in_use)
 		judge_program_in_use(d, facts);
 	else
-		judge_program(d, facts);
+		judge_program(d, facts, opts);
 	judge_place(d, facts);
 }

@@ -24,6 +24,25 @@ static int foreign_error(const char *ifname, const struct xdp_multiprog *mp, str
 			     is_generic ? "xdpgeneric" : "xdp");
 }
 
+static bool is_other_mode(const struct shunt_xdp *x, const struct xdp_multiprog *mp)
+{
+	return xdp_multiprog__attach_mode(mp) != shunt_xdp_device_mode(x->requested);
+}
+
+/* A device has one dispatcher, which runs in one mode. */
+static int mode_error(const struct shunt_xdp *x, struct shunt_err *err)
+{
+	const bool is_native = x->requested == SHUNT_XDP_NATIVE;
+	const char *has = is_native ? "generic" : "native";
+
+	return shunt_err_set(err, EBUSY,
+			     "%s: libxdp's dispatcher runs others' programs there in %s mode, and "
+			     "%s was asked for; load them with `xdp-loader load -m %s`, or choose "
+			     "--driver-mode %s",
+			     x->ifname, has, shunt_xdp_mode_name(x->requested),
+			     is_native ? "native" : "skb", has);
+}
+
 int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog *before,
 			   struct shunt_err *err)
 {
@@ -36,6 +55,8 @@ int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog
 			return shunt_xdp_owner_check(x->ifname, prog, err);
 		return x->can_replace ? 0 : foreign_error(x->ifname, before, err);
 	}
+	if (is_other_mode(x, before) && shunt_xdp_device_is_shared(before))
+		return mode_error(x, err);
 	while ((prog = xdp_multiprog__next_prog(prog, before)) && !rc)
 		if (shunt_xdp_device_is_ours(prog))
 			rc = shunt_xdp_owner_check(x->ifname, prog, err);
@@ -136,13 +157,13 @@ static int join(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_
 	return rc;
 }
 
-/* Metadata and a dispatcher do not go together. */
+/* Metadata and a dispatcher do not go together, nor two modes in one. */
 static int leave_dispatcher(struct shunt_xdp *x, struct xdp_multiprog *before,
 			    struct shunt_err *err)
 {
 	int rc = xdp_multiprog__detach(before);
 
-	return rc ? shunt_xdp_err_attach(x, -rc, err) : attach_alone(x, -1, err);
+	return rc ? shunt_xdp_err_attach(x, -rc, err) : attach(x, err);
 }
 
 int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err)
@@ -150,9 +171,9 @@ int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct 
 	if (!before)
 		return attach(x, err);
 	if (!xdp_multiprog__is_legacy(before))
-		return x->has_meta ? leave_dispatcher(x, before, err) : join(x, before, err);
-	if (shunt_xdp_device_is_ours(xdp_multiprog__main_prog(before)) &&
-	    xdp_multiprog__attach_mode(before) == shunt_xdp_device_mode(x->requested))
+		return x->has_meta || is_other_mode(x, before) ? leave_dispatcher(x, before, err)
+							       : join(x, before, err);
+	if (shunt_xdp_device_is_ours(xdp_multiprog__main_prog(before)) && !is_other_mode(x, before))
 		return replace(x, before, err);
 	return displace(x, before, err);
 }

@@ -248,10 +248,11 @@ Test(doctor, offloads_in_the_way)
 
 Test(doctor, programs)
 {
-	struct shunt_doctor_opts in_use = wanted;
+	struct shunt_doctor_opts in_use = wanted, generic = wanted;
 	struct doctor_device_facts f = healthy();
 
 	in_use.in_use = true;
+	generic.generic = true;
 	expect(&f, &in_use, "program", SHUNT_DOCTOR_error, "took it off", "");
 	f.program = (struct doctor_program){.id = 42, .name = "xdp_filter"};
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_error, "'xdp_filter' (id 42, native)",
@@ -260,6 +261,7 @@ Test(doctor, programs)
 	       "restart");
 	f.program = (struct doctor_program){.id = 42, .name = "xdp_dispatcher"};
 	expect(&f, &wanted, "program", SHUNT_DOCTOR_note, "dispatcher", "xdp-loader");
+	expect(&f, &generic, "program", SHUNT_DOCTOR_error, "only in the same mode", "xdp-loader");
 	expect(&f, &in_use, "program", SHUNT_DOCTOR_error, "does not run the daemon's program",
 	       "xdp-loader");
 	f.program.is_ours = 1;
