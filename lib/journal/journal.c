@@ -10,16 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "journal/file.h"
 #include "journal/foreign.h"
 #include "journal/knob.h"
 #include "journal/ntuple.h"
 #include "journal/rss.h"
 #include "io/puntdev.h"
-#include "io/xdp.h"
 
 /* A device's entries. */
 struct entry {
@@ -35,7 +33,7 @@ struct entry {
 struct shunt_journal {
 	char path[128];
 	uint64_t netns;
-	char boot[40];
+	char boot[SHUNT_JOURNAL_BOOT_LEN];
 	char puntdev[IFNAMSIZ];	  /* "" without */
 	struct shunt_err warning; /* "" without */
 	bool is_persistent;	  /* the programs stay */
@@ -43,25 +41,6 @@ struct shunt_journal {
 	unsigned entry_cnt;
 	struct entry entries[SHUNT_PORT_MAX];
 };
-
-/* --- where we are ----------------------------------------------------------------------------- */
-
-static uint64_t netns_inode(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
-}
-
-static void boot_id(char out[static 40])
-{
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (!file || fscanf(file, "%39s", out) != 1)
-		snprintf(out, 40, "unknown");
-	if (file)
-		fclose(file);
-}
 
 /* --- file ------------------------------------------------------------------------------------- */
 
@@ -108,7 +87,7 @@ static int save(const struct shunt_journal *j, struct shunt_err *err)
 	int code;
 
 	snprintf(temp, sizeof(temp), "%s.new", j->path);
-	file = fopen(temp, "we");
+	file = shunt_journal_file_create(temp);
 	if (!file)
 		return shunt_err_set(err, errno, "journal %s: %s", temp, strerror(errno));
 	fprintf(file, "boot %s\n", j->boot);
@@ -127,117 +106,6 @@ static int save(const struct shunt_journal *j, struct shunt_err *err)
 	}
 	sync_folder(j->path);
 	return 0;
-}
-
-/* --- recovery --------------------------------------------------------------------------------- */
-
-static bool is_served(const struct shunt_config *config, const char *ifname)
-{
-	unsigned i;
-
-	for (i = 0; i < config->port_cnt; i++)
-		if (config->ports[i].kind == SHUNT_PORT_XSK &&
-		    !strcmp(config->ports[i].name, ifname))
-			return true;
-	return false;
-}
-
-/* What ethtool's requests give back. */
-static int undo_ethtool(const char *ifname, bool is_rss, const char *text)
-{
-	struct shunt_journal_ntuple *ntuple = calloc(1, sizeof(*ntuple));
-	struct shunt_journal_rss rss = {.queues = 0};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool is_done = false;
-
-	snprintf(rss.ifname, sizeof(rss.ifname), "%s", ifname);
-	if (fd >= 0 && is_rss)
-		is_done =
-			!shunt_journal_rss_parse(&rss, text) && shunt_journal_rss_restore(&rss, fd);
-	else if (fd >= 0 && ntuple) {
-		memcpy(ntuple->ifname, rss.ifname, sizeof(ntuple->ifname));
-		is_done = !shunt_journal_ntuple_parse(ntuple, text) &&
-			  shunt_journal_ntuple_restore(ntuple, fd);
-	}
-	free(ntuple);
-	if (fd >= 0)
-		close(fd);
-	return is_done;
-}
-
-/* Returns 1 when something was given back, 0, or -errno. */
-static int undo(const char *line, uint64_t netns, const struct shunt_config *config, bool keep,
-		struct shunt_err *err)
-{
-	struct {
-		char ifname[IFNAMSIZ];
-		unsigned ifindex;
-	} e;
-	unsigned long was, now;
-	uint64_t line_netns;
-	char what[8], knob[32];
-	bool is_gone;
-	int at = 0, ret;
-
-	/* not counted: to the user it is part of the programs */
-	if (sscanf(line, "punt %" SCNu64 " %15s", &line_netns, e.ifname) == 2)
-		return line_netns == netns ? SHUNT_MIN(shunt_puntdev_clean(e.ifname, err), 0) : 0;
-	if (sscanf(line, "%7s %" SCNu64 " %u %*15s %n", what, &line_netns, &e.ifindex, &at) < 3 ||
-	    !at || line_netns != netns)
-		return 0;
-	/* by its number, which it keeps under another name */
-	is_gone = !if_indextoname(e.ifindex, e.ifname);
-	if (!strcmp(what, "foreign") && sscanf(line + at, "%31s", knob) == 1)
-		return keep && !is_gone && is_served(config, e.ifname)
-			       ? 0
-			       : shunt_journal_foreign_undo(netns, e.ifindex, knob, is_gone);
-	if (is_gone)
-		return 0;
-	if (!strcmp(what, "rss") || !strcmp(what, "ntuple"))
-		return undo_ethtool(e.ifname, *what == 'r', line + at);
-	if (!strcmp(what, "xdp")) {
-		ret = keep && is_served(config, e.ifname) ? 0 : shunt_xdp_clean(e.ifindex, err);
-		/* another daemon has the device by now, and has cleaned up there */
-		return ret == -EBUSY ? 0 : ret;
-	}
-	if (!strcmp(what, "knob") && sscanf(line + at, "%31s %lu %lu", knob, &was, &now) == 3)
-		return shunt_journal_knob_undo(e.ifname, e.ifindex, knob, was, now);
-	return 0;
-}
-
-static int undo_all(FILE *file, const struct shunt_config *config, bool keep, struct shunt_err *err)
-{
-	uint64_t netns = netns_inode();
-	char line[SHUNT_JOURNAL_LINE_MAX], boot[40], line_boot[40];
-	int done = 0, ret = 0;
-
-	boot_id(boot);
-	while (ret >= 0 && fgets(line, sizeof(line), file)) {
-		if (!strchr(line, '\n'))
-			break; /* cut off: nothing was changed yet that it is about */
-		if (sscanf(line, "boot %39s", line_boot) == 1 && strcmp(line_boot, boot) != 0)
-			break; /* the machine was started anew since: all is as it was */
-		ret = undo(line, netns, config, keep, err);
-		done += ret > 0;
-	}
-	return ret < 0 ? ret : done;
-}
-
-int shunt_journal_recover(const char *path, const struct shunt_config *config, bool keep,
-			  struct shunt_err *err)
-{
-	FILE *file = fopen(path, "re");
-	int ret;
-
-	if (!file)
-		return errno == ENOENT
-			       ? 0
-			       : shunt_err_set(err, errno, "journal %s: %s", path, strerror(errno));
-	ret = undo_all(file, config, keep, err);
-	fclose(file);
-	if (ret >= 0)
-		unlink(path);
-	return ret;
 }
 
 /* --- open and close --------------------------------------------------------------------------- */
@@ -351,8 +219,8 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 	if (!j)
 		return shunt_err_set(err, ENOMEM, "journal: not enough memory");
 	snprintf(j->path, sizeof(j->path), "%s", path);
-	j->netns = netns_inode();
-	boot_id(j->boot);
+	j->netns = shunt_journal_file_netns();
+	shunt_journal_file_boot(j->boot);
 	j->ioctl_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	j->is_persistent = config->persist;
 	ret = plan(j, config, err);

@@ -8,11 +8,11 @@
  * offloads but the switch of the filters.)
  *
  * The file is replaced as a whole (written, synced, renamed), so a crash leaves
- * the old one or the new one. An entry is skipped when it is of another boot or
- * network namespace, of a device that was deleted since, or when somebody else has
- * changed the value since.
+ * the old one or the new one. An entry is skipped when it is of another boot, of a
+ * device that was deleted since, or when somebody else has changed the value since.
+ * The journal of another network namespace waits, renamed, for a start in that one.
  *
- *     shunt_journal_recover(path, &config, keep, &err);
+ *     shunt_journal_recover(path, &config, keep, &warning, &err);
  *     shunt_journal_open(&journal, path, &config, &err);
  *     ...
  *     shunt_journal_close(journal, false);
@@ -29,10 +29,10 @@ struct shunt_journal;
 
 /* shunt_journal_recover gives back what the journal at path says and removes it.
  * With keep, steering programs on devices that config serves stay where they are,
- * to be replaced. Returns how many things were given back, 0 without a journal, or
- * -errno with err set. Thread: init. */
+ * to be replaced. What is left undone is in warning, "" if nothing. Returns how many
+ * things were given back, 0 without a journal, or -errno with err set. Thread: init. */
 int shunt_journal_recover(const char *path, const struct shunt_config *config, bool keep,
-			  struct shunt_err *err);
+			  struct shunt_err *warning, struct shunt_err *err);
 
 /* shunt_journal_open records what config will change, then turns the NAPI knobs.
  * Without a path ("") nothing is recorded, and a kill leaves the knobs turned.

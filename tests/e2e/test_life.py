@@ -2,6 +2,8 @@
 """Starting, stopping, being killed: what shuntd borrowed it gives back, and the kernel forwards
 whenever it does not."""
 import os
+import shutil
+import subprocess
 import signal
 import threading
 import traceback
@@ -116,6 +118,59 @@ def test_killed_while_the_journal_is_gone(lab):
         gen, sink = lab.wire("gen"), lab.wire("sink")
         gen.send(udp4())
         sink.expect(there("static3", udp4()))
+
+
+def test_killed_in_another_namespace(lab):
+    """A start elsewhere with the same control socket leaves the journal for one where it belongs."""
+    first = Shuntd(lab, *PAIRS["static3"], "--poll", "busy")
+    assert any(line.endswith("200000") for line in lab.changes())
+    first.kill()
+    elsewhere = lab.popen("gen", "shuntd", "xconnect", "null0,kind=mem", "cap,kind=pcap,out=/dev/null",
+                          "--control", first.control)
+    said = elsewhere.stderr.readline()
+    assert "about another network namespace" in said, said
+    while "forwarding on" not in said:
+        said = elsewhere.stderr.readline()
+        assert said
+    elsewhere.terminate()
+    assert elsewhere.wait(60) == 0
+    second = Shuntd(lab, *PAIRS["static3"])
+    assert any("gave back what a killed daemon had changed: 6 items" in line for line in second.log)
+    second.stop()
+    assert os.listdir(f"/run/shunt-lab/{lab.name}").count("shuntd.sock") == 0
+
+
+def test_damaged_journal(lab):
+    """What can be read is given back, and that there was more is said."""
+    first = Shuntd(lab, *PAIRS["static3"], "--poll", "busy")
+    first.kill()
+    with open(first.control + ".journal", "r+b") as file:
+        lines = file.readlines()
+        file.seek(0)
+        file.write(lines[0] + b"\0\xff" + 9999 * b"x" + b"\n" + b"".join(lines[1:]) + b"knob 1")
+    second = Shuntd(lab, *PAIRS["static3"])
+    assert any("2 lines make no sense" in line for line in second.log), second.log
+    assert any("gave back what a killed daemon had changed: 6 items" in line for line in second.log)
+    second.stop()
+
+
+def test_journal_in_another_users_folder(lab, tmp_path):
+    """What that user puts in its place is neither written through nor waited for."""
+    folder = f"/run/shunt-lab/{lab.name}/nobody"
+    control, kept = f"{folder}/shuntd.sock", tmp_path / "kept"
+    kept.write_text("kept")
+    os.mkdir(folder)
+    shutil.chown(folder, "nobody")
+    os.symlink(kept, control + ".journal.new")
+    with Shuntd(lab, *PAIRS["static3"], "--user", "nobody", control="nobody/shuntd.sock"):
+        assert not os.path.islink(control + ".journal")
+    assert kept.read_text() == "kept"
+    for make in os.mkfifo, lambda path: os.symlink(kept, path), os.mkdir:
+        make(control + ".journal")
+        done = lab.exec("dut", "shuntd", *PAIRS["static3"], "--control", control, check=False, timeout=30)
+        assert done.returncode == 1 and "is no regular file" in done.stderr, done
+        subprocess.run(["rm", "-r", control + ".journal"], check=True, timeout=10)
+    assert lab.changes() == []
 
 
 def test_daemon(lab, tmp_path):

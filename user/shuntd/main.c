@@ -250,12 +250,15 @@ static int recover(struct daemon *d, struct shunt_err *err)
 {
 	const struct shunt_config *config = &d->args.config;
 	char path[sizeof(config->control_path) + 16] = "";
+	struct shunt_err warning = {""};
 	int ret = 0;
 
 	if (*config->control_path) {
 		snprintf(path, sizeof(path), "%s.journal", config->control_path);
-		ret = shunt_journal_recover(path, config, config->persist || config->takeover, err);
+		ret = shunt_journal_recover(path, config, config->persist || config->takeover,
+					    &warning, err);
 	}
+	say(&warning, *warning.msg != 0);
 	if (ret > 0)
 		fprintf(stderr, "shuntd: gave back what a killed daemon had changed: %d item%s\n",
 			ret, ret > 1 ? "s" : "");
