@@ -84,6 +84,14 @@ struct {
 	__type(value, __u32);
 } shunt_ports SEC(".maps"), shunt_ports_sg SEC(".maps");
 
+/* Of those, the other ports of this port's bridge: all that a flooded frame leaves by. */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, SHUNT_STEER_PORTS_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} shunt_flood SEC(".maps"), shunt_flood_sg SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 2 * SHUNT_STEER_LOCALS_MAX); /* old and new at once */

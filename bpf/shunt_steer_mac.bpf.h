@@ -100,6 +100,7 @@ static __always_inline bool mac_heard(void *macs, const struct shunt_steer_bridg
 
 /* The port by which a frame leaves, or one that is none. */
 #define SWITCH_NONE 0xff
+#define SWITCH_ALL  0xfe /* unknown, or a group: every other port of the bridge */
 
 /* number: the bridge's, from 1; in: the port that the frame came in on. */
 __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
@@ -127,6 +128,31 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	if (to >= SHUNT_STEER_PORTS_MAX || to == in || !(forwarding >> to & 1))
 		return SWITCH_NONE;
 	return to;
+}
+
+/* The same between two daemons, when nobody learns: who sent the frame does not matter. */
+__noinline __u32 switch_port_meanwhile(struct xdp_md *ctx, __u32 number, __u32 in)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__u32 zero = 0, last = SHUNT_STEER_MAC_BUCKETS, to;
+	void *macs = bpf_map_lookup_elem(&shunt_macs, &zero);
+	const struct shunt_steer_bridge *bridge;
+	const struct eth *eth = data;
+	struct mac_hit hit;
+
+	if (!macs || (const void *)(eth + 1) > end)
+		return SWITCH_NONE;
+	bridge = bpf_map_lookup_elem(macs, &last);
+	if (!bridge || !(bridge->forwarding >> (in & 63) & 1))
+		return SWITCH_NONE;
+	if (eth->dst[0] & 1)
+		return SWITCH_ALL;
+	mac_find(&hit, macs,
+		 mac_hash(mac_key(eth->dst) | (__u64)(number - 1) << 48, bridge->factor));
+	if (!hit.word)
+		return SWITCH_ALL;
+	to = (hit.word & SHUNT_STEER_MAC_PORT) - 1;
+	return to < SHUNT_STEER_PORTS_MAX && to != in ? to : SWITCH_NONE;
 }
 
 #endif

@@ -398,7 +398,7 @@ static int open_kernel(struct shunt_bridge *b, struct shunt_err *err)
 	char name[IFNAMSIZ];
 	int ret = shunt_fdb_create(&b->fdb, &fdb_ops, b, err);
 
-	if (ret || b->engine->router)
+	if (ret || shunt_engine_routes(b->engine))
 		return ret;
 	shunt_puntdev_name(name);
 	return shunt_puntdev_open(&b->puntdev, name, err);

@@ -69,13 +69,20 @@ struct shunt_bridge {
 #undef X
 };
 
-/* shunt_bridge_create makes it for an engine whose ports are open and whose router, if it has
- * one, exists. Returns 0, or -errno with err set: a kernel bridge that filters VLANs, a group of
- * which some ports are a bridge's and some are not, mode mix on the ports of a bridge.
- * shunt_bridge_destroy: NULL is legal. Thread: control. */
+/* shunt_bridge_create makes it for an engine whose ports are open. Returns 0, or -errno with err
+ * set: a kernel bridge that filters VLANs, a group of which some ports are a bridge's and some are
+ * not, mode mix on the ports of a bridge. shunt_bridge_destroy: NULL is legal. Thread: control. */
 int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_engine *engine,
 			struct shunt_err *err);
 void shunt_bridge_destroy(struct shunt_bridge *bridge);
+
+/* shunt_bridge_inherit puts in the stations of a takeover's daemon before, as its `show macs` told
+ * them (NULL is legal): those of ports that have no kernel bridge beneath, whose own table it is
+ * otherwise. Each is as if just heard. Thread: control. */
+void shunt_bridge_inherit(struct shunt_bridge *bridge, const struct json_t *macs);
+
+/* shunt_bridge_has says whether the ports are two of one bridge. Thread: control. */
+bool shunt_bridge_has(const struct shunt_bridge *bridge, unsigned port, unsigned other);
 
 /* shunt_bridge_params fills in what the bridge node of a worker is made with. Thread: control. */
 void shunt_bridge_params(struct shunt_bridge *bridge, unsigned worker,

@@ -4,6 +4,7 @@
 #include "control/engine.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	opts.multi_buffer = port->multi_buffer;
 	if (!ret)
 		ret = shunt_xdp_open(&port->xdp, &opts, err);
+	shunt_lane_ask(port);
 	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
 	 * is better off waiting for the worker than given to a kernel that drops it. */
 	port->has_fallback =
@@ -126,21 +128,39 @@ static int check_ports(const struct shunt_config *config, struct shunt_err *err)
 	return 0;
 }
 
+bool shunt_engine_routes(const struct shunt_engine *engine)
+{
+	return shunt_config_uses(engine->config, SHUNT_FORWARD_MIX) ||
+	       shunt_config_uses(engine->config, SHUNT_FORWARD_ROUTE);
+}
+
 bool shunt_engine_punts(const struct shunt_engine *engine)
 {
 	return engine->punts;
 }
 
-/* The tables that groups of ports forward by, and what they punt with. */
-static int open_tables(struct shunt_engine *engine, struct shunt_err *err)
+/* A program looks stations up from its first frame on: the bridge is there before it. */
+static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 {
-	bool mixes = shunt_config_uses(engine->config, SHUNT_FORWARD_MIX);
+	int ret;
+
+	if (!shunt_config_uses(engine->config, SHUNT_FORWARD_MIX) &&
+	    !shunt_config_uses(engine->config, SHUNT_FORWARD_BRIDGE))
+		return 0;
+	ret = shunt_bridge_create(&engine->bridge, engine, err);
+	if (ret)
+		return ret;
+	shunt_bridge_inherit(engine->bridge, engine->stations);
+	return shunt_engine_prepare_crossing(engine, true, err);
+}
+
+/* The router, and what it or the bridge punts with. */
+static int open_router(struct shunt_engine *engine, struct shunt_err *err)
+{
 	int ret = 0;
 
-	if (mixes || shunt_config_uses(engine->config, SHUNT_FORWARD_ROUTE))
+	if (shunt_engine_routes(engine))
 		ret = shunt_router_create(&engine->router, engine, err);
-	if (!ret && (mixes || shunt_config_uses(engine->config, SHUNT_FORWARD_BRIDGE)))
-		ret = shunt_bridge_create(&engine->bridge, engine, err);
 	if (ret || (!engine->router && !(engine->bridge && engine->bridge->puntdev)))
 		return ret;
 	engine->punts = calloc(engine->config->worker_cnt, sizeof(*engine->punts));
@@ -179,7 +199,7 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 	}
 	ret = open_ports(engine, err);
 	if (!ret)
-		ret = shunt_engine_prepare_crossing(engine, err);
+		ret = shunt_engine_prepare_crossing(engine, false, err);
 	if (!ret) {
 		*out = engine;
 		return 0;
@@ -224,12 +244,13 @@ static int attach_ports(struct shunt_engine *engine, struct shunt_err *err)
 
 int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 {
-	int ret;
+	int ret = open_bridge(engine, err);
 
 	shunt_engine_cross(engine);
-	ret = attach_ports(engine, err);
 	if (!ret)
-		ret = open_tables(engine, err);
+		ret = attach_ports(engine, err);
+	if (!ret)
+		ret = open_router(engine, err);
 	if (!ret)
 		shunt_redirects_open(engine);
 	while (!ret && engine->worker_cnt < engine->config->worker_cnt)
@@ -330,6 +351,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	free(engine->punts);
 	shunt_xdp_fail_close(engine->redirects);
 	shunt_locals_fini(&engine->locals);
+	json_decref(engine->stations);
 	free(engine->umems);
 	free(engine->workers);
 	free(engine->ports);

@@ -76,6 +76,7 @@ struct shunt_engine {
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */
 	bool hands_over;		    /* at its end, to a successor */
+	struct json_t *stations;	    /* `show macs` of the daemon before; NULL */
 };
 
 /* shunt_engine_create looks at everything the configuration names and loads the steering programs.
@@ -96,6 +97,9 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err);
  * before start. */
 void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, struct shunt_err *),
 			    void *arg);
+
+/* shunt_engine_routes tells whether some port routes, alone or beside bridging. Thread: any. */
+bool shunt_engine_routes(const struct shunt_engine *engine);
 
 /* shunt_engine_punts tells whether workers hand frames back to the kernel. Thread: control. */
 bool shunt_engine_punts(const struct shunt_engine *engine);

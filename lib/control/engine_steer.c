@@ -22,6 +22,13 @@ static bool is_bridged(const struct shunt_config *config, unsigned port)
 	return mode == SHUNT_FORWARD_BRIDGE || mode == SHUNT_FORWARD_MIX;
 }
 
+static bool floods_to(const struct shunt_engine *engine, const struct shunt_port *port,
+		      unsigned other)
+{
+	return engine->bridge && is_bridged(engine->config, port->index) &&
+	       shunt_bridge_has(engine->bridge, port->index, other);
+}
+
 int shunt_engine_set_ports(const struct shunt_engine *engine, const struct shunt_port *port,
 			   struct shunt_err *err)
 {
@@ -34,6 +41,9 @@ int shunt_engine_set_ports(const struct shunt_engine *engine, const struct shunt
 
 		ifindex = takes ? engine->ports[i].netdev.ifindex : 0;
 		ret = shunt_xdp_set_port(port->xdp, i, ifindex);
+		if (!ret)
+			ret = shunt_xdp_set_flood(port->xdp, i,
+						  floods_to(engine, port, i) ? ifindex : 0);
 	}
 	return ret ? shunt_err_set(err, -ret, "%s: telling lane xdp of the other ports: %s",
 				   port->name, strerror(-ret))
@@ -100,33 +110,33 @@ int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
 	return ret ? ret : shunt_engine_steer(engine, port, err);
 }
 
-/* The kernel knows nothing of a cross-connect. The lane is chosen when the sockets are there. */
+/* The kernel knows nothing of a cross-connect, nor of a bridge that has none beneath. */
 static bool crosses(const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	return engine->config->takeover && !engine->config->external && port->xdp &&
-	       shunt_engine_forwards_foreign_macs(engine->config, port->index) &&
-	       !is_bridged(engine->config, port->index);
+	       shunt_engine_forwards_foreign_macs(engine->config, port->index);
 }
 
-int shunt_engine_prepare_crossing(struct shunt_engine *engine, struct shunt_err *err)
+/* The lane is chosen when the sockets are there. */
+static int prepare_crossing(struct shunt_engine *engine, struct shunt_port *port,
+			    struct shunt_err *err)
+{
+	port->lane.in_use = shunt_config_lane(engine->config, port->index) == SHUNT_REQUEST_KERNEL
+				    ? SHUNT_LANE_KERNEL
+				    : SHUNT_LANE_XDP;
+	return shunt_engine_open_gate(engine, port, err);
+}
+
+int shunt_engine_prepare_crossing(struct shunt_engine *engine, bool are_bridges,
+				  struct shunt_err *err)
 {
 	unsigned i;
 	int ret = 0;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		shunt_lane_ask(&engine->ports[i]);
-	for (i = 0; i < engine->port_cnt && !ret; i++) {
-		struct shunt_port *port = &engine->ports[i];
-
-		if (!crosses(engine, port))
-			continue;
-		port->lane.in_use = shunt_config_lane(engine->config, i) == SHUNT_REQUEST_KERNEL
-					    ? SHUNT_LANE_KERNEL
-					    : SHUNT_LANE_XDP;
-		ret = shunt_engine_put_rules(engine, port->xdp, err);
-		if (!ret)
-			ret = shunt_engine_steer(engine, port, err);
-	}
+	for (i = 0; i < engine->port_cnt && !ret; i++)
+		if (crosses(engine, &engine->ports[i]) &&
+		    is_bridged(engine->config, i) == are_bridges)
+			ret = prepare_crossing(engine, &engine->ports[i], err);
 	return ret;
 }
 

@@ -40,10 +40,12 @@ bool shunt_engine_forwards_foreign_macs(const struct shunt_config *config, unsig
 int shunt_engine_open_gate(struct shunt_engine *engine, struct shunt_port *port,
 			   struct shunt_err *err);
 
-/* shunt_engine_prepare_crossing configures the programs of a takeover's cross-connects before they
- * are attached: rules, mode, other ports. Returns 0 or -errno with err set. shunt_engine_cross has
- * them cross from now on without sockets (shunt_xdp_cross). Thread: control. */
-int shunt_engine_prepare_crossing(struct shunt_engine *engine, struct shunt_err *err);
+/* shunt_engine_prepare_crossing configures the programs of a takeover's bridges, or of its
+ * cross-connects, before they are attached: rules, mode, other ports. Returns 0 or -errno with err
+ * set. shunt_engine_cross has both cross from now on without sockets (shunt_xdp_cross).
+ * Thread: control. */
+int shunt_engine_prepare_crossing(struct shunt_engine *engine, bool are_bridges,
+				  struct shunt_err *err);
 void shunt_engine_cross(struct shunt_engine *engine);
 
 /* shunt_engine_set_ports tells a port's program which of the other ports take frames from it.

@@ -2,6 +2,7 @@
 #include "control/takeover.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #define TIMEOUT_MS 10000
 
 static const char request[] = "{\"cmd\": \"handover\"}\n";
+static const char macs_request[] = "{\"cmd\": \"show\", \"object\": \"macs\"}\n";
 static const char granted[] = "{\"result\":";
 
 static int connect_to(const char *path, struct shunt_err *err)
@@ -55,6 +57,35 @@ static int read_all(int fd, char *reply, size_t room, const char *path, struct s
 			break;
 	}
 	return (int)len;
+}
+
+static json_t *ask_for_macs(FILE *daemon)
+{
+	json_t *reply = NULL;
+
+	if (fputs(macs_request, daemon) >= 0 && !fflush(daemon))
+		reply = json_loadf(daemon, JSON_DISABLE_EOF_CHECK, NULL);
+	return reply;
+}
+
+struct json_t *shunt_takeover_stations(const char *path)
+{
+	const struct timeval timeout = {.tv_sec = TIMEOUT_MS / 1000};
+	int fd = connect_to(path, NULL);
+	FILE *daemon = fd < 0 ? NULL : fdopen(fd, "r+");
+	json_t *reply = NULL, *macs;
+
+	if (!daemon) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)))
+		reply = ask_for_macs(daemon);
+	fclose(daemon);
+	macs = json_incref(json_object_get(reply, "result"));
+	json_decref(reply);
+	return macs;
 }
 
 int shunt_takeover_request(const char *path, struct shunt_err *err)

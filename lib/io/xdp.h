@@ -80,8 +80,8 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
  * -EINVAL the driver refused (its own words in err, e.g. the MTU). Thread: init, control. */
 int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err);
 
-/* shunt_xdp_cross has a configured program send what a cross-connect sends to the other port
- * without any socket, for SHUNT_STEER_HANDOVER_NS or until it is configured anew: between two
+/* shunt_xdp_cross has a configured program send what a cross-connect or a bridge sends to other
+ * ports without any socket, for SHUNT_STEER_HANDOVER_NS or until it is configured anew: between two
  * daemons. All else is the kernel's. Thread: control. */
 void shunt_xdp_cross(struct shunt_xdp *x);
 
@@ -125,6 +125,10 @@ int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rule
  * number slot (below SHUNT_STEER_PORTS_MAX); ifindex 0 ends it: then frames that would leave
  * there are the kernel's. Returns 0 or -errno. Thread: control. Cost: a syscall. */
 int shunt_xdp_set_port(struct shunt_xdp *x, uint32_t slot, unsigned ifindex);
+
+/* shunt_xdp_set_flood does the same for what shunt_xdp_cross floods: to all that were given.
+ * Returns and costs the same. Thread: control. */
+int shunt_xdp_set_flood(struct shunt_xdp *x, uint32_t slot, unsigned ifindex);
 
 /* shunt_xdp_set_locals says which addresses are this host's (broadcast addresses
  * of its subnets belong here too), in the place of those before; an address that

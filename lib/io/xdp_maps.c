@@ -19,7 +19,7 @@
 
 void shunt_xdp_maps_init(struct shunt_xdp *x)
 {
-	x->xsks_fd = x->ports_fd = x->macs_fd = x->tables_fd = -1;
+	x->xsks_fd = x->ports_fd = x->flood_fd = x->macs_fd = x->tables_fd = -1;
 	x->local4_fd = x->local6_fd = x->slots_fd = -1;
 	x->ctl = NULL;
 	x->slots = NULL;
@@ -42,6 +42,7 @@ void shunt_xdp_maps_close(struct shunt_xdp *x)
 	x->slots = NULL;
 	fd_close(&x->xsks_fd);
 	fd_close(&x->ports_fd);
+	fd_close(&x->flood_fd);
 	fd_close(&x->macs_fd);
 	fd_close(&x->tables_fd);
 	fd_close(&x->local4_fd);
@@ -75,6 +76,8 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 		{"shunt_xsks", BPF_MAP_TYPE_XSKMAP, 4, 4, SHUNT_STEER_SOCKETS_MAX, &x->xsks_fd},
 		{"shunt_ports", BPF_MAP_TYPE_DEVMAP, 4, 4, SHUNT_STEER_PORTS_MAX, &x->ports_fd},
 		{"shunt_ports_sg", BPF_MAP_TYPE_DEVMAP, 4, 4, SHUNT_STEER_PORTS_MAX, &x->ports_fd},
+		{"shunt_flood", BPF_MAP_TYPE_DEVMAP, 4, 4, SHUNT_STEER_PORTS_MAX, &x->flood_fd},
+		{"shunt_flood_sg", BPF_MAP_TYPE_DEVMAP, 4, 4, SHUNT_STEER_PORTS_MAX, &x->flood_fd},
 		{"shunt_macs", BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, 1, &x->macs_fd},
 		{"shunt_tables", BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, SHUNT_TABLES_CHUNKS_MAX,
 		 &x->tables_fd},
@@ -126,8 +129,8 @@ static int fd_take(struct shunt_xdp *x, int fd)
 
 static bool has_all(const struct shunt_xdp *x)
 {
-	return x->ctl && x->slots && x->xsks_fd >= 0 && x->ports_fd >= 0 && x->macs_fd >= 0 &&
-	       x->tables_fd >= 0 && x->local4_fd >= 0 && x->local6_fd >= 0;
+	return x->ctl && x->slots && x->xsks_fd >= 0 && x->ports_fd >= 0 && x->flood_fd >= 0 &&
+	       x->macs_fd >= 0 && x->tables_fd >= 0 && x->local4_fd >= 0 && x->local6_fd >= 0;
 }
 
 static int maps_find(struct shunt_xdp *x, int prog_fd)
@@ -300,11 +303,21 @@ int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rule
 
 /* ---- the other ports ------------------------------------------------------------------------ */
 
-int shunt_xdp_set_port(struct shunt_xdp *x, uint32_t slot, unsigned ifindex)
+static int slot_set(int fd, uint32_t slot, unsigned ifindex)
 {
 	if (!ifindex)
-		return bpf_map_delete_elem(x->ports_fd, &slot) && errno != ENOENT ? -errno : 0;
-	return bpf_map_update_elem(x->ports_fd, &slot, &ifindex, BPF_ANY) ? -errno : 0;
+		return bpf_map_delete_elem(fd, &slot) && errno != ENOENT ? -errno : 0;
+	return bpf_map_update_elem(fd, &slot, &ifindex, BPF_ANY) ? -errno : 0;
+}
+
+int shunt_xdp_set_port(struct shunt_xdp *x, uint32_t slot, unsigned ifindex)
+{
+	return slot_set(x->ports_fd, slot, ifindex);
+}
+
+int shunt_xdp_set_flood(struct shunt_xdp *x, uint32_t slot, unsigned ifindex)
+{
+	return slot_set(x->flood_fd, slot, ifindex);
 }
 
 /* ---- local addresses ------------------------------------------------------------------------ */

@@ -31,6 +31,9 @@ static struct bpf_object *open_object(const struct shunt_xdp *x, const char *nam
 	bpf_map__set_autocreate(
 		bpf_object__find_map_by_name(obj, x->is_sg ? "shunt_ports" : "shunt_ports_sg"),
 		false);
+	bpf_map__set_autocreate(
+		bpf_object__find_map_by_name(obj, x->is_sg ? "shunt_flood" : "shunt_flood_sg"),
+		false);
 	return obj;
 }
 

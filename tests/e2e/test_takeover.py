@@ -10,9 +10,9 @@ import re
 import pytest
 
 from shuntd import Shuntd, with_lane
-from lab import BIN, OPTIONS
-from test_failopen import STATIC3, Stream, numbered_to_sink, rewritten, served
-from frames import GEN, SINK
+from lab import BIN, OPTIONS, wait_until
+from test_failopen import STATIC3, Stream, numbered, numbered_to_sink, rewritten, served
+from frames import GEN, SINK, udp4
 
 OTHER = os.path.join(BIN, "..", "tests", "other", "shuntd")
 XCONNECT = ("xconnect", "eth1", "eth2")
@@ -60,6 +60,44 @@ def test_by_another_program_and_back(lab, lane, args, arrives):
         assert before.process.wait(20) == 0
         assert not set(tags(lab, daemon)) & set(old), "the same program"
         assert ids_on(lab) == [port["program"]["id"] for port in daemon.show("ports")["ports"]]
+        stream.run(0.05)
+        assert not stream.lost()
+    daemon.stop()
+
+
+BRIDGE = ("bridge", "eth1", "eth2")
+
+
+def to_nobody(number):
+    return numbered(number, eth_dst="02:00:00:00:0f:0f")
+
+
+def to_all(number):
+    return numbered(number, eth_dst="ff:ff:ff:ff:ff:ff")
+
+
+@pytest.mark.parametrize("lane, args, sends", [
+    ("user", BRIDGE, numbered_to_sink),
+    ("xdp", BRIDGE, numbered_to_sink),
+    ("user", BRIDGE, to_nobody),
+    ("xdp", BRIDGE, to_all),
+    ("user", (*BRIDGE, "--rule", "proto udp lane xdp"), numbered_to_sink),
+    ("auto", ("mix", "eth1", "eth2"), numbered_to_sink),
+], ids=["user", "xdp", "unknown", "group", "rule", "mix"])
+def test_of_a_bridge(lab, lane, args, sends):
+    """One without a kernel bridge beneath: to stations, and where the station is unknown or all are
+    meant, to everybody. The next one knows the stations of the one before."""
+    stream = Stream(lab, sends, sends)
+    args = (*args, "--lane", lane)
+    daemon = Shuntd(lab, *args, chatty=True)
+    lab.wire("sink").send(udp4(60, eth_src=SINK, eth_dst=GEN))
+    wait_until(lambda: SINK in [row["mac"] for row in daemon.show("macs")["macs"]])
+    stream.run(0.05)
+    for program in OTHER, "shuntd":
+        before, daemon = daemon, succeeds(lab, stream, *args, "--takeover", program=program)
+        known = {row["mac"]: row["port"] for row in daemon.show("macs")["macs"]}
+        assert before.process.wait(20) == 0
+        assert known[GEN] == "eth1" and known[SINK] == "eth2"
         stream.run(0.05)
         assert not stream.lost()
     daemon.stop()

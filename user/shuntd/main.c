@@ -230,6 +230,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 
 	if (*path && d->args.config.takeover) {
 		d->rollback_fd = shuntd_rollback_arm(path);
+		d->engine->stations = shunt_takeover_stations(path);
 		ret = shunt_takeover_request(path, err);
 		if (ret <= 0)
 			shuntd_rollback_disarm(&d->rollback_fd);
