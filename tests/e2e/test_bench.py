@@ -11,6 +11,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from lab import wait_until
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 BENCH = os.path.join(TOP, os.environ.get("B", "build"), "bin", "shunt-bench")
@@ -136,6 +138,25 @@ def test_others_at_work_are_said_and_nothing_is_decided(tmp_path):
     doc = check_document(tmp_path / "cache-mem.json")
     assert any("When it began, other programs used" in note for note in doc["notes"])
     assert {finding["verdict"] for finding in doc["findings"]} == {"not decided"}
+
+
+def test_others_that_came_meanwhile_are_said(tmp_path):
+    with subprocess.Popen([BENCH, *SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o",
+                           str(tmp_path), "cache"], stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: "shunt-membench" in children(process.pid), what="the first run")
+        with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as other:
+            try:
+                assert process.wait(60) == 0
+            finally:
+                other.kill()
+    doc = check_document(tmp_path / "cache-mem.json")
+    assert any("other programs used" in note for note in doc["notes"])
+    assert {finding["verdict"] for finding in doc["findings"]} == {"not decided"}
+
+
+def children(pid):
+    return subprocess.run(["ps", "-o", "args=", "--ppid", str(pid)], capture_output=True, text=True,
+                          check=False).stdout
 
 
 def test_shunt_model_fits_what_batch_measured(memory_report):

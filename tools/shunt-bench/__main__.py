@@ -300,7 +300,8 @@ def run_here(args, name):
     """Runs an experiment; its document's data."""
     ctx = Context(args, name)
     module = module_of(name)
-    company = 0 if ctx.ports == "vm" else steal.busy_cpus()  # there instructions are counted
+    company = steal.busy_cpus if ctx.ports != "vm" else lambda: 0  # there instructions are counted
+    before = company()
     ctx.open_place(args)
     try:
         doc = document.Document(name, module.TITLE, ctx.ports_facts(), ctx.parameters())
@@ -309,7 +310,7 @@ def run_here(args, name):
         ctx.progress.end()
         ctx.close()
     ctx.memory.confess(doc)
-    steal.confess_company(doc, company)
+    steal.confess_company(doc, before, company())
     return doc.data
 
 

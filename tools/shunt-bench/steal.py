@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a hypervisor takes of this machine's CPUs while something is measured: that is measured again. And
-what other programs took of them before."""
+what other programs took of them before and after."""
 import os
 import time
 
@@ -9,7 +9,7 @@ import time
 STOLEN_MAX = 0.1
 AGAIN = 3
 PATIENCE_S = 25
-# CPUs that others may use when an experiment begins; how long it is looked at; which columns of
+# CPUs that others may use when an experiment begins and when it is over; how long it is looked at; which columns of
 # /proc/stat: user, nice, system, irq, softirq.
 BUSY_MAX = 0.5
 LOOK_S = 0.5
@@ -35,10 +35,11 @@ def busy_cpus():
     return (cpu_seconds(*BUSY) - before) / (time.monotonic() - start)
 
 
-def confess_company(doc, cpus):
-    """Says in the document who else was there when it began."""
+def confess_company(doc, before, after):
+    """Says in the document who else was there when it began, or when it was over."""
+    when, cpus = ("began", before) if before > BUSY_MAX else ("was over", after)
     if cpus > BUSY_MAX:
-        doc.withhold(f"When it began, other programs used {cpus:.1f} of the {os.cpu_count()} CPUs, and "
+        doc.withhold(f"When it {when}, other programs used {cpus:.1f} of the {os.cpu_count()} CPUs, and "
                      "what wants them reads too slow")
 
 
