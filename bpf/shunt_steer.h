@@ -70,7 +70,8 @@
 	X(LANE_KERNEL, "lane_kernel", KERNEL, "the lane of the port, or of the flow, is kernel")   \
 	X(STALE, "stale", KERNEL,                                                                  \
 	  "lane xdp: the daemon gives no sign of life, its routes may be old")                     \
-	X(NOT_ROUTER, "not_router", KERNEL, "lane xdp: forwarding is off, the kernel decides")     \
+	X(NOT_ROUTER, "not_router", KERNEL,                                                        \
+	  "lane xdp: forwarding is off, or an ip rule leads elsewhere")                            \
 	X(BAD_CHECKSUM, "bad_checksum", KERNEL,                                                    \
 	  "lane xdp: wrong IPv4 header checksum, the kernel drops it")                             \
 	X(OWN_SOURCE, "own_source", KERNEL, "lane xdp: from an address of this host")              \

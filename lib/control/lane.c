@@ -190,15 +190,27 @@ static void choose_asked(const struct shunt_engine *engine, const struct shunt_p
 		say(choice, SHUNT_LANE_XDP, "asked for");
 }
 
-/* Why frames of a bridge's port are left to the kernel's bridge, NULL where they are not. */
-static const char *left_to_bridge(const struct shunt_engine *engine, const struct shunt_port *port)
+/* Says so where frames are left to the kernel whatever lane was asked for. */
+static bool choose_kernel(const struct shunt_engine *engine, const struct shunt_port *port,
+			  struct shunt_lane_choice *choice)
 {
-	return engine->bridge ? shunt_bridge_leaves(engine->bridge, port->index) : NULL;
+	int mode = shunt_config_mode(engine->config, port->index);
+	const char *left = engine->bridge ? shunt_bridge_leaves(engine->bridge, port->index) : NULL;
+
+	if (left)
+		say(choice, SHUNT_LANE_KERNEL, "%s %s, which only the kernel's bridge minds",
+		    port->name, left);
+	else if (mode == SHUNT_FORWARD_ROUTE && engine->router->is_diverted)
+		say(choice, SHUNT_LANE_KERNEL,
+		    "routing rules (ip rule) lead to other tables than main, which only the "
+		    "kernel follows");
+	else
+		return false;
+	return true;
 }
 
 static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 {
-	const char *left = left_to_bridge(engine, port);
 	struct shunt_lane_choice *choice = &port->lane, before = *choice;
 	bool is_first = !*before.why;
 
@@ -211,9 +223,8 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 		say(choice, SHUNT_LANE_KERNEL,
 		    "somebody took the steering program off %s; it is served after a restart",
 		    port->name);
-	else if (left)
-		say(choice, SHUNT_LANE_KERNEL, "%s %s, which only the kernel's bridge minds",
-		    port->name, left);
+	else if (choose_kernel(engine, port, choice))
+		;
 	else if (choice->requested == SHUNT_REQUEST_AUTO)
 		choose_auto(engine, port, choice);
 	else

@@ -159,6 +159,19 @@ static void follow_addrs(struct shunt_router *router)
 	shunt_local4_retire(old);
 }
 
+/* At once, and not at the next tick: what they divert is no longer ours. */
+static void follow_rules(struct shunt_router *router)
+{
+	const struct shunt_mirror_table *table = shunt_mirror_table(router->mirror);
+	uint32_t diverting =
+		table->divert_cnt[SHUNT_MIRROR_IP4] + table->divert_cnt[SHUNT_MIRROR_IP6];
+
+	if (diverting == router->diverting)
+		return;
+	router->diverting = diverting;
+	shunt_router_look(router);
+}
+
 bool shunt_router_take_addrs_new(struct shunt_router *router)
 {
 	bool are_new = router->are_addrs_new;
@@ -193,6 +206,7 @@ int shunt_router_service(struct shunt_router *router, struct shunt_err *err)
 		return ret;
 	}
 	follow_addrs(router);
+	follow_rules(router);
 	shunt_router_xdp_follow(router);
 	return ret;
 }

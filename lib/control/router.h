@@ -31,6 +31,8 @@ struct shunt_router {
 	uint64_t flow_seed;
 	uint64_t addrs_digest; /* of the mirrored addresses, when last looked at */
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
+	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
+	bool is_diverted;      /* so everything routed is the kernel's */
 };
 
 /* shunt_router_create makes empty tables, the punt device and the mirror; the engine's ports

@@ -45,6 +45,36 @@ static enum shunt_source_check read_source_check(const struct shunt_router *rout
 							 : SHUNT_SOURCE_ANY;
 }
 
+/* The operator has said what of it is the kernel's. */
+static bool has_rule_kernel(const struct shunt_config *config)
+{
+	unsigned i;
+
+	for (i = 0; i < config->rule_cnt; i++)
+		if (config->rules[i].lane == SHUNT_LANE_KERNEL)
+			return true;
+	return false;
+}
+
+/* Whether rules (ip rule) may lead packets of the family elsewhere than shunt's tables do. */
+static bool is_diverted(const struct shunt_router *router, enum shunt_mirror_ip ip)
+{
+	struct shunt_mirror_stats stats = {0};
+
+	if (router->mirror)
+		shunt_mirror_stats(router->mirror, &stats);
+	return stats.diverting_rules[ip] && !has_rule_kernel(router->engine->config);
+}
+
+static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *port)
+{
+	int mtu6 = read_conf("ipv6", port->name, "mtu");
+
+	if (router->mirror && port->xdp && mtu6 > 0)
+		shunt_mirror_set_mtu6(router->mirror, (uint32_t)port->netdev.ifindex,
+				      (uint32_t)mtu6);
+}
+
 static bool routes(const struct shunt_engine *engine, unsigned port)
 {
 	int mode = shunt_config_mode(engine->config, port);
@@ -57,15 +87,21 @@ void shunt_router_look(struct shunt_router *router)
 	const struct shunt_engine *engine = router->engine;
 	/* ip6_forward asks this one alone; a device's own means something else. */
 	bool ip6 = read_conf("ipv6", "all", "forwarding") > 0;
+	bool diverted4 = is_diverted(router, SHUNT_MIRROR_IP4);
+	bool diverted6 = is_diverted(router, SHUNT_MIRROR_IP6);
 	unsigned i;
+
+	router->is_diverted = diverted4 || diverted6;
 
 	for (i = 0; i < engine->port_cnt; i++) {
 		const char *name = engine->ports[i].name;
 		bool is_router = routes(engine, i);
 		bool ip4 = is_router && read_conf("ipv4", name, "forwarding") > 0;
+		bool has_ip6 = is_router && ip6 && read_conf("ipv6", name, "disable_ipv6") == 0;
 
-		__atomic_store_n(&router->live.ip4[i], ip4, __ATOMIC_RELAXED);
-		__atomic_store_n(&router->live.ip6[i], is_router && ip6, __ATOMIC_RELAXED);
+		look_at_mtu6(router, &engine->ports[i]);
+		__atomic_store_n(&router->live.ip4[i], ip4 && !diverted4, __ATOMIC_RELAXED);
+		__atomic_store_n(&router->live.ip6[i], has_ip6 && !diverted6, __ATOMIC_RELAXED);
 		__atomic_store_n(&router->live.rpf4[i], read_source_check(router, name),
 				 __ATOMIC_RELAXED);
 	}
@@ -112,9 +148,12 @@ unsigned shunt_router_warn(const struct shunt_router *router, struct shunt_err *
 	if (stats.policy_rules)
 		WARN(&w,
 		     "%u routing rules of this host (ip rule) lead to other tables than main; "
-		     "shunt follows main and local alone: let the kernel have those packets by "
+		     "shunt follows main and local alone%s: let the kernel have those packets by "
 		     "steering rules (--rule '... lane kernel')",
-		     stats.policy_rules);
+		     stats.policy_rules,
+		     router->is_diverted ? ", so all is the kernel's until a steering rule says "
+					   "what is"
+					 : "");
 	for (i = 0; i < router->engine->port_cnt; i++)
 		if (routes(router->engine, i))
 			warn_port(router, i, &w);

@@ -41,6 +41,16 @@ static void write_eth(struct shunt_adj *out, const struct shunt_mirror_adj *adj,
 	out->eth[2 * ETH_ALEN + 1] = (uint8_t)type;
 }
 
+/* ip_dst_mtu_maybe_forward, ip6_dst_mtu_maybe_forward: the route's, else the device's. */
+static uint32_t mtu_of(const struct shunt_mirror_adj *adj, const struct shunt_mirror_link *link)
+{
+	uint32_t mtu = adj->mtu;
+
+	if (!mtu && adj->key.ip == SHUNT_MIRROR_IP6)
+		mtu = link->mtu6;
+	return mtu ? SHUNT_MIN(mtu, link->info.mtu) : link->info.mtu;
+}
+
 static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj *adj,
 		     struct shunt_adj *out)
 {
@@ -55,7 +65,7 @@ static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mi
 		return;
 	out->kind = SHUNT_ADJ_GLEAN;
 	out->port = (uint16_t)port;
-	out->mtu = adj->mtu ? SHUNT_MIN(adj->mtu, link->info.mtu) : link->info.mtu;
+	out->mtu = mtu_of(adj, link);
 	if (!adj->key.gw_family)
 		return;
 	neigh = shunt_mirror_neigh_get(adjs->table, adj->key.ifindex, adj->key.gw_family,

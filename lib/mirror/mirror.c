@@ -311,6 +311,17 @@ struct shunt_mirror_table *shunt_mirror_table(struct shunt_mirror *mirror)
 	return &mirror->table;
 }
 
+void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6)
+{
+	struct shunt_mirror_link *link = shunt_mirror_link_get(&mirror->table, ifindex);
+
+	if (!link || link->mtu6 == mtu6)
+		return;
+	link->mtu6 = mtu6;
+	if (mirror->table.watch.link)
+		mirror->table.watch.link(mirror->table.watch.ctx, ifindex);
+}
+
 void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_stats *out)
 {
 	const struct shunt_mirror_table *table = &mirror->table;
@@ -328,6 +339,7 @@ void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_s
 	out->hosts = mirror->fib.hosts.cnt;
 	out->fib_updates = mirror->fib.updates;
 	out->policy_rules = table->policy_cnt;
+	memcpy(out->diverting_rules, table->divert_cnt, sizeof(out->diverting_rules));
 	out->custom_locals = table->has_custom_locals;
 	out->bytes = shunt_mirror_table_bytes(table) + sizeof(*mirror);
 }

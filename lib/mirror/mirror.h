@@ -92,10 +92,11 @@ struct shunt_mirror_stats {
 	uint32_t hosts;	       /* neighbours that are in the FIB as host routes */
 	uint64_t fib_updates;  /* routes put into the FIB or taken out */
 	uint32_t policy_rules; /* rules that shunt does not follow */
-	bool custom_locals;    /* IPv4 routes of type local were added by hand, now or before */
-	uint64_t bytes;	       /* memory of the mirror, the FIB's not included */
-	uint64_t load_ns;      /* what the first dump took, until the FIB had it all */
-	uint64_t dump_ns;      /* what the latest complete dump took */
+	uint32_t diverting_rules[SHUNT_MIRROR_IP_CNT]; /* of these: for packets in transit */
+	bool custom_locals; /* IPv4 routes of type local were added by hand, now or before */
+	uint64_t bytes;	    /* memory of the mirror, the FIB's not included */
+	uint64_t load_ns;   /* what the first dump took, until the FIB had it all */
+	uint64_t dump_ns;   /* what the latest complete dump took */
 };
 
 /* shunt_mirror_create opens the socket and asks for the first dump; no waiting. opts NULL:
@@ -126,6 +127,9 @@ int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct sh
 void shunt_mirror_ports_changed(struct shunt_mirror *mirror);
 void shunt_mirror_resync(struct shunt_mirror *mirror);
 void shunt_mirror_audit(struct shunt_mirror *mirror);
+
+/* shunt_mirror_set_mtu6 tells it of a device's MTU for IPv6, of which no message tells. */
+void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6);
 
 void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_stats *out);
 

@@ -10,6 +10,7 @@
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* Copies up to max bytes of the attribute; dst was zeroed. Returns how many. */
@@ -185,12 +186,29 @@ static bool is_default_rule(const struct shunt_mirror_rule_info *rule)
 	       rule->family == AF_INET;
 }
 
+/* What no packet in transit without a mark has: this host as its input, an output already, a mark.
+ */
+static bool is_of_others(const struct nlattr *attr)
+{
+	switch (mnl_attr_get_type(attr)) {
+	case FRA_OIFNAME:
+		return true;
+	case FRA_IIFNAME:
+		return mnl_attr_get_payload_len(attr) >= 2 &&
+		       !strncmp(mnl_attr_get_payload(attr), "lo", mnl_attr_get_payload_len(attr));
+	case FRA_FWMARK:
+		return u32(attr);
+	default:
+		return false;
+	}
+}
+
 int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule_info *out)
 {
 	const struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
 	struct fib_rule_hdr stable;
 	const struct nlattr *attr;
-	bool is_plain;
+	bool is_plain, passes_by = false;
 
 	if (is_short(nlh, sizeof(*frh)))
 		return -EBADMSG;
@@ -211,8 +229,10 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 			is_plain &= u32(attr) == UINT32_MAX;
 		else if (mnl_attr_get_type(attr) != FRA_PROTOCOL)
 			is_plain = false;
+		passes_by |= is_of_others(attr);
 	}
 	out->is_default = is_plain && is_default_rule(out);
+	out->diverts = !out->is_default && (!passes_by || frh->flags & FIB_RULE_INVERT);
 	stable = *frh;
 	stable.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT; /* the others come and go */
 	out->digest = shunt_mirror_hash(&stable, sizeof(stable), 0);

@@ -156,14 +156,23 @@ struct shunt_mirror_neigh *shunt_mirror_neigh_get(const struct shunt_mirror_tabl
 
 /* --- rules --------------------------------------------------------------------------------- */
 
+static void count_rule(struct shunt_mirror_table *table, const struct shunt_mirror_rule_info *info,
+		       int change)
+{
+	enum shunt_mirror_ip ip = info->family == AF_INET ? SHUNT_MIRROR_IP4 : SHUNT_MIRROR_IP6;
+
+	table->policy_cnt += (uint32_t)(info->is_default ? 0 : change);
+	table->divert_cnt[ip] += (uint32_t)(info->diverts ? change : 0);
+}
+
 int shunt_mirror_rule_put(struct shunt_mirror_table *table,
 			  const struct shunt_mirror_rule_info *info)
 {
 	int ret = shunt_mirror_store_put(&table->rules, info->digest, eq_rule, info, sizeof(*info),
 					 table->mark, NULL);
 
-	if (ret > 0 && !info->is_default)
-		table->policy_cnt++;
+	if (ret > 0)
+		count_rule(table, info, 1);
 	return ret;
 }
 
@@ -174,8 +183,7 @@ int shunt_mirror_rule_del(struct shunt_mirror_table *table,
 
 	if (!idx)
 		return 0;
-	if (!info->is_default)
-		table->policy_cnt--;
+	count_rule(table, info, -1);
 	shunt_mirror_store_drop(&table->rules, info->digest, idx);
 	return 1;
 }

@@ -45,6 +45,7 @@ struct shunt_mirror_link {
 	/* By family, from netconf; -1: not known. */
 	int8_t forwarding[SHUNT_MIRROR_IP_CNT];
 	int8_t ignore_linkdown[SHUNT_MIRROR_IP_CNT];
+	uint32_t mtu6; /* of IPv6 alone (sysctl net.ipv6.conf.DEV.mtu); 0: not known */
 	/* Its last IPv4 address went: the kernel holds its next hops for dead until it has one
 	 * again or is set up again. */
 	bool is_addrless;
@@ -121,7 +122,7 @@ struct shunt_mirror_rule_info {
 	uint8_t family;
 	uint8_t action;
 	uint8_t is_default; /* one of the five that the kernel starts with */
-	uint8_t pad;
+	uint8_t diverts;    /* may count for a packet in transit that has no mark */
 };
 
 struct shunt_mirror_rule {
@@ -154,6 +155,7 @@ struct shunt_mirror_table {
 	uint32_t doomed_cnt; /* paths whose routes go at the next settle */
 	uint32_t idle_cnt;   /* paths without a route, freed by shunt_mirror_path_reap */
 	uint32_t policy_cnt; /* rules other than the default ones */
+	uint32_t divert_cnt[SHUNT_MIRROR_IP_CNT]; /* of these, those that may divert packets */
 	uint64_t unmatched_deletes;
 	/* As the kernel's fib_has_custom_local_routes, which once set stays so. */
 	bool has_custom_locals;

@@ -128,6 +128,55 @@ def test_too_big(lab, way):
         lab.exec("dut", "ip", "route", "del", "2001:2:0:2:1::/80")
 
 
+def in_use(d, port="eth1"):
+    return next((row["in_use"], row["why"]) for row in d.show("lanes")["lanes"]
+                if row["port"] == port)
+
+
+def test_ipv6_has_an_mtu_of_its_own(lab, way):
+    gen = lab.wire("gen")
+    with Shuntd(lab, "route", "eth1", "eth2", *way):
+        warm(lab)
+        lab.exec("dut", "sysctl", "-qw", "net.ipv6.conf.eth2.mtu=1300")
+        answered(gen, icmp6(2, 0), gen, udp6(1400))
+        lab.exec("dut", "sysctl", "-qw", "net.ipv6.conf.eth2.mtu=1500")
+
+
+def test_ipv6_switched_off_on_a_port(lab, way):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2", *way, check=False):
+        warm(lab)
+        lab.exec("dut", "sysctl", "-qw", "net.ipv6.conf.eth1.disable_ipv6=1")
+
+        def is_off():
+            gen.send(udp6(), udp4())
+            return routed(udp6()) not in sink.until(routed(udp4()))
+        wait_until(is_off, 10)
+
+
+def test_rules_of_the_host_are_the_kernels(lab, each_lane):
+    """A packet whose route another table has takes that, by the kernel; and all as before when the
+    rule is gone, or a steering rule says what is the kernel's."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True) as d:
+        warm(lab)
+        lab.exec("dut", "ip", "rule", "add", "fwmark", 7, "table", 100, "pref", 90)
+        lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.2", "prohibit", "pref", 100)
+        answered(gen, icmp(3, 13), gen, udp4())
+        wait_until(lambda: in_use(d)[0] == "kernel")
+        assert "routing rules (ip rule) lead to other tables" in in_use(d)[1]
+        lab.exec("dut", "ip", "rule", "del", "pref", 100)
+        wait_until(lambda: in_use(d)[0] == each_lane, what="the lane, a mark being none's")
+        before = packets(d, each_lane)
+        answered(sink, lambda f: f == routed(udp4()), gen, udp4())
+        assert packets(d, each_lane) > before
+        lab.exec("dut", "ip", "rule", "del", "pref", 90)
+    lab.exec("dut", "ip", "-6", "rule", "add", "to", "2001:db8::/32", "table", 7, "pref", 100)
+    with Shuntd(lab, "route", "eth1", "eth2", "--rule", "to 2001:db8::/32 lane kernel", check=False,
+                chatty=True) as d:
+        assert in_use(d)[0] == each_lane
+
+
 @KERNEL_TOO
 def test_follows_routes_and_forwarding(lab, each_lane):
     gen, sink = lab.wire("gen"), lab.wire("sink")
