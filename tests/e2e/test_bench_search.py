@@ -12,10 +12,13 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/shunt-bench"))
 
 # pylint: disable=wrong-import-position
+import exp_batch  # noqa: E402
+import exp_cio  # noqa: E402
 import exp_compare  # noqa: E402
 import exp_rfc2544  # noqa: E402
 import exp_size  # noqa: E402
 import places  # noqa: E402
+import stats  # noqa: E402
 from search import Search, confidence  # noqa: E402
 
 GIGABIT = 1e9
@@ -171,6 +174,32 @@ def test_bursts_of_a_device_without_a_pace_of_its_own():
     """It takes ten times what its line carries: bursts come at the line's rate."""
     _, rate, _, place = burst_of(5000, GIGABIT / 10)
     assert rate == place.line_pps(1518) and place.asked[-1] == pytest.approx(0.1)
+
+
+def tables_of(describe, *args):
+    """{name: (title, {column: value} of the first row)} that an experiment puts into its document."""
+    made = {}
+
+    def table(name, title, columns, rows):
+        names = [column if isinstance(column, str) else column[0] for column in columns]
+        made[name] = (title, dict(zip(reversed(names), reversed(rows[0]))))
+    describe(SimpleNamespace(table=table, figure=lambda *_, **__: None), *args)
+    return made
+
+
+def test_offered_is_what_was_made():
+    """Of a rate that the generator missed, what was asked for is not said to be offered."""
+    run = {"offered_pps": 1.2e5, "pps": 1.1e5, "c_io": 1, "c_task": 2, "c_busy": 3, "batch_mean": 2.0,
+           "batches": [[2, 9]], "empty_turns": 0, "turns": 9, "lost": 0, "arrived": 18,
+           "latency_ns": {"p50": 1e3, "p99": 1e3, "p999": 1e3}}
+    made = tables_of(exp_cio.describe, [("lab", {0: [run]}, None)], 2e5, 1e9)
+    assert made["points"][1]["offered"] == 0.12 and "0.200 Mpps asked for" in made["c_io"][0]
+    silent = SimpleNamespace(of=lambda *_: None, line=lambda title, _: {"title": title})
+    assert tables_of(exp_batch.draw_loads, {0.5: [run]}, 4e5, silent)["received"][1]["offered"] == 0.12
+    title, row = tables_of(exp_batch.draw_latency, {64: [run]}, 2e5, silent)["latency"]
+    assert "0.20 Mpps asked for" in title and row["offered"] == 0.12
+    del run["offered_pps"]
+    assert stats.offered([run | {"seconds": 2.0}]) == 9
 
 
 def test_nothing_passes():

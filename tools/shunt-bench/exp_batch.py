@@ -119,18 +119,19 @@ class Predicted:
 def draw_latency(doc, made, rate, predicted):
     def us(runs, key):
         return [r["latency_ns"][key] / 1000 for r in runs]
-    doc.figure("latency", f"Latency by batch at {rate / 1e6:.1f} Mpps", "batch B [packets]",
+    doc.figure("latency", f"Latency by batch, {rate / 1e6:.2g} Mpps asked for", "batch B [packets]",
                "latency [us]",
                [series("p99", [stats.point(b, us(made[b], "p99")) for b in made]),
                 series("median", [stats.point(b, us(made[b], "p50")) for b in made]),
                 predicted.line("mean, by Li, Ren and Yang's queue", [
-                    [b, scaled(predicted.of(rate, b, "latency_ns"), 1e-3)] for b in made])],
+                    [b, scaled(predicted.of(stats.offered(runs), b, "latency_ns"), 1e-3)]
+                    for b, runs in made.items()])],
                x_scale="log2", y_scale="log10", paper=f"{GALLENMUELLER}, figure 5",
                caption="A batch too small to keep up with this rate is overloaded, its ring full.")
-    doc.table("latency", f"Latency by batch at {rate / 1e6:.2f} Mpps, no task",
-              [("batch", "packets"), ("median", "us"), ("p99", "us"), ("p99.9", "us"),
+    doc.table("latency", f"Latency by batch, {rate / 1e6:.2f} Mpps asked for, no task",
+              [("batch", "packets"), ("offered", "Mpps"), ("median", "us"), ("p99", "us"), ("p99.9", "us"),
                ("lost", "%")],
-              [[b, *(stats.median(us(made[b], k)) for k in ("p50", "p99", "p999")),
+              [[b, stats.offered(made[b]) / 1e6, *(stats.median(us(made[b], k)) for k in ("p50", "p99", "p999")),
                 stats.median([100 * r["lost"] / max(r["arrived"], 1) for r in made[b]])]
                for b in made])
 
@@ -140,21 +141,23 @@ def scaled(value, factor):
 
 
 def draw_loads(doc, made, top, predicted):
+    # by what came of the loads asked for
+    by = sorted(((100 * stats.offered(runs) / top, runs) for runs in made.values()),
+                key=lambda point: point[0])
     doc.figure("received", "Batches received by load, at most 256", "offered load [%]",
                "packets received at once",
-               [series("mean", [stats.point(100 * l, [r["batch_mean"] for r in runs])
-                                for l, runs in sorted(made.items())]),
+               [series("mean", [stats.point(x, [r["batch_mean"] for r in runs]) for x, runs in by]),
                 series("99 % of receives are below",
-                       [stats.point(100 * l, [stats.quantile(r["batches"], 0.99) for r in runs])
-                        for l, runs in sorted(made.items())]),
+                       [stats.point(x, [stats.quantile(r["batches"], 0.99) for r in runs])
+                        for x, runs in by]),
                 predicted.line("mean, by Li, Ren and Yang's queue", [
-                    [100 * l, predicted.of(l * top, 256, "batch_mean")] for l in sorted(made)])],
+                    [x, predicted.of(x / 100 * top, 256, "batch_mean")] for x, _ in by])],
                y_scale="log10", paper=f"{VPP}, figure 2(b)",
                caption=f"100 % are {top / 1e6:.1f} Mpps, what a batch of 256 forwards.")
     doc.table("received", "Batches received by load",
-              [("load", "%"), ("offered", "Mpps"), ("mean", "packets"), ("p99", "packets"),
+              [("asked for", "%"), ("asked for", "Mpps"), ("offered", "Mpps"), ("mean", "packets"), ("p99", "packets"),
                ("empty polls", "%"), ("lost", "%")],
-              [[100 * l, l * top / 1e6, stats.median([r["batch_mean"] for r in runs]),
+              [[100 * l, l * top / 1e6, stats.offered(runs) / 1e6, stats.median([r["batch_mean"] for r in runs]),
                 stats.median([stats.quantile(r["batches"], 0.99) for r in runs]),
                 stats.median([100 * r["empty_turns"] / max(r["turns"], 1) for r in runs]),
                 stats.median([100 * r["lost"] / max(r["arrived"], 1) for r in runs])]

@@ -112,7 +112,7 @@ def run(ctx, doc):
                ("median", "ns")],
               [[name, human(size) if size else "-", *stats.spread(v), stats.median(v) / hz * 1e9]
                for name, size, v in found if v])
-    doc.data["parameters"].update({"cycles_hz": hz, "offered_pps": ctx.asked_rate, "c_io": base,
+    doc.data["parameters"].update({"cycles_hz": hz, "asked_pps": ctx.asked_rate, "c_io": base,
                                    "task_cycles": TASK_CYCLES})
     medians = [stats.median(v) for _, _, v in found if v]
     doc.finding(f"{PAPER}, section 5.4", "each level further away takes longer",

@@ -114,14 +114,14 @@ def describe(doc, variants, rate, hz):
             rest = stats.median([cost(r, hz) - c for r in runs])
             said = [r for r in runs if r["c_io"] is not None]
             c_io = model["c_io"][0] if model else None
-            rows.append([name, c, mpps, low, high, rest,
+            rows.append([name, c, stats.offered(runs) / 1e6, mpps, low, high, rest,
                          max(0.0, rest - c_io) if model else None,
                          stats.median([r["c_io"] for r in said]) if said else None,
                          stats.median([r["c_task"] for r in said]) if said else None,
                          stats.median([r["c_busy"] for r in said]) if said else None])
     doc.table("points", "Throughput by the task's cycles; c_io and c_busy by f = n (c_io + c_task + "
               "c_busy), and as the worker counts them",
-              ["ports", ("task", "cycles"), ("median", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
+              ["ports", ("task", "cycles"), ("offered", "Mpps"), ("median", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
                ("c_io+c_busy", "cycles"), ("c_busy", "cycles"), ("counted c_io", "cycles"),
                ("counted c_task", "cycles"), ("counted c_busy", "cycles")], rows)
     rows = []
@@ -133,8 +133,8 @@ def describe(doc, variants, rate, hz):
                          counted - c_io if counted is not None else None])
         else:
             rows.append([name, *[None] * 6])
-    doc.table("c_io", f"c_io where the throughput falls, f = {hz / 1e9:.3f} GHz (clock), offered "
-              f"{rate / 1e6:.3f} Mpps",
+    doc.table("c_io", f"c_io where the throughput falls, f = {hz / 1e9:.3f} GHz (clock), "
+              f"{rate / 1e6:.3f} Mpps asked for",
               ["ports", ("c_io", "cycles"), ("least", "cycles"), ("most", "cycles"),
                ("throughput falls at", "cycles"), ("c_io as counted", "cycles"),
                ("difference", "cycles")], rows)
@@ -221,7 +221,7 @@ def run(ctx, doc):
              if ctx.ports == "mem" else [("lab" if ctx.ports == "lab" else "devices", {})])
     made, hz, rate = measure(ctx, kinds)
     variants = [(name, points, analyse(points, rate, hz)) for name, points in made]
-    doc.data["parameters"].update({"cycles_hz": hz, "offered_pps": rate})
+    doc.data["parameters"].update({"cycles_hz": hz, "asked_pps": rate})
     describe(doc, variants, rate, hz)
     for name, points, model in variants:
         judge(doc, name, points, model, rate, hz)

@@ -22,6 +22,12 @@ def point(x, values):
     return [x, *spread(values)]
 
 
+def offered(runs):
+    """Packets a second that were offered in the runs of a point, median: those that the generator made, or
+    that came to the ring in memory."""
+    return median([r["offered_pps"] if "offered_pps" in r else r["arrived"] / r["seconds"] for r in runs])
+
+
 def median_interval(cnt):
     """How sure it is that the true median lies between the least and the most of so many runs: only
     all runs on one side of it would make it lie outside."""
