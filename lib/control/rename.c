@@ -7,7 +7,7 @@
 void shunt_rename_follow(struct shunt_engine *engine)
 {
 	char now[IF_NAMESIZE];
-	unsigned i;
+	unsigned i, w;
 
 	for (i = 0; i < engine->port_cnt; i++) {
 		struct shunt_port *port = &engine->ports[i];
@@ -17,6 +17,8 @@ void shunt_rename_follow(struct shunt_engine *engine)
 			continue;
 		memcpy(port->name, now, sizeof(now));
 		port->is_rename_new = true;
+		for (w = 0; w < engine->worker_cnt; w++)
+			shunt_graph_name_port(&engine->workers[w]->graph, i, now);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A port's device that is renamed while shuntd runs: everything goes on by its number, and the port
- * is called as the device is now. What was started by the old name would not start again by it:
- * that is a warning. */
+ * and its transmit nodes are called as the device is now. What was started by the old name would
+ * not start again by it: that is a warning. */
 #ifndef SHUNT_CONTROL_RENAME_H
 #define SHUNT_CONTROL_RENAME_H
 

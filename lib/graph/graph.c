@@ -38,20 +38,29 @@ int shunt_graph_add(struct shunt_graph *graph, const struct shunt_node_type *typ
 	return (int)graph->node_cnt++;
 }
 
+void shunt_graph_name_port(struct shunt_graph *graph, unsigned port, const char *name)
+{
+	struct shunt_node *node;
+
+	if (!graph->queues[port])
+		return;
+	node = &graph->nodes[graph->tx_node[port]];
+	snprintf(node->name, sizeof(node->name), "tx:%s", name);
+}
+
 static int add_ends(struct shunt_graph *graph, const char *const *port_names, struct shunt_err *err)
 {
-	char name[24];
 	unsigned port;
 	int ret;
 
 	for (port = 0; port < graph->port_cnt; port++) {
 		if (!graph->queues[port])
 			continue;
-		snprintf(name, sizeof(name), "tx:%s", port_names[port]);
-		ret = shunt_graph_add(graph, &shunt_node_tx, name, graph->queues[port], err);
+		ret = shunt_graph_add(graph, &shunt_node_tx, NULL, graph->queues[port], err);
 		if (ret < 0)
 			return ret;
 		graph->tx_node[port] = (uint16_t)ret;
+		shunt_graph_name_port(graph, port, port_names[port]);
 	}
 	ret = shunt_graph_add(graph, &shunt_node_drop, NULL, NULL, err);
 	if (ret < 0)

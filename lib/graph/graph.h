@@ -127,6 +127,10 @@ int shunt_graph_add(struct shunt_graph *graph, const struct shunt_node_type *typ
 int shunt_graph_seal(struct shunt_graph *graph, const char *const *port_names,
 		     const uint32_t *max_lens, struct shunt_err *err);
 
+/* shunt_graph_name_port calls a port's transmit node by the name that its device has now.
+ * Thread: init, control. */
+void shunt_graph_name_port(struct shunt_graph *graph, unsigned port, const char *name);
+
 /* shunt_graph_fini frees the nodes; legal on a zeroed graph. Thread: init. */
 void shunt_graph_fini(struct shunt_graph *graph);
 

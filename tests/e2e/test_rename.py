@@ -57,6 +57,7 @@ def test_it_is_called_as_it_is_now(renamed):
         rename(renamed, "eth1", NOW)
         first, second = daemon.show("ports")["ports"]
         assert (first["name"], second["name"]) == (NOW, "eth2")
+        assert {row["name"] for row in daemon.show("nodes")["nodes"]} >= {f"tx:{NOW}", "tx:eth2"}
         warning = f"{NOW}: the device was called eth1 when shuntd was started"
         assert any(text.startswith(warning) for text in first["warnings"]), first["warnings"]
         assert warning in daemon.ctl("doctor", NOW, check=False).stdout
