@@ -325,6 +325,20 @@ def test_a_capture_of_two_links(net, tmp_path):
     assert "several interfaces that differ" in done.stderr and "damaged" not in done.stderr
 
 
+def test_a_capture_without_times(net, tmp_path):
+    """pcapng: simple packets have none."""
+    data = block(0x0a0d0d0a, struct.pack("=IHHq", 0x1a2b3c4d, 1, 0, -1))
+    data += block(1, struct.pack("=HHI", 1, 0, 0))
+    for frame in FRAMES:
+        data += block(3, struct.pack("=I", len(frame)) + bytes(frame))
+    file = tmp_path / "x.pcapng"
+    file.write_bytes(data)
+    done = net.exec("gen", "shunt-gen", "send", "eth1", "--pcap", file, check=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "its frames have no times: give a --rate" in done.stderr
+    assert net.send("gen", "eth1", "--pcap", file, "--rate", "1k")["sent"] == 5
+
+
 def test_an_unsorted_capture_at_a_rate(net, tmp_path):
     file = capture(tmp_path / "x.pcap", FRAMES, times=[3, 2, 1, 2, 3])
     assert net.send("gen", "eth1", "--pcap", file, "--rate", "1k")["sent"] == 5

@@ -143,6 +143,9 @@ static int read_all(struct gen_capture *c, pcap_t *p, bool timed, struct shunt_e
 		return bad_read(c, pcap_geterr(p), err);
 	if (!c->cnt)
 		return shunt_err_set(err, EINVAL, "no frame in it");
+	/* 1970: a pcapng's simple packets have none. */
+	if (timed && c->cnt > 1 && !c->records[c->cnt - 1].time_ns)
+		return shunt_err_set(err, EINVAL, "its frames have no times: give a --rate");
 	return 0;
 }
 
