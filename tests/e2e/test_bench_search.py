@@ -140,6 +140,14 @@ def test_time_is_up_before_anything_passed():
     assert found["failing"] > 3e4
 
 
+def test_time_is_up_and_nothing_passes():
+    """Both rates together take no more trials than one."""
+    search = Search(forwarder(1.0), 3, 0.05, until=time.monotonic())
+    ndr, pdr = search.both(0.005, 1e6)
+    assert ndr["rate"] == pdr["rate"] == 0.0
+    assert search.count() == 2 * 4
+
+
 def burst_of(buffer, line=GIGABIT):
     """What the experiment makes of a device that holds so many frames more than it forwards."""
     place = Line()

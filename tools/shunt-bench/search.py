@@ -109,6 +109,8 @@ class Search:
         """(NDR, PDR) of what forwards so much of a flood: without loss, and with that much. Of a flood
         it may forward less than without one."""
         pdr = self.find(loss, 0.9 * top, 2 * top)
+        if not pdr["rate"] and time.monotonic() >= self.until:
+            return pdr, pdr
         ndr = self.find(0.0, 0.9 * (pdr["rate"] or 0.1 * top), pdr["rate"] or top)
         # A generator that was away may have missed the one and not the other.
         return ndr, max(pdr, ndr, key=lambda found: found["rate"])
