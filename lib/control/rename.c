@@ -22,6 +22,30 @@ void shunt_rename_follow(struct shunt_engine *engine)
 	}
 }
 
+static bool is_configured(const struct shunt_config *config, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt; i++)
+		if (!strcmp(config->ports[i].name, name))
+			return true;
+	return false;
+}
+
+void shunt_rename_back(const struct shunt_engine *engine, struct shunt_config *config)
+{
+	unsigned i, k;
+
+	for (i = 0; i < config->port_cnt; i++) {
+		char *name = config->ports[i].name;
+
+		for (k = 0; k < engine->port_cnt && !is_configured(engine->config, name); k++)
+			if (!strcmp(engine->ports[k].name, name))
+				memcpy(name, engine->ports[k].config->name,
+				       sizeof(config->ports[i].name));
+	}
+}
+
 bool shunt_rename_sentence(const struct shunt_port *port, struct shunt_err *out)
 {
 	if (!strcmp(port->name, port->config->name))

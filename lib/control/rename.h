@@ -11,6 +11,10 @@
  * last. Thread: control. Cost: some syscalls a port. */
 void shunt_rename_follow(struct shunt_engine *engine);
 
+/* shunt_rename_back gives the ports of a configuration that was read since the names that the
+ * devices had when the engine was made, for a comparison. Thread: control. */
+void shunt_rename_back(const struct shunt_engine *engine, struct shunt_config *config);
+
 /* shunt_rename_sentence writes the warning about a port. Returns false where there is no reason for
  * one. Thread: control. */
 bool shunt_rename_sentence(const struct shunt_port *port, struct shunt_err *out);

@@ -75,6 +75,26 @@ def test_it_is_called_as_it_is_now(renamed):
         rename(renamed, "eth1", "eth2")
 
 
+@pytest.mark.parametrize("named", ["eth1", NOW, "br0"])
+def test_reload(renamed, tmp_path, named):
+    """The file may call the device as it was called at the start or as it is now, or name the bridge
+    that it belongs to."""
+    text = "ports: [{{name: {}}}, {{name: eth2}}]\nforward: [{{mode: bridge, ports: [{}, eth2]}}]\n"
+    text = text.format(named, named) if named != "br0" else (
+        "ports: [{name: br0}]\nforward: [{mode: bridge, ports: [br0]}]\n")
+    path = tmp_path / "shuntd.yaml"
+    path.write_text(text.replace(NOW, "eth1"))
+    if named == "br0":
+        renamed.exec("dut", "sh", "-c", "ip link add br0 type bridge && ip link set br0 up && "
+                     "ip link set eth1 master br0 && ip link set eth2 master br0")
+        renamed.carriers()
+    with Shuntd(renamed, "-c", path, check=False, chatty=True) as daemon:
+        rename(renamed, "eth1", NOW)
+        wait_until(lambda: daemon.show("ports")["ports"][0]["name"] == NOW)
+        path.write_text(text + "rules: ['proto udp lane drop']\n")
+        assert daemon.ctl("reload").stdout == "rules in force: 1\n"
+
+
 def test_routes_follow(renamed):
     """The kernel's settings that decide about routing are looked up by the name of now."""
     setting = f"net.ipv4.conf.{NOW}.forwarding"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/brlink.h"
+#include "control/rename.h"
 #include "config/print.h"
 
 /* The name of what differs apart from the rules, NULL when nothing does. */
@@ -53,6 +54,8 @@ int shuntd_reload(struct shunt_engine *engine, int argc, char **argv, struct shu
 		ret = shunt_brlink_expand(&fresh.config, err);
 	if (!ret)
 		ret = shunt_config_check(&fresh.config, err);
+	if (!ret)
+		shunt_rename_back(engine, &fresh.config);
 	if (!ret)
 		ret = compare(engine->config, &fresh, err);
 	if (!ret)
