@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "control/show.h"
+#include "base/netns.h"
 #include "control/mtu.h"
 #include "control/rename.h"
 #include "control/share.h"
@@ -245,10 +246,12 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 
 json_t *shunt_show_ports(const struct shunt_engine *engine)
 {
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *answer;
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++)
 		json_array_append_new(rows, port_json(engine, &engine->ports[i]));
-	return timed("ports", rows);
+	answer = timed("ports", rows);
+	set_u64(answer, "netns", shunt_netns_number());
+	return answer;
 }

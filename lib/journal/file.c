@@ -49,13 +49,6 @@ int shunt_journal_file_open(FILE **out, const char *path, struct shunt_err *err)
 	return shunt_err_set(err, ENOMEM, "journal %s: not enough memory", path);
 }
 
-uint64_t shunt_journal_file_netns(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
-}
-
 void shunt_journal_file_boot(char out[static SHUNT_JOURNAL_BOOT_LEN])
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");

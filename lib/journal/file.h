@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A journal as a file, and what it is bound to: a network namespace of one boot. Its folder may be
- * another user's, who must neither lead root's writing elsewhere nor keep a start waiting. */
+/* A journal as a file, and the boot that it is bound to. Its folder may be another user's, who must
+ * neither lead root's writing elsewhere nor keep a start waiting. */
 #ifndef SHUNT_JOURNAL_FILE_H
 #define SHUNT_JOURNAL_FILE_H
 
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -18,10 +17,6 @@ FILE *shunt_journal_file_create(const char *path);
 /* shunt_journal_file_open opens path for reading. Returns 0 with *out set, NULL where there is
  * none, or -errno with err set, for what is no regular file too. Thread: init. */
 int shunt_journal_file_open(FILE **out, const char *path, struct shunt_err *err);
-
-/* shunt_journal_file_netns returns the number of the caller's network namespace, 0 if unknown.
- * Thread: init. */
-uint64_t shunt_journal_file_netns(void);
 
 /* shunt_journal_file_boot writes the name of this boot, "unknown" without one. Thread: init. */
 void shunt_journal_file_boot(char out[static SHUNT_JOURNAL_BOOT_LEN]);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/netns.h"
 #include "journal/file.h"
 #include "journal/foreign.h"
 #include "journal/knob.h"
@@ -219,7 +220,7 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 	if (!j)
 		return shunt_err_set(err, ENOMEM, "journal: not enough memory");
 	snprintf(j->path, sizeof(j->path), "%s", path);
-	j->netns = shunt_journal_file_netns();
+	j->netns = shunt_netns_number();
 	shunt_journal_file_boot(j->boot);
 	j->ioctl_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	j->is_persistent = config->persist;

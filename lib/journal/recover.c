@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/netns.h"
 #include "io/puntdev.h"
 #include "io/xdp.h"
 #include "journal/file.h"
@@ -236,7 +237,7 @@ static int recover(struct recovery *r, const char *path, struct shunt_err *warni
 int shunt_journal_recover(const char *path, const struct shunt_config *config, bool keep,
 			  struct shunt_err *warning, struct shunt_err *err)
 {
-	struct recovery r = {.config = config, .keep = keep, .netns = shunt_journal_file_netns()};
+	struct recovery r = {.config = config, .keep = keep, .netns = shunt_netns_number()};
 	char aside[ASIDE_LEN];
 	int ret;
 

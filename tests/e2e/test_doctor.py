@@ -114,3 +114,26 @@ def test_required_zerocopy_is_refused_with_the_doctors_reason(lab):
     assert done.returncode == 1
     assert "veth never has zero-copy" in done.stderr
     assert lab.changes() == []
+
+
+def test_from_another_namespace(lab):
+    """Devices of the same name there are not the daemon's."""
+    with Shuntd(lab, "xconnect", "eth1", "eth2") as daemon:
+        done = lab.exec("gen", "shuntctl", "-s", daemon.control, "-j", "doctor", check=False)
+        findings = json.loads(done.stdout)["findings"]
+        assert done.returncode == 0, findings
+        assert any("in another network namespace" in f["sentence"] for f in findings)
+        assert {f["topic"] for f in findings if f["object"].startswith("eth")} == {"in use"}
+        found = json.loads(lab.exec("gen", "shuntctl", "-s", daemon.control, "-j", "doctor", "eth1",
+                                    check=False).stdout)["findings"]
+        program = [f for f in found if (f["object"], f["topic"]) == ("eth1", "program")]
+        assert program[0]["sentence"] == "no XDP program is on the device", program
+
+
+def test_generic_as_the_daemon_runs(lab):
+    lab.exec("dut", "ip", "link", "add", "link", "eth2", "name", "mac0", "up", "type", "macvlan")
+    lab.remember()
+    with Shuntd(lab, "xconnect", "eth1", "mac0", "--driver-mode", "generic") as daemon:
+        code, found = doctor(lab, "-s", daemon.control)
+        assert code == 0 and levels(found["mac0", "driver"]) == ["warning"], found
+        assert "generic mode always copies" in found["eth1", "zerocopy"][0]["sentence"]

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/netns.h"
 #include "client.h"
 #include "config/config.h"
 
@@ -28,6 +29,11 @@ static void ask_daemon(struct daemon *daemon, const char *path, struct shunt_err
 	close(fd);
 }
 
+static json_int_t number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
 static bool is_xsk(const json_t *port)
 {
 	const char *kind = json_string_value(json_object_get(port, "kind"));
@@ -35,7 +41,8 @@ static bool is_xsk(const json_t *port)
 	return kind && !strcmp(kind, "xsk");
 }
 
-static bool serves(const struct daemon *daemon, const char *ifname)
+/* NULL where it does not serve the device. */
+static const json_t *served(const struct daemon *daemon, const char *ifname)
 {
 	json_t *port;
 	size_t i;
@@ -45,14 +52,25 @@ static bool serves(const struct daemon *daemon, const char *ifname)
 		const char *name = json_string_value(json_object_get(port, "name"));
 
 		if (is_xsk(port) && name && !strcmp(name, ifname))
-			return true;
+			return port;
 	}
-	return false;
+	return NULL;
 }
 
-static json_int_t number(const json_t *object, const char *key)
+static bool is_generic(const json_t *port)
 {
-	return json_integer_value(json_object_get(object, key));
+	const json_t *requested = json_object_get(port, "requested");
+	const char *mode = json_string_value(json_object_get(requested, "driver_mode"));
+
+	return mode && !strcmp(mode, "generic");
+}
+
+/* Its devices are not ours, whatever their names. */
+static bool is_elsewhere(const struct daemon *daemon)
+{
+	const uint64_t netns = (uint64_t)number(daemon->ports, "netns");
+
+	return netns && netns != shunt_netns_number();
 }
 
 /* What the line leaves open is the daemon's, or the default. */
@@ -83,9 +101,11 @@ static void complete(struct shunt_doctor_opts *want, const struct daemon *daemon
 static void examine(struct shunt_doctor *out, const struct shunt_doctor_opts *want,
 		    const struct daemon *daemon, const char *ifname)
 {
+	const json_t *port = is_elsewhere(daemon) ? NULL : served(daemon, ifname);
 	struct shunt_doctor_opts opts = *want;
 
-	opts.in_use = serves(daemon, ifname);
+	opts.in_use = port;
+	opts.generic |= is_generic(port);
 	shunt_doctor_device(out, ifname, &opts);
 	if (opts.in_use)
 		shunt_doctor_in_use(out, daemon->ports, ifname);
@@ -98,12 +118,33 @@ static unsigned examine_served(struct shunt_doctor *out, const struct shunt_doct
 	json_t *port;
 	size_t i;
 
+	if (is_elsewhere(daemon))
+		return shunt_doctor_in_use(out, daemon->ports, NULL);
 	json_array_foreach(json_object_get(daemon->ports, "ports"), i, port) if (is_xsk(port))
 	{
 		examine(out, want, daemon, json_string_value(json_object_get(port, "name")));
 		cnt++;
 	}
 	return cnt;
+}
+
+static void introduce(struct shunt_doctor *out, const struct daemon *daemon, const char *path,
+		      const char *unheard)
+{
+	struct shunt_finding *finding;
+
+	if (!daemon->ports) {
+		shunt_doctor_add(out, SHUNT_DOCTOR_note, "daemon", "daemon", "%s", unheard);
+		return;
+	}
+	shunt_doctor_add(out, SHUNT_DOCTOR_ok, "daemon", "daemon", "shuntd answers on %s", path);
+	if (!is_elsewhere(daemon))
+		return;
+	finding = shunt_doctor_add(out, SHUNT_DOCTOR_note, "daemon", "daemon",
+				   "it is in another network namespace: of the devices that it "
+				   "serves only what it says itself is seen from here");
+	shunt_doctor_remedy(finding, "shuntctl doctor there: nsenter --net --target PID, or ip "
+				     "netns exec");
 }
 
 int shuntctl_doctor(struct shunt_doctor *out, const struct shuntctl_doctor_opts *opts,
@@ -117,11 +158,7 @@ int shuntctl_doctor(struct shunt_doctor *out, const struct shuntctl_doctor_opts 
 	ask_daemon(&daemon, opts->socket, &unheard);
 	complete(&want, &daemon);
 	shunt_doctor_host(out, &want);
-	if (daemon.ports)
-		shunt_doctor_add(out, SHUNT_DOCTOR_ok, "daemon", "daemon", "shuntd answers on %s",
-				 opts->socket);
-	else
-		shunt_doctor_add(out, SHUNT_DOCTOR_note, "daemon", "daemon", "%s", unheard.msg);
+	introduce(out, &daemon, opts->socket, unheard.msg);
 	for (i = 0; i < cnt; i++)
 		examine(out, &want, &daemon, devices[i]);
 	if (!cnt && !examine_served(out, &want, &daemon))
