@@ -202,6 +202,10 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 {
 	const unsigned queues = f->netdev.queue_cnt;
 	struct shunt_finding *finding;
+	char command[64];
+
+	shunt_netdev_channels_print(&f->netdev, f->ifname, opts->worker_cnt, command,
+				    sizeof(command));
 
 	if (f->channels_max && wants_half_free(f->netdev.driver) && 2 * queues > f->channels_max) {
 		finding = shunt_doctor_add(
@@ -215,27 +219,25 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 	}
 	if (queues < opts->worker_cnt) {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "queues",
-					   "%u workers and %u queues (at most %u): every worker "
+					   "%u workers and %u queue%s (at most %u): every worker "
 					   "needs a queue of every port",
-					   opts->worker_cnt, queues, f->channels_max);
-		shunt_doctor_remedy(
-			finding,
-			f->channels_max >= opts->worker_cnt ? "ethtool -L %s combined %u"
-							    : "fewer workers than %s "
-							      "has now: %u",
-			f->ifname, f->channels_max >= opts->worker_cnt ? opts->worker_cnt : queues);
+					   opts->worker_cnt, queues, queues > 1 ? "s" : "",
+					   f->channels_max);
+		if (f->channels_max >= opts->worker_cnt)
+			shunt_doctor_remedy(finding, "%s", command);
+		else
+			shunt_doctor_remedy(finding, "fewer workers than %s has now: %u", f->ifname,
+					    queues);
 		return;
 	}
 	finding = shunt_doctor_add(
 		d, queues > opts->worker_cnt ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
-		"queues", "%u queue%s in use, at most %u; %u worker%s serve%s them all", queues,
+		"queues", "%u queue%s in use, at most %u, for %u worker%s", queues,
 		queues > 1 ? "s" : "", SHUNT_MAX(f->channels_max, queues), opts->worker_cnt,
-		opts->worker_cnt > 1 ? "s" : "", opts->worker_cnt > 1 ? "" : "s");
-	if (queues > opts->worker_cnt)
-		shunt_doctor_remedy(finding,
-				    "a queue for each worker is least work: ethtool -L %s "
-				    "combined %u",
-				    f->ifname, opts->worker_cnt);
+		opts->worker_cnt > 1 ? "s" : "");
+	/* a veth's must not be fewer than its peer sends on */
+	if (queues > opts->worker_cnt && !f->netdev.is_split)
+		shunt_doctor_remedy(finding, "a queue for each worker is least work: %s", command);
 }
 
 /* Frames that are given to a queue lie in the NIC's ring or in the socket's, which has half of what

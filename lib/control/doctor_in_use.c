@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "control/doctor.h"
+#include "io/netdev.h"
 
 static const char *text(const json_t *object, const char *key)
 {
@@ -34,7 +35,14 @@ static void judge_queues(struct shunt_doctor *d, const json_t *port)
 {
 	json_int_t served = json_integer_value(json_object_get(port, "queues_served"));
 	json_int_t has = json_integer_value(json_object_get(port, "queues_of_device"));
+	struct shunt_netdev netdev;
 
+	char command[64];
+
+	if (shunt_netdev_query(text(port, "name"), &netdev, NULL))
+		netdev.is_split = false;
+	shunt_netdev_channels_print(&netdev, text(port, "name"), (unsigned)served, command,
+				    sizeof(command));
 	if (served < has)
 		shunt_doctor_remedy(
 			shunt_doctor_add(d, SHUNT_DOCTOR_warning, text(port, "name"), "in use",
@@ -42,9 +50,7 @@ static void judge_queues(struct shunt_doctor *d, const json_t *port)
 					 " queues are served: what arrives on the others is the "
 					 "kernel's",
 					 served, has),
-			"ethtool -L %s combined %" JSON_INTEGER_FORMAT
-			", or serve all (leave out --queues)",
-			text(port, "name"), served);
+			"%s, or serve all: start again (--takeover), without --queues", command);
 }
 
 static void judge_ntuple(struct shunt_doctor *d, const json_t *port)

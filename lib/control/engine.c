@@ -33,23 +33,24 @@
 static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shunt_err *err)
 {
 	const struct shunt_port_config *config = port->config;
+	char remedy[64];
 
 	port->queue_cnt = config->queues ? config->queues : port->netdev.queue_cnt;
+	shunt_netdev_channels_print(&port->netdev, config->name,
+				    SHUNT_MAX(port->queue_cnt, worker_cnt), remedy, sizeof(remedy));
 	if (port->queue_cnt > port->netdev.queue_cnt)
 		return shunt_err_set(err, EINVAL,
 				     "%s: %u queues asked for and the device has %u; lower queues "
-				     "or raise them with ethtool -L %s combined %u",
-				     config->name, port->queue_cnt, port->netdev.queue_cnt,
-				     config->name, port->queue_cnt);
+				     "or raise them with %s",
+				     config->name, port->queue_cnt, port->netdev.queue_cnt, remedy);
 	if (port->queue_cnt > SHUNT_STEER_SOCKETS_MAX)
 		port->queue_cnt = SHUNT_STEER_SOCKETS_MAX;
 	if (port->queue_cnt < worker_cnt)
 		return shunt_err_set(err, EINVAL,
 				     "%s: %u workers and %u queues: every worker needs a queue of "
 				     "every port to transmit on; use fewer workers or raise the "
-				     "queues with ethtool -L %s combined %u",
-				     config->name, worker_cnt, port->queue_cnt, config->name,
-				     worker_cnt);
+				     "queues with %s",
+				     config->name, worker_cnt, port->queue_cnt, remedy);
 	return 0;
 }
 

@@ -11,8 +11,9 @@
 
 unsigned shunt_share_queues(const struct shunt_port *port)
 {
-	return SHUNT_MIN(SHUNT_MAX(port->netdev.queue_cnt, port->queue_cnt),
-			 (unsigned)SHUNT_STEER_QUEUES_MAX);
+	const unsigned had = SHUNT_MAX(port->netdev.queue_cnt, port->queue_cnt);
+
+	return SHUNT_MIN(SHUNT_MAX(had, port->queues_told), (unsigned)SHUNT_STEER_QUEUES_MAX);
 }
 
 void shunt_share_read(const struct shunt_port *port, unsigned queue, struct shunt_share *out)

@@ -6,6 +6,7 @@
 
 #include "control/show.h"
 #include "base/netns.h"
+#include "control/coverage.h"
 #include "control/mtu.h"
 #include "control/rename.h"
 #include "control/share.h"
@@ -137,6 +138,8 @@ static void set_share(json_t *row, const struct shunt_port *port)
 		json_array_append_new(warnings, json_string(text.msg));
 	if (shunt_rename_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
+	if (shunt_coverage_sentence(port, &text))
+		json_array_append_new(warnings, json_string(text.msg));
 	if (shunt_mtu_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
 	json_object_set_new(row, "kernel_share", shares);
@@ -203,7 +206,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 		row, "mac",
 		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
 	set_u64(row, "mtu", mtu ? mtu : port->netdev.mtu);
-	set_u64(row, "queues_of_device", port->netdev.queue_cnt);
+	set_u64(row, "queues_of_device", shunt_coverage_queues(port));
 	json_object_set_new(row, "requested", requested_json(engine, port));
 	if (port->xdp)
 		set_program(row, in_use, port);

@@ -45,13 +45,14 @@ static bool has_master(const char *ifname)
 	return access(path, F_OK) == 0;
 }
 
-static unsigned queues_from_channels(int fd, struct ifreq *ifr)
+static unsigned queues_from_channels(int fd, struct ifreq *ifr, bool *is_split)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
 
 	ifr->ifr_data = (void *)&channels;
 	if (ioctl(fd, SIOCETHTOOL, ifr))
 		return 0;
+	*is_split = !channels.max_combined;
 	return channels.combined_count + channels.rx_count;
 }
 
@@ -87,7 +88,7 @@ static int query(int fd, const char *ifname, struct shunt_netdev *out, struct sh
 	out->is_up = ifr.ifr_flags & IFF_UP;
 	out->has_master = has_master(ifname);
 	read_driver(fd, &ifr, out);
-	out->queue_cnt = queues_from_channels(fd, &ifr);
+	out->queue_cnt = queues_from_channels(fd, &ifr, &out->is_split);
 	if (!out->queue_cnt)
 		out->queue_cnt = queues_from_sysfs(ifname);
 	if (!out->queue_cnt)
@@ -127,6 +128,30 @@ uint32_t shunt_netdev_mtu(const char *ifname)
 		mtu = (uint32_t)ifr.ifr_mtu;
 	close(fd);
 	return mtu;
+}
+
+unsigned shunt_netdev_queues(const char *ifname)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = {0};
+	bool is_split;
+	unsigned cnt;
+
+	if (fd < 0)
+		return 0;
+	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
+	cnt = queues_from_channels(fd, &ifr, &is_split);
+	close(fd);
+	return cnt;
+}
+
+void shunt_netdev_channels_print(const struct shunt_netdev *netdev, const char *ifname,
+				 unsigned cnt, char *out, unsigned len)
+{
+	if (netdev->is_split)
+		snprintf(out, len, "ethtool -L %s rx %u tx %u", ifname, cnt, cnt);
+	else
+		snprintf(out, len, "ethtool -L %s combined %u", ifname, cnt);
 }
 
 int shunt_netdev_promisc_add(int fd, unsigned ifindex)

@@ -18,6 +18,7 @@ struct shunt_netdev {
 	bool is_up;
 	bool has_master;    /* a bridge, a bond, a VRF: what it gets from the driver is theirs */
 	unsigned queue_cnt; /* receive queues */
+	bool is_split;	    /* receive and transmit queues are set apart, as veth's */
 	char driver[32];    /* "" where the device does not tell */
 };
 
@@ -29,6 +30,15 @@ int shunt_netdev_query(const char *ifname, struct shunt_netdev *out, struct shun
 /* shunt_netdev_mtu returns a device's MTU as it is now, 0 where there is no such device. Thread:
  * control. Cost: an ioctl. */
 uint32_t shunt_netdev_mtu(const char *ifname);
+
+/* shunt_netdev_queues returns how many receive queues a device has now, 0 where there is no such
+ * device or it does not tell. Thread: control. Cost: an ioctl. */
+unsigned shunt_netdev_queues(const char *ifname);
+
+/* shunt_netdev_channels_print writes the command that gives a device cnt queues. Thread: control.
+ */
+void shunt_netdev_channels_print(const struct shunt_netdev *netdev, const char *ifname,
+				 unsigned cnt, char *out, unsigned len);
 
 /* shunt_netdev_promisc_add makes a device accept frames for any address until fd, an AF_PACKET
  * socket that may have others too, is closed. Returns 0 or -errno. Thread: control. */

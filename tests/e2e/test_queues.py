@@ -52,6 +52,32 @@ def test_a_queue_without_a_worker_is_said(make_lab):
         assert ["eth1 queue 2" in log[0], "eth1 queue 3" in log[1]] == [True, True], log
 
 
+def test_queues_that_come_meanwhile(make_lab):
+    """A device gets more queues than shuntd knows of: that is said, without a frame that arrives there
+    (which veth does not even give to XDP), and a successor serves them."""
+    lab = make_lab(queues=4, static_neigh=True)
+
+    def channels(cnt, hosts):  # never fewer to receive on than the peer sends on
+        for host in hosts:
+            lab.exec(host, "ethtool", "-L", "eth1", "rx", cnt, "tx", cnt)
+
+    channels(2, ["gen", "dut"])
+    with Shuntd(lab, "static3", *STATIC3, chatty=True) as daemon:
+        assert port(daemon)["queues_of_device"] == 2 and port(daemon)["warnings"] == []
+        channels(4, ["dut", "gen"])
+        assert port(daemon)["queues_of_device"] == 4
+        warning = port(daemon)["warnings"][0]
+        assert "has 4 queues now, and shuntd serves 2 of the 2" in warning
+        assert warning.endswith("ethtool -L eth1 rx 2 tx 2")
+        while "has 4 queues now" not in daemon.process.stderr.readline():
+            pass
+        done = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", "eth1")
+        assert "2 of 4 queues are served" in done.stdout
+        with Shuntd(lab, "static3", *STATIC3, "--takeover", check=False, chatty=True) as successor:
+            assert daemon.process.wait(60) == 0
+            assert port(successor)["queues_served"] == 4 and port(successor)["warnings"] == []
+
+
 def test_served_queues_are_not_warned_of(make_lab):
     lab = make_lab(queues=4, static_neigh=True)
     with Shuntd(lab, "static3", *STATIC3, "--cpu", "0,1") as daemon:

@@ -184,7 +184,7 @@ Test(doctor, queues)
 	struct doctor_device_facts f = healthy();
 
 	four.worker_cnt = 4;
-	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "4 workers and 1 queues",
+	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "4 workers and 1 queue",
 	       "ethtool -L eth1 combined 4");
 	f.channels_max = 2;
 	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "at most 2", "fewer workers");

@@ -18,6 +18,7 @@
 #include "config/print.h"
 #include "control/engine.h"
 #include "control/hang.h"
+#include "control/coverage.h"
 #include "control/mtu.h"
 #include "control/rename.h"
 #include "control/rights.h"
@@ -137,6 +138,7 @@ static void tick(struct daemon *d)
 	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_unfinished_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_rename_warn(d->engine, warnings, WARNINGS_MAX));
+	say(warnings, shunt_coverage_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_mtu_warn(d->engine, warnings, WARNINGS_MAX));
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
