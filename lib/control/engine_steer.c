@@ -149,12 +149,38 @@ void shunt_engine_cross(struct shunt_engine *engine)
 			shunt_xdp_cross(engine->ports[i].xdp);
 }
 
+/* What is sent to a port's new address is this host's, and what is sent to the old one not any
+ * more. */
+static bool follow_macs(struct shunt_engine *engine)
+{
+	bool is_any_new = false;
+	uint8_t mac[8] = {0};
+	uint64_t word;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		struct shunt_port *port = &engine->ports[i];
+
+		if (!port->xdp || shunt_netdev_mac(port->name, mac) ||
+		    !memcmp(mac, port->netdev.mac, 6))
+			continue;
+		memcpy(port->netdev.mac, mac, 6);
+		memcpy(&word, mac, sizeof(word));
+		if (engine->router)
+			__atomic_store_n(&engine->router->live.mac[i], word, __ATOMIC_RELAXED);
+		is_any_new = true;
+	}
+	return is_any_new;
+}
+
 int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err)
 {
+	bool is_new = follow_macs(engine);
 	unsigned i;
 	int ret = 0;
 
-	if (!shunt_lane_choose(engine))
+	is_new |= shunt_lane_choose(engine);
+	if (!is_new)
 		return 0;
 	for (i = 0; i < engine->port_cnt && !ret; i++)
 		if (engine->ports[i].xdp)

@@ -32,7 +32,7 @@ struct way {
 };
 
 struct eth {
-	uint64_t mac[SHUNT_PORT_MAX]; /* the first six bytes in memory */
+	uint64_t mac[SHUNT_PORT_MAX]; /* the first six bytes in memory, as at the start */
 	struct way ways[CLASS_CNT];
 	bool bridges[SHUNT_PORT_MAX];
 	const struct shunt_eth_live *live;
@@ -50,6 +50,13 @@ static inline uint64_t mac_of(const uint8_t *data)
 
 	memcpy(&word, data, sizeof(word));
 	return MAC_SHIFT(word);
+}
+
+static inline uint64_t own_mac(const struct eth *eth, unsigned port)
+{
+	uint64_t now = __atomic_load_n(&eth->live->mac[port], __ATOMIC_RELAXED);
+
+	return unlikely(now) ? MAC_SHIFT(now) : eth->mac[port];
 }
 
 static inline enum class classify(const uint8_t *data, uint64_t mac) {
@@ -76,13 +83,13 @@ static void load_ways(const struct eth *eth, unsigned port, struct way *ways)
 static unsigned sort(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct eth *eth = node->priv;
+	const uint64_t mac = own_mac(eth, pkts[0].port);
 	struct way ways[CLASS_CNT];
 	unsigned i;
 
 	load_ways(eth, pkts[0].port, ways);
 	for (i = 0; i < cnt; i++) {
-		enum class class =
-			classify(shunt_pkt_data(&pkts[i], node->mem), eth->mac[pkts[0].port]);
+		enum class class = classify(shunt_pkt_data(&pkts[i], node->mem), mac);
 
 		pkts[i].reason = ways[class].reason;
 		next[i] = ways[class].next;
@@ -100,7 +107,7 @@ static inline bool is_on(const uint8_t *ports, const struct shunt_pkt *pkts)
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct eth *eth = node->priv;
-	const uint64_t mac = eth->mac[pkts[0].port];
+	const uint64_t mac = own_mac(eth, pkts[0].port);
 	uint8_t *const mem = node->mem;
 	uint16_t any = 0, all = 0xffff;
 	uint64_t foreign = 0;

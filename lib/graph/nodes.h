@@ -65,6 +65,8 @@ struct shunt_eth_live {
 	uint8_t ip4[SHUNT_PORT_MAX];  /* IPv4 is forwarded */
 	uint8_t ip6[SHUNT_PORT_MAX];  /* IPv6 is forwarded */
 	uint8_t rpf4[SHUNT_PORT_MAX]; /* enum shunt_source_check */
+	/* The port's MAC address now, six bytes as in memory; 0: as the node was made with. */
+	uint64_t mac[SHUNT_PORT_MAX];
 };
 
 /* Parameters of eth_input: by input port. A frame to mac goes to the IP nodes where live

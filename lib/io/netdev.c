@@ -114,6 +114,23 @@ int shunt_netdev_query(const char *ifname, struct shunt_netdev *out, struct shun
 	return ret;
 }
 
+int shunt_netdev_mac(const char *ifname, uint8_t mac[6])
+{
+	/* after start no socket of another family may be opened */
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret = 0;
+	struct ifreq ifr = {0};
+
+	if (fd < 0)
+		return -errno;
+	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
+	if (ioctl(fd, SIOCGIFHWADDR, &ifr))
+		ret = -errno;
+	else
+		memcpy(mac, ifr.ifr_hwaddr.sa_data, 6);
+	close(fd);
+	return ret;
+}
+
 uint32_t shunt_netdev_mtu(const char *ifname)
 {
 	/* after start no socket of another family may be opened */

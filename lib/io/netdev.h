@@ -27,6 +27,10 @@ struct shunt_netdev {
  * Cost: a few ioctls. */
 int shunt_netdev_query(const char *ifname, struct shunt_netdev *out, struct shunt_err *err);
 
+/* shunt_netdev_mac reads a device's MAC address as it is now. Returns 0 or -errno. Thread: control.
+ * Cost: an ioctl. */
+int shunt_netdev_mac(const char *ifname, uint8_t mac[6]);
+
 /* shunt_netdev_mtu returns a device's MTU as it is now, 0 where there is no such device. Thread:
  * control. Cost: an ioctl. */
 uint32_t shunt_netdev_mtu(const char *ifname);

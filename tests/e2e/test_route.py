@@ -133,6 +133,12 @@ def in_use(d, port="eth1"):
                 if row["port"] == port)
 
 
+def received(d, lane):
+    """On eth1: what hosts answer comes in on the other."""
+    return next(row["lanes"][lane]["packets"] for row in d.show("lanes")["lanes"]
+                if row["port"] == "eth1")
+
+
 def test_ipv6_has_an_mtu_of_its_own(lab, way):
     gen = lab.wire("gen")
     with Shuntd(lab, "route", "eth1", "eth2", *way):
@@ -152,6 +158,27 @@ def test_ipv6_switched_off_on_a_port(lab, way):
             gen.send(udp6(), udp4())
             return routed(udp6()) not in sink.until(routed(udp4()))
         wait_until(is_off, 10)
+
+
+def test_a_new_mac_address(lab, each_lane):
+    """What is sent to it is routed, in the lane; what is sent to the old one not any more."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    new = "02:00:00:00:01:77"
+    with Shuntd(lab, "route", "eth1", "eth2", check=False) as d:
+        warm(lab)
+        lab.exec("dut", "ip", "link", "set", "eth1", "address", new)
+        lab.exec("dut", "ip", "neigh", "replace", "10.0.1.2", "lladdr", GEN, "dev", "eth1")
+
+        def in_lane():
+            before = received(d, each_lane)
+            gen.send(udp4(eth_dst=new))
+            sink.expect(routed(udp4()))
+            return received(d, each_lane) > before
+        wait_until(in_lane, 10)
+        marker = udp6(eth_dst=new)
+        gen.send(udp4(dport=4444), marker)
+        assert routed(udp4(dport=4444)) not in sink.until(routed(marker))
+    lab.exec("dut", "ip", "link", "set", "eth1", "address", DUT1)
 
 
 def test_rules_of_the_host_are_the_kernels(lab, each_lane):

@@ -3,6 +3,7 @@
 import pytest
 
 from shuntd import Shuntd
+from lab import wait_until
 from frames import DUT1, GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
 
 # Sent by the station at one end to that at the other, as on one wire.
@@ -37,6 +38,20 @@ def test_same_bytes_both_ways(lab, each_lane):
 
 def kernels(daemon):
     return [row["lanes"]["kernel"]["packets"] for row in daemon.show("lanes")["lanes"]]
+
+
+def test_a_new_mac_address_is_this_hosts(lab, each_lane):
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    new = "02:00:00:00:01:77"
+    with Shuntd(lab, "xconnect", "eth1", "eth2", check=False):
+        lab.exec("dut", "ip", "link", "set", "eth1", "address", new)
+
+        def is_kept():
+            gen.send(udp4(eth_dst=new), udp4(eth_dst=SINK))
+            return udp4(eth_dst=new) not in sink.until(udp4(eth_dst=SINK))
+        wait_until(is_kept, 10)
+        gen.send(udp4(eth_dst=DUT1))
+        sink.expect(udp4(eth_dst=DUT1))
 
 
 def test_transparent_keeps_nothing(lab, each_lane):
