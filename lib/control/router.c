@@ -79,6 +79,8 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_engine *en
 	if (!ret)
 		ret = shunt_puntdev_open(&router->puntdev, name, err);
 	if (!ret)
+		ret = shunt_neigh_use_open(&router->neigh_use, err);
+	if (!ret)
 		ret = open_mirror(router, err);
 	if (ret) {
 		shunt_router_destroy(router);
@@ -94,6 +96,7 @@ void shunt_router_destroy(struct shunt_router *router)
 	if (!router)
 		return;
 	shunt_mirror_destroy(router->mirror);
+	shunt_neigh_use_close(router->neigh_use);
 	shunt_puntdev_close(router->puntdev);
 	shunt_nexthop_destroy(router->nexthops);
 	shunt_fib6_destroy(router->fib6);
@@ -241,5 +244,8 @@ int shunt_router_tick(struct shunt_router *router, struct shunt_err *err)
 {
 	shunt_router_look(router);
 	shunt_router_xdp_follow(router);
-	return router->mirror ? 0 : open_mirror(router, err);
+	if (!router->mirror)
+		return open_mirror(router, err);
+	shunt_neigh_use_tick(router->neigh_use, router->mirror, shunt_clock_ns());
+	return 0;
 }

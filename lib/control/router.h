@@ -13,6 +13,7 @@
 #define SHUNT_CONTROL_ROUTER_H
 
 #include "control/engine.h"
+#include "control/neigh_use.h"
 #include "mirror/mirror.h"
 #include "shunt_tables.h"
 #include "graph/nodes.h"
@@ -23,6 +24,7 @@ struct shunt_router {
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
 	struct shunt_mirror *mirror; /* NULL while its socket cannot be had */
+	struct shunt_neigh_use *neigh_use;
 	struct shunt_puntdev *puntdev;
 	struct shunt_local4 *local4;	    /* published to the workers */
 	struct shunt_eth_live live;	    /* the same */

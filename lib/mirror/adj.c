@@ -214,6 +214,25 @@ void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
 	}
 }
 
+bool shunt_mirror_adj_is_used(const struct shunt_mirror_adjs *adjs,
+			      const struct shunt_mirror_neigh_info *info)
+{
+	struct shunt_mirror_adj_key key = {.ifindex = info->ifindex, .gw_family = info->family};
+	const struct shunt_mirror_adj *adj;
+	uint32_t idx;
+
+	memcpy(key.gw, info->addr, sizeof(key.gw));
+	for (key.ip = 0; key.ip < SHUNT_MIRROR_IP_CNT; key.ip++) {
+		idx = shunt_mirror_store_find(&adjs->store, hash_of(&key), eq, &key);
+		for (; idx; idx = adj->obj.next) {
+			adj = shunt_mirror_adj_at(adjs, idx);
+			if (adj->refs && adj->now.kind == SHUNT_ADJ_REWRITE)
+				return true;
+		}
+	}
+	return false;
+}
+
 void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex)
 {
 	struct shunt_mirror_adj *adj;

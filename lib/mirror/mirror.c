@@ -311,6 +311,13 @@ struct shunt_mirror_table *shunt_mirror_table(struct shunt_mirror *mirror)
 	return &mirror->table;
 }
 
+bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
+				const struct shunt_mirror_neigh_info *info)
+{
+	return mirror->fib.table && info->family != AF_BRIDGE &&
+	       shunt_mirror_adj_is_used(&mirror->fib.ways.adjs, info);
+}
+
 void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6)
 {
 	struct shunt_mirror_link *link = shunt_mirror_link_get(&mirror->table, ifindex);

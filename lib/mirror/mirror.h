@@ -128,6 +128,10 @@ void shunt_mirror_ports_changed(struct shunt_mirror *mirror);
 void shunt_mirror_resync(struct shunt_mirror *mirror);
 void shunt_mirror_audit(struct shunt_mirror *mirror);
 
+/* shunt_mirror_neigh_is_used says whether the FIB leads to the neighbour. Thread: control. */
+bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
+				const struct shunt_mirror_neigh_info *info);
+
 /* shunt_mirror_set_mtu6 tells it of a device's MTU for IPv6, of which no message tells. */
 void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6);
 

@@ -50,7 +50,7 @@ def punts(d):
     return sum(node["packets"] for node in nodes if node["type"] == "punt")
 
 
-def answered(wire, recognise, gen=None, frame=None):
+def answered(wire, recognise, gen=None, frame=None, seconds=10):
     """Waits for a frame on the wire. After a change of routes the frame is sent by gen again and
     again: shunt follows the kernel a moment later."""
     def try_once():
@@ -58,7 +58,7 @@ def answered(wire, recognise, gen=None, frame=None):
             gen.send(frame)
         return wire.receive(recognise, timeout=0.5)
 
-    return wait_until(try_once, 10, "the kernel's answer")
+    return wait_until(try_once, seconds, "the kernel's answer")
 
 
 def packets(d, lane):
@@ -158,6 +158,28 @@ def test_ipv6_switched_off_on_a_port(lab, way):
             gen.send(udp6(), udp4())
             return routed(udp6()) not in sink.until(routed(udp4()))
         wait_until(is_off, 10)
+
+
+def test_a_neighbour_that_has_changed(lab, each_lane):
+    """It has another address, and tells nobody: once nothing was heard of it for a while, it is asked."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    moved = "02:00:00:00:02:99"
+    times = "base_reachable_time_ms=3000", "delay_first_probe_time=1", "retrans_time_ms=100"
+    for name in times:
+        lab.exec("dut", "sysctl", "-qw", f"net.ipv4.neigh.eth2.{name}")
+    lab.exec("dut", "ip", "neigh", "del", "10.0.2.2", "dev", "eth2")
+    with Shuntd(lab, "route", "eth1", "eth2", check=False) as d:
+        warm(lab)
+
+        def in_lane():
+            before = received(d, each_lane)
+            gen.send(udp4())
+            sink.expect(routed(udp4()))
+            return received(d, each_lane) > before
+        wait_until(in_lane, 10)
+        wait_until(lambda: "STALE" in lab.exec("dut", "ip", "neigh", "show", "10.0.2.2").stdout, 10)
+        lab.exec("sink", "ip", "link", "set", "eth1", "address", moved)
+        answered(sink, lambda f: f == routed(udp4(), moved), gen, udp4(), 30)
 
 
 def test_a_new_mac_address(lab, each_lane):
