@@ -289,7 +289,7 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)for p in $(PROGS); do case $$p in shuntd) d=sbin;; *) d=bin;; esac; \
 		install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/$$d/ || exit 1; done
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/shunt
-	$(Q)install -m 755 tools/lab tools/vmlab $(DESTDIR)$(PREFIX)/lib/shunt/
+	$(Q)install -m 755 tools/lab $(DESTDIR)$(PREFIX)/lib/shunt/
 	$(Q)for p in $(PY_PROGS); do install -d $(DESTDIR)$(PREFIX)/lib/shunt/$$p; \
 		install -m 644 tools/$$p/*.py tools/$$p/*.json $(DESTDIR)$(PREFIX)/lib/shunt/$$p/; \
 		printf '#!/bin/sh\nexec /usr/bin/python3 -B "%s" "$$@"\n' "$(PREFIX)/lib/shunt/$$p" \
@@ -299,7 +299,7 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)for d in lib/*/; do install -d $(DESTDIR)$(PREFIX)/include/shunt/$$(basename $$d); \
 		for h in $$d*.h; do [ ! -f "$$h" ] || install -m 644 $$h $(DESTDIR)$(PREFIX)/include/shunt/$$(basename $$d)/; done; done
 	$(Q)for h in $(filter-out %.bpf.h,$(wildcard bpf/*.h)); do install -m 644 $$h $(DESTDIR)$(PREFIX)/include/shunt/; done
-	$(Q)printf 'Name: libshunt\nDescription: AF_XDP packet forwarding library\nVersion: %s\nRequires: %s\nLibs: -L%s/lib -lshunt\nCflags: -I%s/include/shunt\n' \
+	$(Q)printf 'Name: libshunt\nDescription: AF_XDP packet forwarding library\nVersion: %s\nRequires: %s\nLibs: -L%s/lib -lshunt -lm\nCflags: -I%s/include/shunt\n' \
 		'$(VERSION)' '$(PKGS)' '$(PREFIX)' '$(PREFIX)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt.pc
 	$(Q)printf 'Name: libshunt-model\nDescription: the part of libshunt in model/, which needs LAPACK\nVersion: %s\nRequires: shunt %s\n' \
 		'$(VERSION)' '$(MODEL_PKGS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt-model.pc
