@@ -11,6 +11,7 @@
 #include "control/rename.h"
 #include "control/share.h"
 #include "control/show_json.h"
+#include "control/tags.h"
 #include "control/steer_counters.h"
 #include "control/unfinished.h"
 #include "io/ntuple.h"
@@ -139,6 +140,8 @@ static void set_share(json_t *row, const struct shunt_port *port)
 	if (shunt_rename_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
 	if (shunt_coverage_sentence(port, &text))
+		json_array_append_new(warnings, json_string(text.msg));
+	if (shunt_tags_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
 	if (shunt_mtu_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));

@@ -29,6 +29,7 @@
 #include "notify.h"
 #include "reload.h"
 #include "rollback.h"
+#include "control/tags.h"
 #include "control/takeover.h"
 #include "journal/journal.h"
 #include "steer/steer.h"
@@ -139,6 +140,7 @@ static void tick(struct daemon *d)
 	say(warnings, shunt_unfinished_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_rename_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_coverage_warn(d->engine, warnings, WARNINGS_MAX));
+	say(warnings, shunt_tags_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_mtu_warn(d->engine, warnings, WARNINGS_MAX));
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
@@ -311,6 +313,7 @@ static void warn(const struct daemon *d)
 	if (shunt_journal_warning(d->journal))
 		fprintf(stderr, "shuntd: warning: %s\n", shunt_journal_warning(d->journal));
 	say(warnings, shunt_engine_warn(d->engine, warnings, WARNINGS_MAX));
+	say(warnings, shunt_tags_warn(d->engine, warnings, WARNINGS_MAX));
 }
 
 /* Everything is open, and there is one thread: from here on less is allowed. */
