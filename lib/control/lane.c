@@ -217,7 +217,8 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 	choice->requested = shunt_config_lane(engine->config, port->index);
 	if (choice->is_gone)
 		say(choice, choice->in_use,
-		    "%s is gone; a device that takes its place is served after a restart",
+		    "%s is gone; a device that takes its place is served after a restart; in "
+		    "another network namespace it still has the program, which passes everything",
 		    port->name);
 	else if (choice->is_taken_off)
 		say(choice, SHUNT_LANE_KERNEL,

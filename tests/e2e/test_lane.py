@@ -194,6 +194,23 @@ def test_a_far_port_that_is_gone_is_said_to_be(lab):
     assert "eth2 is gone; a device that takes its place is served after a restart" in said, said
 
 
+def test_a_port_that_goes_to_another_namespace(lab):
+    """Its steering program goes with it, out of shuntd's reach: that is said, it passes everything, and
+    what sysfs has is given back."""
+    shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--poll", "busy", check=False)
+    lab.link("dut", "eth2", "netns", f"shunt-{lab.name}-sink")
+    wait_until(lambda: "is gone" in lane(shuntd, "eth2")["why"], what="eth2 to be gone")
+    assert "in another network namespace it still has the program" in lane(shuntd, "eth2")["why"]
+    shuntd.stop()
+    link = lab.json("sink", "ip", "-d", "-j", "link", "show", "eth2")[0]
+    assert "steer" in link["xdp"]["prog"]["name"], link
+    lab.link("sink", "eth2", "up")
+    sink, far = lab.wire("sink", "eth2"), lab.wire("sink", "eth1")
+    far.send(udp4(eth_dst="02:00:00:00:02:01"))
+    sink.expect(udp4(eth_dst="02:00:00:00:02:01"))
+    assert lab.exec("sink", "cat", "/sys/class/net/eth2/gro_flush_timeout").stdout == "0\n"
+
+
 def test_asked_for_and_far_port_takes_none(make_lab):
     """Asked for by name the lane stays, and the frames are the kernel's, counted."""
     lab = make_lab(static_neigh=True, gro=False)
