@@ -60,7 +60,8 @@ def test_it_is_called_as_it_is_now(renamed):
         assert {row["name"] for row in daemon.show("nodes")["nodes"]} >= {f"tx:{NOW}", "tx:eth2"}
         warning = f"{NOW}: the device was called eth1 when shuntd was started"
         assert any(text.startswith(warning) for text in first["warnings"]), first["warnings"]
-        assert warning in daemon.ctl("doctor", NOW, check=False).stdout
+        said = renamed.exec("dut", "shuntctl", "-s", daemon.control, "doctor", NOW, check=False).stdout
+        assert warning in said, said
         assert [row["port"] for row in daemon.show("lanes")["lanes"]] == [NOW, "eth2"]
         for name, lane in (NOW, "xdp"), ("eth1", "user"):
             assert daemon.ask("lane", "set", name, lane)["lanes"][0]["in_use"] == lane
