@@ -208,7 +208,7 @@ def test_devices(lab, tmp_path):
     (["--ports", "eth1,eth1", "--gen-ports", "eth3,eth4"], "no pair of devices"),
     (["--ports", "eth1,", "--gen-ports", "eth3,eth4"], "no pair of devices"),
     (["--ports", "eth1,eth2", "--gen-ports", "eth2,eth3"], "eth2 cannot be in --ports and --gen-ports"),
-    (["--ports", "vm"], "--ports vm: scale: the guest has one processor"),
+    (["--ports", "vm", "--driver", "virtio"], "--ports vm: scale: of the guest's devices only igb has several"),
 ])
 def test_devices_refused(options, said, tmp_path):
     done = bench(*SHORT, *options, "-o", str(tmp_path), "scale")

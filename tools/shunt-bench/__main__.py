@@ -275,7 +275,7 @@ def check_ports(name, args):
     if ports == "mem":
         raise Refused(f"{name} does not run on in-memory ports, only: {', '.join(sorted(IN_MEMORY))}")
     if ports == "vm":
-        why = None if guest.is_here() else guest.why_not(name)
+        why = None if guest.is_here() else guest.why_not(name, args.driver)
         if why:
             raise Refused(f"--ports vm: {why}")
         return
@@ -405,7 +405,7 @@ def main():
     args.is_all = names == ["all"]
     if names[0] not in ("report", "table"):
         if args.is_all:
-            names = [n for n in EXPERIMENTS if args.ports != "vm" or n not in guest.CANNOT]
+            names = [n for n in EXPERIMENTS if args.ports != "vm" or not guest.cannot(n, args.driver)]
         for name in names:
             if name in ("all", "report", "table"):
                 print(f"shunt-bench: '{name}' stands {'alone' if name == 'all' else 'first'}, not beside "

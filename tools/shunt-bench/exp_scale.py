@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues and workers, 1 to as many as there are CPUs (PFQ, figures 2 to 4): each worker has a queue and
 a CPU of his own."""
+import os
+
 import forwarders
 import stats
 from document import series
@@ -9,6 +11,8 @@ TITLE = "Queues and workers"
 HELP = "1 to n queues and workers: throughput"
 PAPER = "Schöffmann (PFQ)"
 TASKS = (0, 200)
+# Of the guest: flows of its traffic, and what is not more instructions.
+GUEST_FLOWS, MORE_PCT = 64, 5
 
 
 def memory(ctx, counts):
@@ -41,7 +45,43 @@ def devices(ctx, doc, counts):
     return {"cross-connect": made}
 
 
+def guest(ctx, doc):
+    """All workers have the one processor: what more of them do to a packet's instructions."""
+    import guest_points  # pylint: disable=import-outside-toplevel  # there only
+    counts = range(1, int(os.environ["VMLAB_QUEUES"]) + 1)
+    ctx.progress.expect(len(counts))
+    made, frames = {}, {}
+    for n in counts:
+        ctx.progress.step(f"{n} workers")
+        ctx.memory.set_queues(n)
+        one = guest_points.workers(n, ctx.batch)
+        runs = [ctx.memory.by_queue(one, GUEST_FLOWS) for _ in range(ctx.runs)]
+        made[n], frames[n] = [cost for cost, _ in runs], runs[0][1]
+    one = stats.median(made[1])
+    doc.table("workers", f"Instructions for a forwarded 64-byte frame of {GUEST_FLOWS} flows, zero-copy, by "
+              "workers on one processor, each with a queue",
+              ["workers", ("median", "instructions"), ("least", "instructions"), ("most", "instructions"),
+               ("beside one", "%"), "frames by queue"],
+              [[n, *stats.spread(runs), 100 * (stats.median(runs) / one - 1),
+                ", ".join(map(str, frames[n]))]
+               for n, runs in made.items()])
+    doc.figure("instructions", "Instructions for a forwarded packet by workers", "workers, each with a queue",
+               "instructions per packet",
+               [series("cross-connect, zero-copy", [stats.point(n, runs) for n, runs in made.items()])],
+               y_range=[0, None], x_range=[0.5, max(counts) + 0.5], x_labels=[[n, str(n)] for n in counts],
+               paper=f"{PAPER}, figures 2 to 4")
+    beside = {n: 100 * (stats.median(runs) / one - 1) for n, runs in made.items()}
+    doc.finding(f"{PAPER}, fig. 2 to 4", "more workers and queues take no more instructions for a packet: "
+                "they share nothing that would keep throughput from growing with processors",
+                max(beside.values()) <= MORE_PCT and min(map(min, frames.values())) > 0,
+                ", ".join(f"{more:+.1f} % with {n}" for n, more in beside.items() if n > 1),
+                figure="instructions")
+
+
 def run(ctx, doc):
+    if ctx.ports == "vm":
+        guest(ctx, doc)
+        return
     counts = list(range(1, len(ctx.cpus) + 1))
     lines = memory(ctx, counts) if ctx.ports == "mem" else devices(ctx, doc, counts)
     doc.table("workers", "Throughput by workers",

@@ -18,6 +18,7 @@ import paths
 import places
 
 DRIVERS = ("igb", "virtio")
+QUEUES = 2  # of scale, which wants a driver that has them there
 BUILD = os.path.join("build", "vm")  # of what runs there
 PROGRAM = "/usr/bin/python3 -B tools/shunt-bench"
 LIMIT_S = 3000
@@ -26,7 +27,6 @@ PROGRESS = re.compile(r"\w+: \d+ of \d+, ")  # of the terminal's lines there
 CANNOT = {
     "cache": "the guest counts instructions, and a step through a list is the same ones wherever the list "
              "lies: take --ports mem",
-    "scale": "the guest has one processor, and each worker wants one of his own: take --ports mem, or a lab",
     "model": "the queue's model wants times, the guest counts instructions: take --ports mem",
 }
 
@@ -36,10 +36,17 @@ def is_here():
     return os.environ.get("VMLAB") == "1"
 
 
-def why_not(name):
+def cannot(name, driver):
+    """None, or why that experiment says nothing with such devices in a guest."""
+    if name == "scale" and (driver or DRIVERS[0]) != "igb":
+        return "of the guest's devices only igb has several queues"
+    return CANNOT.get(name)
+
+
+def why_not(name, driver=None):
     """None, or why that experiment is not to be had in a guest."""
-    if name in CANNOT:
-        return f"{name}: {CANNOT[name]}"
+    if cannot(name, driver):
+        return f"{name}: {cannot(name, driver)}"
     if not os.path.exists(paths.VMLAB):
         return "the guests are part of the source tree, which this is not"
     if not os.access(os.path.join(paths.TOP, BUILD, "bin", "shuntd"), os.X_OK):
@@ -60,7 +67,8 @@ def inner_options(args):
 def argv_of(args, names, folder):
     inside = (f"modprobe pktgen && exec {PROGRAM} --ports vm --no-figures -o \"$VMLAB_OUT\" "
               f"{shlex.join(inner_options(args) + names)}")
-    return [paths.VMLAB, "run", "--driver", args.driver or DRIVERS[0], "--icount",
+    queues = ["--queues", str(QUEUES)] if "scale" in names else []
+    return [paths.VMLAB, "run", "--driver", args.driver or DRIVERS[0], *queues, "--icount",
             "--timeout", str(LIMIT_S), "--out", folder, "env", f"B={BUILD}", "bash", "-c", inside]
 
 

@@ -8,8 +8,10 @@ Frames come in bursts, with rests between: batches are full and nobody waits. No
 generator and sink would be in it; what a processor that did nothing else would forward is its clock by
 a packet's instructions."""
 import contextlib
+import json
 import os
 import sys
+import tempfile
 
 import lab_points
 import paths
@@ -70,13 +72,30 @@ class Points:
             self.complaints.append(f"{one.name}: {said}")
         return made
 
-    def alone(self, size=60):
+    def alone(self, size=60, flows=1):
         """Instructions of generator and sink by packet."""
-        if size not in self._alone:
+        if (size, flows) not in self._alone:
             nobody = GuestForwarder("nobody", self.bench.nobody, self.bench.vm.DUT)
-            self._alone[size] = self._look("dut", nobody, self.bench.Load(size),
-                                           lambda rig: rig.busy(self.bench.OF_ALONE))[0]
-        return self._alone[size]
+            self._alone[size, flows] = self._look("dut", nobody, self.bench.Load(size, flows=flows),
+                                                  lambda rig: rig.busy(self.bench.OF_ALONE))[0]
+        return self._alone[size, flows]
+
+    def set_queues(self, count):
+        """Of dut's devices."""
+        for dev in self.bench.vm.PORTS:
+            self.lab.exec("dut", "ethtool", "-L", dev, "combined", str(count))
+        self.lab.carriers()
+
+    def by_queue(self, one, flows):
+        """Instructions that a forwarder with a worker for each queue takes for a packet of so many flows, and
+        the frames that each queue had meanwhile."""
+        def look(rig):
+            before = frames_of(rig.daemon)
+            busy, _ = rig.busy(self.bench.WINDOWS)
+            return busy, [b - a for a, b in zip(before, frames_of(rig.daemon))]
+        alone = self.alone(flows=flows)
+        busy, frames = self._look("sink", one, self.bench.Load(flows=flows), look)
+        return busy - alone, frames
 
     def cost(self, one, size=60):
         """Instructions that a forwarder (guest_forwarders()) takes for a packet, and what its worker
@@ -110,6 +129,17 @@ class Points:
                  "memory costs nothing more, and the processor emulated has no AVX-512.")
 
 
+def note_computed(doc):
+    """Of documents that show throughput."""
+    doc.note("Throughput is computed from a packet's instructions. It was not measured: the guest's one "
+             "processor is generator and sink too, and is never saturated here.")
+
+
+def frames_of(daemon):
+    """Frames received by queue of the first port."""
+    return [queue["rx_packets"] for queue in daemon.show("ports")["ports"][0]["queues"]]
+
+
 # --- forwarders -------------------------------------------------------------------------------------
 
 class GuestForwarder(Forwarder):
@@ -130,6 +160,22 @@ def worker(mode, batch=64, cycles=0, copy_mode="zerocopy"):
     to_dut = mode in ("static3", "route")
     return GuestForwarder(f"shunt {mode} user {copy_mode}", bench().shunt(*argv),
                           vm.DUT if to_dut else vm.SINK)
+
+
+def workers(count, batch):
+    """shunt's lane user, so many workers on the one processor, which none is pinned to."""
+    @contextlib.contextmanager
+    def start(lab):
+        zerocopy = {"copy_mode": "zerocopy", "require_zerocopy": True}
+        config = {"ports": [{"name": name, **zerocopy} for name in bench().vm.PORTS],
+                  "forward": [{"mode": "xconnect", "lane": "user", "ports": bench().vm.PORTS}],
+                  "workers": {"count": count}, "poll": "interrupt", "batch": batch}
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            json.dump(config, file)
+            file.flush()
+            with bench().shunt("-c", file.name)(lab) as daemon:
+                yield daemon
+    return GuestForwarder(f"shunt xconnect user zerocopy, {count} workers", start, bench().vm.SINK)
 
 
 @contextlib.contextmanager
