@@ -320,6 +320,12 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 		judge_offload(d, f->ifname, f->peer_offloads.tso,
 			      "the other end hands over TCP in pieces longer than the MTU", f->peer,
 			      "tso");
+		if (f->xdp.is_known && !has(f, SHUNT_NETDEV_XDP_ndo_xmit))
+			shunt_doctor_remedy(
+				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
+						 "the other end takes frames of lane xdp only with "
+						 "its GRO or an XDP program on"),
+				"ethtool -K %s gro on", f->peer);
 	} else if (is_veth) {
 		shunt_doctor_remedy(
 			shunt_doctor_add(

@@ -137,3 +137,15 @@ def test_generic_as_the_daemon_runs(lab):
         code, found = doctor(lab, "-s", daemon.control)
         assert code == 0 and levels(found["mac0", "driver"]) == ["warning"], found
         assert "generic mode always copies" in found["eth1", "zerocopy"][0]["sentence"]
+
+
+def test_the_other_end_is_here(lab):
+    """What is in the way at a veth's other end goes by the remedies alone, lane xdp's way too."""
+    lab.exec("dut", "sh", "-c", "ip link add v0 up type veth peer name v1 && ip link set v1 up")
+    _, found = doctor(lab, "-s", "/nowhere", "v0")
+    remedies = [finding["remedy"] for finding in found["v0", "offload"]]
+    assert "ethtool -K v1 gro on" in remedies, remedies
+    for remedy in remedies:
+        lab.exec("dut", *remedy.split())
+    _, found = doctor(lab, "-s", "/nowhere", "v0")
+    assert levels(found["v0", "offload"]) == ["ok"], found["v0", "offload"]
