@@ -51,7 +51,13 @@ struct {
 } latencies SEC(".maps"), gaps SEC(".maps");
 
 /* By run: 0, or its number in the order they came, from 1. */
-__u32 numbers[1 << 16];
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u32);
+	__type(value, __u32);
+} numbers SEC(".maps");
+
 __u32 run_cnt;
 
 /* Several queues write them. */
@@ -235,12 +241,16 @@ static __always_inline void count_latency(struct shunt_gen_count *c, __u64 time,
 
 static __always_inline __u32 slot_of(__u16 run)
 {
-	__u32 number = numbers[run], mine;
+	const __u32 key = run;
+	__u32 *entry = bpf_map_lookup_elem(&numbers, &key), number, mine;
 
+	if (!entry)
+		return 0;
+	number = *entry;
 	if (!number) {
 		mine = __sync_fetch_and_add(&run_cnt, 1) + 1;
 		/* Another CPU may have met it as well. */
-		number = __sync_val_compare_and_swap(&numbers[run], 0, mine);
+		number = __sync_val_compare_and_swap(entry, 0, mine);
 		number = number ? number : mine;
 	}
 	return (number - 1) % SHUNT_GEN_RUNS;
