@@ -111,6 +111,27 @@ static void judge_fallback(struct shunt_doctor *d, const struct doctor_host_fact
 				     "net.ipv6.conf.all.forwarding=1");
 }
 
+static void judge_filters(struct shunt_doctor *d, const struct doctor_host_facts *f)
+{
+	struct shunt_finding *finding;
+	struct shunt_err what;
+
+	if (f->passed_by.is_untold) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "filters",
+				 "whether packets that shunt forwards pass by packet filters of "
+				 "the kernel's it tells only with CAP_NET_ADMIN");
+		return;
+	}
+	if (!shunt_passed_by_sentence(&f->passed_by, &what)) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "filters",
+				 "no packet filter, address translation or IPsec policy of the "
+				 "kernel's is passed by");
+		return;
+	}
+	finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, HOST, "filters", "%s", what.msg);
+	shunt_doctor_remedy(finding, "shuntd ... --rule '... lane kernel'");
+}
+
 void shunt_doctor_judge_host(struct shunt_doctor *d, const struct doctor_host_facts *facts,
 			     const struct shunt_doctor_opts *opts)
 {
@@ -120,6 +141,7 @@ void shunt_doctor_judge_host(struct shunt_doctor *d, const struct doctor_host_fa
 	judge_rights(d, facts);
 	judge_memory(d, facts, opts);
 	judge_fallback(d, facts);
+	judge_filters(d, facts);
 	if (opts->worker_cnt > facts->cpu_cnt) {
 		finding =
 			shunt_doctor_add(d, SHUNT_DOCTOR_warning, HOST, "cpus",

@@ -154,6 +154,9 @@ unsigned shunt_router_warn(const struct shunt_router *router, struct shunt_err *
 		     router->is_diverted ? ", so all is the kernel's until a steering rule says "
 					   "what is"
 					 : "");
+	if (w.cnt < max && !has_rule_kernel(router->engine->config) &&
+	    shunt_passed_by_sentence(&router->passed_by, &out[w.cnt]))
+		w.cnt++;
 	for (i = 0; i < router->engine->port_cnt; i++)
 		if (routes(router->engine, i))
 			warn_port(router, i, &w);

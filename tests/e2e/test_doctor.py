@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from lab import wait_until
 from shuntd import Shuntd
 
 
@@ -33,6 +34,59 @@ def test_healthy_veth_has_no_errors(lab):
     assert levels(found["host", "rights"]) == ["ok"]
     assert levels(found["daemon", "daemon"]) == ["note"]
     assert lab.changes() == []
+
+
+FILTERS = """
+add table inet filter
+add chain inet filter plain
+add chain inet filter input { type filter hook input priority 0; policy drop; }
+add chain inet filter empty { type filter hook forward priority 0; }
+"""
+FORWARD = "add chain inet filter forward { type filter hook forward priority 1; policy drop; }"
+NAT = """
+add table ip nat
+add chain ip nat post { type nat hook postrouting priority 100; }
+add rule ip nat post oif eth2 masquerade
+"""
+
+
+def test_filters_that_are_passed_by(lab):
+    """The kernel's own that forwarded packets would meet, and none but those: by the doctor, and at the
+    start of a router whose rules leave nothing to the kernel."""
+    def nft(text):
+        lab.exec("dut", "nft", text)
+
+    def finding():
+        return doctor(lab, "-s", "/nowhere", "eth1")[1]["host", "filters"][0]
+
+    def said(*args):
+        path = f"/run/shunt-lab/{lab.name}/said.sock"
+        daemon = lab.popen("dut", "shuntd", "route", "eth1", "eth2", *args, "--control", path)
+        try:
+            wait_until(lambda: lab.exec("dut", "shuntctl", "-s", path, "show", "ports",
+                                        check=False).returncode == 0, 60)
+        finally:
+            daemon.terminate()
+        return daemon.communicate(timeout=60)[1]
+
+    assert finding()["level"] == "ok"
+    nft(FILTERS)
+    assert finding()["level"] == "ok"
+    assert "pass by" not in said()
+    nft(FORWARD)
+    assert "pass by nftables (inet filter forward), which" in finding()["sentence"]
+    nft(NAT)
+    lab.exec("dut", "ip", "xfrm", "policy", "add", "src", "10.0.1.0/24", "dst", "10.0.2.0/24", "dir",
+             "fwd", "action", "block")
+    sentence = finding()["sentence"]
+    assert finding()["level"] == "warning"
+    assert " and 1 more), IPsec's policies (1), which" in sentence, sentence
+    assert f"shuntd: warning: {sentence}\n" in said()
+    assert "pass by" not in said("--rule", "proto tcp lane kernel")
+    lab.exec("dut", "ip", "xfrm", "policy", "flush")
+    untold = lab.exec("dut", "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", "shuntctl",
+                      "-j", "-s", "/nowhere", "doctor", "eth1", check=False).stdout
+    assert "only with CAP_NET_ADMIN" in untold
 
 
 @pytest.mark.parametrize("command,topic,word", [
