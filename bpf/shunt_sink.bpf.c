@@ -347,14 +347,14 @@ static __always_inline int count(const __u8 *p, const __u8 *end, const bool v6, 
 	const __u8 *at = p + SHUNT_GEN_TAG_OFF(v6, tcp);
 	const __u64 word = bpf_be64_to_cpu(*(const __u64 *)(at + 6));
 	const __u16 run = bpf_ntohs(*(const __u16 *)(at + 4));
-	const struct tag t = {.run = run,
-			      .slot = slot_of(run),
-			      .seq = word >> (64 - SHUNT_GEN_SEQ_BITS),
-			      .flow = word >> 4 & (SHUNT_GEN_FLOW_MAX - 1),
-			      .time = (word & 15) << 32 | bpf_ntohl(*(const __u32 *)(at + 14))};
+	struct tag t = {.run = run,
+			.seq = word >> (64 - SHUNT_GEN_SEQ_BITS),
+			.flow = word >> 4 & (SHUNT_GEN_FLOW_MAX - 1),
+			.time = (word & 15) << 32 | bpf_ntohl(*(const __u32 *)(at + 14))};
 
 	if (verify && !is_sound(p, end, v6, tcp))
 		return count_corrupt();
+	t.slot = slot_of(run); /* not before: of a damaged frame's run nothing is known */
 	count_sound(&t, end - p, p[v6 ? 21 : 22]);
 	return XDP_DROP;
 }

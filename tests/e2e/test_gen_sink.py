@@ -103,6 +103,11 @@ def test_runs_are_told_apart(net):
                 "corrupt": 0}
     assert {key: got[key] for key in expected} == expected
     assert got["latency_ns"]["min"] <= got["latency_ns"]["mean"] <= got["latency_ns"]["max"]
+    # what a damaged frame says of its run counts for nothing
+    damaged = [of_run(one[1], 100 + more)[:-1] + b"\xff" for more in range(63)]
+    got = told_of(net, [one[0], *damaged, other[0], other[2], one[4]])
+    expected = {"frames": 4, "expected": 8, "lost": 4, "runs": 2, "corrupt": 63}
+    assert {key: got[key] for key in expected} == expected
     many = [frame for more in range(70) for frame in (of_run(one[0], more), of_run(one[2], more))]
     got = told_of(net, many)
     assert {key: got[key] for key in ("frames", "lost", "runs")} == {"frames": 140, "lost": 64, "runs": 64}
