@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd bridges three hosts: alone, and over a bridge of the kernel's that is its fallback."""
+import concurrent.futures
 import subprocess
+import time
 
 import pytest
 
@@ -115,6 +117,38 @@ def test_hosts_reach_one_another(three, beneath):
         lost = [row for row in daemon.show("drops")["drops"]
                 if row["where"] in ("graph", "bridge") and row["count"]]
         assert not lost, lost
+
+
+def test_takeover(three):
+    """Alone, and between two daemons too: to a station that is known by its port, to all by all ports but
+    the one that it came in on, each once."""
+    # so that the other end takes frames from XDP, as the lab's own hosts do
+    ip("netns", "exec", f"shunt-{three.name}-third", "ethtool", "-K", "eth1", "gro", "on")
+    daemon, number = bridge(three, *PORTS), 0
+    gen, sink, third = (three.wire(host) for host in HOSTS)
+    learn(daemon, sink, FAR, "eth2")
+
+    def made(dst, mark):
+        return ethernet(mark.to_bytes(4, "big") + bytes(42), dst, NEAR, 0x88b6)
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        starting = pool.submit(Shuntd, three, "bridge", *PORTS, "--takeover", chatty=True)
+        while not starting.done() or number < 100:
+            gen.send(made(FAR, number), made(BROADCAST, number))
+            time.sleep(0.001)
+            number += 1
+        assert daemon.process.wait(20) == 0
+        daemon = starting.result()
+    known, to_all = ([made(dst, mark) for mark in range(number)] for dst in (FAR, BROADCAST))
+    last, answer = frame(BROADCAST, NEAR, 0xaa), frame(NEAR, FAR, 0xbb)
+    gen.send(last)
+    got = {host: [f for f in wire.until(last) if f[12:14] == b"\x88\xb6"]
+           for host, wire in (("sink", sink), ("third", third))}
+    sink.send(answer)
+    assert sorted(got["sink"]) == sorted(known + to_all)
+    assert sorted(got["third"]) == sorted(to_all)
+    assert not [f for f in gen.until(answer) if f[12:14] == b"\x88\xb6"]
+    daemon.stop()
 
 
 @pytest.mark.parametrize("beneath", [False, True])
