@@ -8,7 +8,7 @@
 #include <net/if.h>
 
 #include "control/doctor.h"
-#include "control/passed_by.h"
+#include "control/bypassed.h"
 #include "io/netdev.h"
 #include "io/netdev_xdp.h"
 
@@ -70,7 +70,7 @@ struct doctor_host_facts {
 	char thp[16]; /* always, madvise, never; "" not told */
 	int jit;      /* net.core.bpf_jit_enable, -1: not told */
 	bool has_ip_forward, has_ip6_forward;
-	struct shunt_passed_by passed_by;
+	struct shunt_bypassed bypassed;
 	unsigned cpu_cnt;
 };
 

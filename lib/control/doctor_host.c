@@ -116,16 +116,16 @@ static void judge_filters(struct shunt_doctor *d, const struct doctor_host_facts
 	struct shunt_finding *finding;
 	struct shunt_err what;
 
-	if (f->passed_by.is_untold) {
+	if (f->bypassed.is_untold) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "filters",
-				 "whether packets that shunt forwards pass by packet filters of "
-				 "the kernel's it tells only with CAP_NET_ADMIN");
+				 "which packet filters and IPsec policies shunt bypasses the "
+				 "kernel tells only with CAP_NET_ADMIN");
 		return;
 	}
-	if (!shunt_passed_by_sentence(&f->passed_by, &what)) {
+	if (!shunt_bypassed_sentence(&f->bypassed, &what)) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "filters",
-				 "no packet filter, address translation or IPsec policy of the "
-				 "kernel's is passed by");
+				 "the kernel has no packet filter, address translation or IPsec "
+				 "policy that shunt would bypass");
 		return;
 	}
 	finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, HOST, "filters", "%s", what.msg);

@@ -87,7 +87,7 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_engine *en
 		return ret;
 	}
 	shunt_router_look(router);
-	shunt_passed_by_query(&router->passed_by);
+	shunt_bypassed_query(&router->bypassed);
 	*out = router;
 	return 0;
 }

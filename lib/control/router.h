@@ -14,7 +14,7 @@
 
 #include "control/engine.h"
 #include "control/neigh_use.h"
-#include "control/passed_by.h"
+#include "control/bypassed.h"
 #include "mirror/mirror.h"
 #include "shunt_tables.h"
 #include "graph/nodes.h"
@@ -36,7 +36,7 @@ struct shunt_router {
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
 	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
 	bool is_diverted;      /* so everything routed is the kernel's */
-	struct shunt_passed_by passed_by; /* at the start */
+	struct shunt_bypassed bypassed; /* at the start */
 };
 
 /* shunt_router_create makes empty tables, the punt device and the mirror; the engine's ports

@@ -155,7 +155,7 @@ unsigned shunt_router_warn(const struct shunt_router *router, struct shunt_err *
 					   "what is"
 					 : "");
 	if (w.cnt < max && !has_rule_kernel(router->engine->config) &&
-	    shunt_passed_by_sentence(&router->passed_by, &out[w.cnt]))
+	    shunt_bypassed_sentence(&router->bypassed, &out[w.cnt]))
 		w.cnt++;
 	for (i = 0; i < router->engine->port_cnt; i++)
 		if (routes(router->engine, i))

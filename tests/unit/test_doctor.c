@@ -321,15 +321,15 @@ Test(doctor, host)
 	cr_expect_eq(shunt_doctor_count(&d, SHUNT_DOCTOR_warning), 3, "with the JIT");
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_ok);
 	shunt_doctor_fini(&d);
-	f.passed_by.is_untold = true;
+	f.bypassed.is_untold = true;
 	shunt_doctor_judge_host(&d, &f, &two);
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_note);
 	shunt_doctor_fini(&d);
-	f.passed_by = (struct shunt_passed_by){.iptables = "filter nat", .policy_cnt = 2};
+	f.bypassed = (struct shunt_bypassed){.iptables = "filter nat", .policy_cnt = 2};
 	shunt_doctor_judge_host(&d, &f, &two);
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_warning);
 	cr_expect(strstr(find(&d, "filters")->sentence,
-			 "pass by iptables (filter nat), IPsec's policies (2), which"));
+			 "bypasses iptables (filter nat), IPsec policies (2); "));
 	shunt_doctor_fini(&d);
 	f = (struct doctor_host_facts){.kernel = {5, 16}, .has_ipc_lock = true, .jit = 1};
 	shunt_doctor_judge_host(&d, &f, &wanted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "control/passed_by.h"
+#include "control/bypassed.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -88,7 +88,7 @@ static int take_chain(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
 	struct chain chain = {.family = nfg->nfgen_family, .hook = UINT32_MAX, .policy = NF_ACCEPT};
-	struct shunt_passed_by *out = arg;
+	struct shunt_bypassed *out = arg;
 
 	mnl_attr_parse(nlh, sizeof(*nfg), take_attr, &chain);
 	if (!is_met(&chain))
@@ -102,14 +102,14 @@ static int take_chain(const struct nlmsghdr *nlh, void *arg)
 static int take_policy(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct xfrm_userpolicy_info *policy = mnl_nlmsg_get_payload(nlh);
-	struct shunt_passed_by *out = arg;
+	struct shunt_bypassed *out = arg;
 
 	out->policy_cnt += policy->dir == XFRM_POLICY_FWD || policy->dir == XFRM_POLICY_OUT;
 	return MNL_CB_OK;
 }
 
 static void dump(int bus, uint16_t type, size_t extra_len, mnl_cb_t take,
-		 struct shunt_passed_by *out)
+		 struct shunt_bypassed *out)
 {
 	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
 	struct mnl_socket *nl = mnl_socket_open2(bus, SOCK_CLOEXEC);
@@ -136,7 +136,7 @@ static void dump(int bus, uint16_t type, size_t extra_len, mnl_cb_t take,
 	mnl_socket_close(nl);
 }
 
-static void read_iptables(const char *path, struct shunt_passed_by *out)
+static void read_iptables(const char *path, struct shunt_bypassed *out)
 {
 	FILE *file = fopen(path, "re");
 	char table[32];
@@ -150,7 +150,7 @@ static void read_iptables(const char *path, struct shunt_passed_by *out)
 		fclose(file);
 }
 
-void shunt_passed_by_query(struct shunt_passed_by *out)
+void shunt_bypassed_query(struct shunt_bypassed *out)
 {
 	memset(out, 0, sizeof(*out));
 	dump(NETLINK_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN,
@@ -160,25 +160,28 @@ void shunt_passed_by_query(struct shunt_passed_by *out)
 	read_iptables("/proc/net/ip6_tables_names", out);
 }
 
-bool shunt_passed_by_sentence(const struct shunt_passed_by *by, struct shunt_err *out)
+bool shunt_bypassed_sentence(const struct shunt_bypassed *by, struct shunt_err *out)
 {
-	char chains[112] = "", policies[48] = "", tables[80] = "";
+	char what[224] = "";
+	int len = 0;
 
 	if (by->chain_cnt > 1)
-		snprintf(chains, sizeof(chains), "nftables (%s and %u more), ", by->chain,
-			 by->chain_cnt - 1);
+		len += snprintf(what, sizeof(what), ", nftables (%s and %u more)", by->chain,
+				by->chain_cnt - 1);
 	else if (by->chain_cnt)
-		snprintf(chains, sizeof(chains), "nftables (%s), ", by->chain);
+		len += snprintf(what, sizeof(what), ", nftables (%s)", by->chain);
 	if (*by->iptables)
-		snprintf(tables, sizeof(tables), "iptables (%s), ", by->iptables);
+		len += snprintf(what + len, sizeof(what) - (size_t)len, ", iptables (%s)",
+				by->iptables);
 	if (by->policy_cnt)
-		snprintf(policies, sizeof(policies), "IPsec's policies (%u), ", by->policy_cnt);
-	if (!*chains && !*tables && !*policies)
+		len += snprintf(what + len, sizeof(what) - (size_t)len, ", IPsec policies (%u)",
+				by->policy_cnt);
+	if (!len)
 		return false;
-	shunt_err_set(out, 0,
-		      "packets that shunt forwards pass by %s%s%swhich those meet that the kernel "
-		      "forwards; steering rules leave to the kernel what must meet them (--rule "
-		      "'... lane kernel')",
-		      chains, tables, policies);
+	shunt_err_set(
+		out, 0,
+		"what shunt forwards bypasses %s; steering rules leave to the kernel what must "
+		"not (--rule '... lane kernel')",
+		what + strlen(", "));
 	return true;
 }
