@@ -43,6 +43,7 @@ struct shunt_port {
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
 	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
 	bool is_rename_new;	     /* to be said */
+	uint32_t mtu;		     /* of now, where that is less than at the start */
 	uint32_t mtu_told;	     /* the raised MTU that was said; 0: none */
 	unsigned queues_told;	     /* the device's queues when that was looked at last */
 	bool tags_told;		     /* that VLAN tags are taken off was said */
@@ -65,6 +66,7 @@ struct shunt_engine {
 	struct shunt_config *config; /* the caller's; unchanged while the engine lives */
 	struct shunt_port *ports;
 	unsigned port_cnt;
+	uint32_t max_lens[SHUNT_PORT_MAX]; /* by port: of frames that leave by it (mtu.h) */
 	struct shunt_worker **workers;
 	struct shunt_xsk_umem **umems; /* one a worker */
 	unsigned worker_cnt;

@@ -30,18 +30,6 @@ static void fill_pair(const struct shunt_engine *engine, const struct shunt_pair
 	memcpy(params->src_mac[from], engine->ports[to].netdev.mac, 6);
 }
 
-/* Switched frames may carry a VLAN tag more than the MTU, which every driver takes; a router
- * keeps to the MTU. */
-static uint32_t max_len_of(const struct shunt_engine *engine, unsigned port)
-{
-	const struct shunt_port *p = &engine->ports[port];
-
-	if (!p->xdp)
-		return UINT32_MAX;
-	return shunt_port_len_max(p) -
-	       (shunt_config_mode(engine->config, port) == SHUNT_FORWARD_STATIC3 ? 4 : 0);
-}
-
 /* The longest packet that comes in. */
 static uint32_t longest(const struct shunt_engine *engine)
 {
@@ -239,7 +227,6 @@ int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *w
 	struct group_params groups;
 	const struct shunt_config *config = engine->config;
 	const char *names[SHUNT_PORT_MAX];
-	uint32_t max_lens[SHUNT_PORT_MAX];
 	struct shunt_pair_params params;
 	unsigned i;
 	int ret;
@@ -250,10 +237,8 @@ int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *w
 		fill_pair(engine, &config->pairs[i], 0, &params);
 		fill_pair(engine, &config->pairs[i], 1, &params);
 	}
-	for (i = 0; i < engine->port_cnt; i++) {
+	for (i = 0; i < engine->port_cnt; i++)
 		names[i] = engine->ports[i].name;
-		max_lens[i] = max_len_of(engine, i);
-	}
 	shunt_graph_init(&worker->graph, &worker->pool, worker->queues, engine->port_cnt);
 	ret = add_fronts(config, &worker->graph, err);
 	if (!ret)
@@ -261,5 +246,5 @@ int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *w
 	if (!ret)
 		ret = add_groups(engine, worker, &groups, err);
 	enter_by_fronts(config, worker);
-	return ret ? ret : shunt_graph_seal(&worker->graph, names, max_lens, err);
+	return ret ? ret : shunt_graph_seal(&worker->graph, names, engine->max_lens, err);
 }

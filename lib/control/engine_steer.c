@@ -5,6 +5,7 @@
 
 #include "control/bridge.h"
 #include "control/engine_worker.h"
+#include "control/mtu.h"
 #include "control/router.h"
 
 bool shunt_engine_forwards_foreign_macs(const struct shunt_config *config, unsigned port)
@@ -60,7 +61,7 @@ static void set_hop(const struct shunt_engine *engine, unsigned port, unsigned p
 		return;
 	memcpy(cfg->hop, next_hop, 6);
 	memcpy(cfg->hop + 6, engine->ports[peer].netdev.mac, 6);
-	cfg->hop_mtu = (uint16_t)SHUNT_MIN(engine->ports[peer].netdev.mtu, 0xffffu);
+	cfg->hop_mtu = (uint16_t)SHUNT_MIN(engine->ports[peer].mtu, 0xffffu);
 }
 
 static int set_config(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
@@ -179,6 +180,7 @@ int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err
 	unsigned i;
 	int ret = 0;
 
+	is_new |= shunt_mtu_follow(engine);
 	is_new |= shunt_lane_choose(engine);
 	if (!is_new)
 		return 0;

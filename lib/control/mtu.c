@@ -1,6 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "control/mtu.h"
 
+#include <net/ethernet.h>
+
+/* Switched frames may carry a VLAN tag more than the MTU, which every driver takes; a router
+ * keeps to the MTU. */
+static uint32_t max_len_of(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	const uint32_t tag =
+		shunt_config_mode(engine->config, port->index) == SHUNT_FORWARD_STATIC3 ? 0 : 4;
+
+	return port->xdp ? port->mtu + ETH_HLEN + tag : UINT32_MAX;
+}
+
+bool shunt_mtu_follow(struct shunt_engine *engine)
+{
+	bool is_any_new = false;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		struct shunt_port *port = &engine->ports[i];
+		const uint32_t now = port->xdp ? shunt_netdev_mtu(port->name) : 0;
+		const uint32_t before = port->mtu;
+
+		port->mtu = now ? SHUNT_MIN(now, port->netdev.mtu) : port->netdev.mtu;
+		is_any_new |= port->mtu != before;
+		/* read by the workers, who order nothing by it */
+		__atomic_store_n(&engine->max_lens[i], max_len_of(engine, port), __ATOMIC_RELAXED);
+	}
+	return is_any_new;
+}
+
 /* 0 where it was not raised, or the device is gone. */
 static uint32_t raised_to(const struct shunt_port *port)
 {

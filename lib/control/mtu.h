@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A port's MTU that was raised while shuntd runs: frames, rings and what may pass were made for the
- * one at the start, and longer packets do not come through. That is a warning. (A lower one needs
- * none: the kernel's routes tell it, and what is short enough passes.) */
+/* A port's MTU that changes while shuntd runs. A lower one is followed: what is longer does not
+ * leave by the port, as the kernel would have it. With a higher one, frames, rings and what may
+ * pass were made for the one at the start, and longer packets do not come through: that is a
+ * warning. */
 #ifndef SHUNT_CONTROL_MTU_H
 #define SHUNT_CONTROL_MTU_H
 
 #include "control/engine.h"
+
+/* shunt_mtu_follow asks for the MTUs of now, and sets what the workers send by them. Returns
+ * whether any is another than before. Thread: control. Cost: an ioctl a port. */
+bool shunt_mtu_follow(struct shunt_engine *engine);
 
 /* shunt_mtu_sentence writes the warning about a port. Returns false where there is no reason for
  * one. Thread: control. Cost: an ioctl. */

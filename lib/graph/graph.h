@@ -122,7 +122,8 @@ int shunt_graph_add(struct shunt_graph *graph, const struct shunt_node_type *typ
 
 /* shunt_graph_seal appends what every graph ends in (a transmit node for each
  * port, the drop node) and calls the nodes' init. port_names[port] is for show;
- * max_lens[port] is the longest frame, in bytes without FCS, that the port sends.
+ * max_lens[port] is the longest frame, in bytes without FCS, that the port sends; it must outlive
+ * the graph, and may become less, by a store of the whole, while workers run.
  * Returns 0 or -errno with err set. Thread: init. */
 int shunt_graph_seal(struct shunt_graph *graph, const char *const *port_names,
 		     const uint32_t *max_lens, struct shunt_err *err);

@@ -7,7 +7,8 @@
 
 struct tx {
 	struct shunt_queue *queue;
-	uint32_t max_len;
+	const uint32_t *max_len; /* control may lower it */
+	uint32_t longest;	 /* that any port sends, at the start */
 };
 
 static void drop_tail(struct shunt_graph *graph, const struct shunt_pkt *pkts, unsigned cnt,
@@ -17,32 +18,38 @@ static void drop_tail(struct shunt_graph *graph, const struct shunt_pkt *pkts, u
 	shunt_pool_free_pkts(graph->pool, pkts, cnt);
 }
 
+static unsigned drop_too_big(struct shunt_graph *graph, struct shunt_pkt *pkts, unsigned cnt,
+			     uint32_t max_len)
+{
+	unsigned kept = 0, i;
+
+	for (i = 0; i < cnt; i++) {
+		if (unlikely(pkts[i].len > max_len))
+			drop_tail(graph, &pkts[i], 1, SHUNT_DROP_too_big);
+		else
+			pkts[kept++] = pkts[i];
+	}
+	return kept;
+}
+
 static unsigned run_tx(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 		       uint16_t *next)
 {
 	const struct tx *tx = node->priv;
-	unsigned sent = tx->queue->ops->tx(tx->queue, pkts, cnt);
+	const uint32_t max_len = __atomic_load_n(tx->max_len, __ATOMIC_RELAXED);
+	unsigned sent;
 
 	(void)next;
+	/* Only then can another port send longer frames to it than it takes. */
+	if (unlikely(max_len < tx->longest)) {
+		cnt = drop_too_big(node->graph, pkts, cnt, max_len);
+		if (!cnt)
+			return SHUNT_NEXT_NONE;
+	}
+	sent = tx->queue->ops->tx(tx->queue, pkts, cnt);
 	if (unlikely(sent < cnt))
 		drop_tail(node->graph, pkts + sent, cnt - sent, SHUNT_DROP_tx_ring_full);
 	return SHUNT_NEXT_NONE;
-}
-
-/* For a port that some other port can send longer frames to than it takes. */
-static unsigned run_tx_checked(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
-			       uint16_t *next)
-{
-	const struct tx *tx = node->priv;
-	unsigned kept = 0, i;
-
-	for (i = 0; i < cnt; i++) {
-		if (unlikely(pkts[i].len > tx->max_len))
-			drop_tail(node->graph, &pkts[i], 1, SHUNT_DROP_too_big);
-		else
-			pkts[kept++] = pkts[i];
-	}
-	return kept ? run_tx(node, pkts, kept, next) : SHUNT_NEXT_NONE;
 }
 
 static int init_tx(struct shunt_node *node, const void *params, struct shunt_err *err)
@@ -54,10 +61,9 @@ static int init_tx(struct shunt_node *node, const void *params, struct shunt_err
 
 	if (!tx)
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
-	*tx = (struct tx){queue, graph->max_lens[queue->port]};
+	*tx = (struct tx){.queue = queue, .max_len = &graph->max_lens[queue->port]};
 	for (port = 0; port < graph->port_cnt; port++)
-		if (graph->max_lens[port] > tx->max_len)
-			node->fn = run_tx_checked;
+		tx->longest = SHUNT_MAX(tx->longest, graph->max_lens[port]);
 	node->priv = tx;
 	return 0;
 }

@@ -316,6 +316,32 @@ def test_a_sticky_entry_stays(three):
         third.expect(frame(FAR, OTHER, 13))
 
 
+def long(dst, src, length):
+    return ethernet(bytes(length - 14), dst, src, 0x88b5)
+
+
+@pytest.mark.parametrize("each_lane", ["kernel", "user", "xdp"], indirect=True)
+def test_a_lower_mtu_is_followed(three):
+    """Longer frames do not leave by the port, flooded or not: as with the kernel's bridge alone."""
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        learn(daemon, gen, OTHER, "eth1")
+        learn(daemon, sink, FAR, "eth2")
+        gen.send(long(FAR, OTHER, 1319))
+        sink.expect(long(FAR, OTHER, 1319))
+        three.exec("dut", "ip", "link", "set", "eth2", "mtu", 1300)
+        for dst in NOBODY, BROADCAST, FAR:
+            sent, longest = long(dst, OTHER, 1319), long(dst, OTHER, 1318)
+            wait_until(lambda: silent(gen, sink, sent, longest), 10)
+        for dst in NOBODY, BROADCAST:
+            third.expect(long(dst, OTHER, 1319))
+        three.exec("dut", "ip", "link", "set", "eth2", "mtu", 1500)
+        for dst in NOBODY, FAR:
+            sent, marker = long(dst, OTHER, 1319), frame(dst, OTHER, 1)
+            wait_until(lambda: not silent(gen, sink, sent, marker), 10)
+
+
 def test_kernel_goes_on_after_a_kill(three):
     add_bridge(three)
     daemon = bridge(three, "br0")

@@ -130,10 +130,11 @@ static void build(uint32_t max_len)
 	static const uint8_t *const set[2] = {bytes, bytes};
 	static const uint32_t lens[2] = {64, LONG};
 	static const char *const names[2] = {"a", "b"};
-	const uint32_t max_lens[2] = {UINT32_MAX, max_len};
+	static uint32_t max_lens[2] = {UINT32_MAX};
 	struct shunt_pair_params params = {.out_port = {1, 0}};
 	struct shunt_mem_opts opts = {.frames = set, .lens = lens, .frame_cnt = 2};
 
+	max_lens[1] = max_len;
 	for (opts.port = 0; opts.port < 2; opts.port++)
 		cr_assert_eq(shunt_mem_open(&queues[opts.port], &pool, &opts, &err), 0, "%s",
 			     err.msg);

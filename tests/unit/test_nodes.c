@@ -339,5 +339,10 @@ Test(nodes, too_big_for_the_output_port, .fini = fini)
 	cr_assert_eq(graph.drops[SHUNT_DROP_too_big], 3, "a batch of which nothing is left");
 	run_one(frame, 1500, 1);
 	cr_assert_eq(last(0)->len, 1500, "the other way there is room");
+	max_lens[0] = 1499;
+	run_one(frame, 1500, 1);
+	cr_assert_eq(fakes[0].sent_cnt, 0);
+	run_one(frame, 1499, 1);
+	cr_assert_eq(last(0)->len, 1499, "and less while it runs");
 	cr_assert_eq(pool.free_cnt, FRAMES);
 }
