@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "control/bridge.h"
 #include "control/engine_worker.h"
-#include "control/mtu.h"
 #include "control/redirects.h"
 #include "control/rename.h"
 #include "control/router.h"
@@ -200,7 +199,7 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 		engine->ports[i].promisc_fd = -1;
 	}
 	ret = open_ports(engine, err);
-	shunt_mtu_follow(engine);
+	shunt_engine_follow_devices(engine);
 	if (!ret)
 		ret = shunt_engine_prepare_crossing(engine, false, err);
 	if (!ret) {

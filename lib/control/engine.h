@@ -67,6 +67,7 @@ struct shunt_engine {
 	struct shunt_port *ports;
 	unsigned port_cnt;
 	uint32_t max_lens[SHUNT_PORT_MAX]; /* by port: of frames that leave by it (mtu.h) */
+	uint64_t macs[SHUNT_PORT_MAX];	   /* by port: six bytes as in memory */
 	struct shunt_worker **workers;
 	struct shunt_xsk_umem **umems; /* one a worker */
 	unsigned worker_cnt;

@@ -20,14 +20,13 @@ static const struct shunt_node_type *node_type_of(enum shunt_forward_mode mode)
 	}
 }
 
-static void fill_pair(const struct shunt_engine *engine, const struct shunt_pair_config *pair,
-		      unsigned in, struct shunt_pair_params *params)
+static void fill_pair(const struct shunt_pair_config *pair, unsigned in,
+		      struct shunt_pair_params *params)
 {
 	unsigned from = pair->port[in], to = pair->port[!in];
 
 	params->out_port[from] = (uint16_t)to;
 	memcpy(params->dst_mac[from], pair->next_hop[!in], 6);
-	memcpy(params->src_mac[from], engine->ports[to].netdev.mac, 6);
 }
 
 /* The longest packet that comes in. */
@@ -127,7 +126,7 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 	const int entry = (int)worker->graph.node_cnt;
 	unsigned i;
 
-	params->eth = (struct shunt_eth_params){.live = &router->live};
+	params->eth = (struct shunt_eth_params){.macs = engine->macs, .live = &router->live};
 	params->ip = (struct shunt_ip_params){
 		.fib4 = router->fib4,
 		.fib6 = router->fib6,
@@ -137,10 +136,8 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 		.flow_seed = router->flow_seed,
 		.min_len = min_len_of(worker),
 	};
-	for (i = 0; i < engine->port_cnt; i++) {
-		memcpy(params->eth.mac[i], engine->ports[i].netdev.mac, 6);
+	for (i = 0; i < engine->port_cnt; i++)
 		params->eth.bridges[i] = shunt_config_mode(engine->config, i) == SHUNT_FORWARD_MIX;
-	}
 	enter_at(engine, worker, SHUNT_FORWARD_ROUTE, entry);
 	enter_at(engine, worker, SHUNT_FORWARD_MIX, entry);
 	return add_route_nodes(worker, &params->eth, &params->ip, err);
@@ -233,9 +230,10 @@ int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *w
 
 	memset(&params, 0, sizeof(params));
 	memset(params.out_port, 0xff, sizeof(params.out_port));
+	params.macs = engine->macs;
 	for (i = 0; i < config->pair_cnt; i++) {
-		fill_pair(engine, &config->pairs[i], 0, &params);
-		fill_pair(engine, &config->pairs[i], 1, &params);
+		fill_pair(&config->pairs[i], 0, &params);
+		fill_pair(&config->pairs[i], 1, &params);
 	}
 	for (i = 0; i < engine->port_cnt; i++)
 		names[i] = engine->ports[i].name;

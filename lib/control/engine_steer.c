@@ -155,32 +155,37 @@ void shunt_engine_cross(struct shunt_engine *engine)
 static bool follow_macs(struct shunt_engine *engine)
 {
 	bool is_any_new = false;
-	uint8_t mac[8] = {0};
-	uint64_t word;
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++) {
 		struct shunt_port *port = &engine->ports[i];
+		uint8_t mac[8] = {0};
+		uint64_t word;
 
-		if (!port->xdp || shunt_netdev_mac(port->name, mac) ||
-		    !memcmp(mac, port->netdev.mac, 6))
-			continue;
+		if (!port->xdp || shunt_netdev_mac(port->name, mac))
+			memcpy(mac, port->netdev.mac, 6);
+		is_any_new |= memcmp(mac, port->netdev.mac, 6) != 0;
 		memcpy(port->netdev.mac, mac, 6);
 		memcpy(&word, mac, sizeof(word));
-		if (engine->router)
-			__atomic_store_n(&engine->router->live.mac[i], word, __ATOMIC_RELAXED);
-		is_any_new = true;
+		/* read by the workers, who order nothing by it */
+		__atomic_store_n(&engine->macs[i], word, __ATOMIC_RELAXED);
 	}
 	return is_any_new;
 }
 
-int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err)
+bool shunt_engine_follow_devices(struct shunt_engine *engine)
 {
 	bool is_new = follow_macs(engine);
+
+	return shunt_mtu_follow(engine) || is_new;
+}
+
+int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err)
+{
+	bool is_new = shunt_engine_follow_devices(engine);
 	unsigned i;
 	int ret = 0;
 
-	is_new |= shunt_mtu_follow(engine);
 	is_new |= shunt_lane_choose(engine);
 	if (!is_new)
 		return 0;

@@ -57,6 +57,10 @@ int shunt_engine_set_ports(const struct shunt_engine *engine, const struct shunt
  * or -errno with err set. Thread: control. */
 int shunt_engine_steer(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err);
 
+/* shunt_engine_follow_devices asks for the ports' MAC addresses and MTUs of now, and tells the
+ * workers. Returns whether any is another than before. Thread: control. Cost: two ioctls a port. */
+bool shunt_engine_follow_devices(struct shunt_engine *engine);
+
 /* shunt_engine_follow_lanes chooses the lanes anew, and tells the programs where that changes
  * anything. Returns 0 or -errno with err set. Thread: control. */
 int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err);

@@ -32,7 +32,7 @@ struct way {
 };
 
 struct eth {
-	uint64_t mac[SHUNT_PORT_MAX]; /* the first six bytes in memory, as at the start */
+	const uint64_t *macs;
 	struct way ways[CLASS_CNT];
 	bool bridges[SHUNT_PORT_MAX];
 	const struct shunt_eth_live *live;
@@ -54,9 +54,7 @@ static inline uint64_t mac_of(const uint8_t *data)
 
 static inline uint64_t own_mac(const struct eth *eth, unsigned port)
 {
-	uint64_t now = __atomic_load_n(&eth->live->mac[port], __ATOMIC_RELAXED);
-
-	return unlikely(now) ? MAC_SHIFT(now) : eth->mac[port];
+	return MAC_SHIFT(__atomic_load_n(&eth->macs[port], __ATOMIC_RELAXED));
 }
 
 static inline enum class classify(const uint8_t *data, uint64_t mac) {
@@ -144,16 +142,10 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 	uint16_t punt = (uint16_t)shunt_graph_find(graph, "punt");
 	uint16_t bridge = (uint16_t)shunt_graph_find(graph, "bridge");
 	struct eth *eth = calloc(1, sizeof(*eth));
-	unsigned port;
 
 	if (!eth)
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
-	for (port = 0; port < SHUNT_PORT_MAX; port++) {
-		uint8_t bytes[8] = {0};
-
-		memcpy(bytes, in->mac[port], 6);
-		eth->mac[port] = mac_of(bytes);
-	}
+	eth->macs = in->macs;
 	eth->ways[OURS_IP4] = (struct way){ip4, SHUNT_PUNT_none};
 	eth->ways[OURS_IP6] = (struct way){ip6, SHUNT_PUNT_none};
 	eth->ways[OURS_OTHER] = (struct way){punt, SHUNT_PUNT_not_ip};

@@ -28,8 +28,26 @@ struct hop {
 };
 
 struct static3 {
-	struct hop hop[SHUNT_PORT_MAX]; /* by input port */
+	struct shunt_pair_params pairs;
+	uint16_t next[SHUNT_PORT_MAX]; /* by input port */
 };
+
+/* For a batch: the output port's address may be another than for the last. */
+static inline struct hop hop_of(const struct static3 *s3, unsigned port)
+{
+	struct hop hop = {.next = s3->next[port]};
+	uint8_t macs[12];
+	uint64_t own;
+
+	if (s3->pairs.out_port[port] >= SHUNT_PORT_MAX)
+		return hop;
+	own = __atomic_load_n(&s3->pairs.macs[s3->pairs.out_port[port]], __ATOMIC_RELAXED);
+	memcpy(macs, s3->pairs.dst_mac[port], 6);
+	memcpy(macs + 6, &own, 6);
+	memcpy(&hop.macs_lo, macs, 8);
+	memcpy(&hop.macs_hi, macs + 8, 4);
+	return hop;
+}
 
 static inline void rewrite_macs(uint8_t *eth, const struct hop *hop)
 {
@@ -78,7 +96,7 @@ static inline unsigned rewrite(struct shunt_node *node, struct shunt_pkt *pkts, 
 			       uint16_t *next, const bool route)
 {
 	const struct static3 *s3 = node->priv;
-	const struct hop hop = s3->hop[pkts[0].port];
+	const struct hop hop = hop_of(s3, pkts[0].port);
 	unsigned bad = 0, i;
 
 	if (unlikely(hop.next == node->graph->drop_node)) {
@@ -117,20 +135,14 @@ static unsigned run_static3(struct shunt_node *node, struct shunt_pkt *pkts, uns
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
-	const struct shunt_pair_params *pairs = params;
 	struct static3 *s3 = malloc(sizeof(*s3));
-	uint8_t macs[12];
 	unsigned port;
 
 	if (!s3)
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
-	for (port = 0; port < SHUNT_PORT_MAX; port++) {
-		memcpy(macs, pairs->dst_mac[port], 6);
-		memcpy(macs + 6, pairs->src_mac[port], 6);
-		memcpy(&s3->hop[port].macs_lo, macs, 8);
-		memcpy(&s3->hop[port].macs_hi, macs + 8, 4);
-		s3->hop[port].next = shunt_graph_tx_or_drop(node->graph, pairs->out_port[port]);
-	}
+	s3->pairs = *(const struct shunt_pair_params *)params;
+	for (port = 0; port < SHUNT_PORT_MAX; port++)
+		s3->next[port] = shunt_graph_tx_or_drop(node->graph, s3->pairs.out_port[port]);
 	node->priv = s3;
 	return 0;
 }

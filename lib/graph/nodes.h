@@ -50,7 +50,7 @@ void shunt_node_fronts(char *text, size_t len);
 struct shunt_pair_params {
 	uint16_t out_port[SHUNT_PORT_MAX];  /* SHUNT_NEXT_NONE: no output */
 	uint8_t dst_mac[SHUNT_PORT_MAX][6]; /* by input port: the next hop's */
-	uint8_t src_mac[SHUNT_PORT_MAX][6]; /* by input port: the output port's own */
+	const uint64_t *macs;		    /* by output port: its own; as in shunt_eth_params */
 };
 
 /* How IPv4 sources are looked up, of a port. */
@@ -65,14 +65,13 @@ struct shunt_eth_live {
 	uint8_t ip4[SHUNT_PORT_MAX];  /* IPv4 is forwarded */
 	uint8_t ip6[SHUNT_PORT_MAX];  /* IPv6 is forwarded */
 	uint8_t rpf4[SHUNT_PORT_MAX]; /* enum shunt_source_check */
-	/* The port's MAC address now, six bytes as in memory; 0: as the node was made with. */
-	uint64_t mac[SHUNT_PORT_MAX];
 };
 
-/* Parameters of eth_input: by input port. A frame to mac goes to the IP nodes where live
- * says so; every other frame is punted. */
+/* Parameters of eth_input: by input port. A frame to its MAC address goes to the IP nodes where
+ * live says so; every other frame is punted. */
 struct shunt_eth_params {
-	uint8_t mac[SHUNT_PORT_MAX][6];
+	/* Six bytes as in memory, and two zeros; outlives the graph, control may change a word. */
+	const uint64_t *macs;
 	const struct shunt_eth_live *live; /* outlives the graph */
 	bool bridges[SHUNT_PORT_MAX];	   /* frames to another address go to the bridge node */
 };

@@ -67,6 +67,19 @@ def test_both_ways_in_every_size(lab, mode, lane, sizes):
 
 
 @pytest.mark.parametrize("mode", ["macrewrite", "static3"])
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+def test_a_new_mac_address_is_written(lab, mode, lane):
+    """The output port's, in what leaves by it."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    sent, new = udp4(eth_dst=to_dut(mode)), "02:00:00:00:02:77"
+    with Shuntd(lab, *PAIRS[mode], "--lane", lane, check=False):
+        both_ways(lab, mode, [sent])
+        lab.exec("dut", "ip", "link", "set", "eth2", "address", new)
+        want = mac(HOP2) + mac(new) + there(mode, sent)[12:]
+        wait_until(lambda: gen.send(sent) or sink.receive(lambda got: got == want, timeout=0.1), 10)
+
+
+@pytest.mark.parametrize("mode", ["macrewrite", "static3"])
 def test_every_ttl_and_hop_limit(lab, mode):
     for lane, step in ("user", 1), ("xdp", 11):
         with Shuntd(lab, *PAIRS[mode], "--lane", lane):

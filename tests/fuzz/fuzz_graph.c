@@ -40,6 +40,7 @@ static struct shunt_fib6 *fib6;
 static struct shunt_nexthops *nexthops;
 static struct shunt_local4 *local4;
 static struct shunt_eth_live live;
+static uint64_t own_macs[PORTS];
 static struct shunt_mac_table *macs;
 static struct shunt_learn learn;
 static struct shunt_bridge_ways ways;
@@ -179,12 +180,13 @@ static void build_graph(void)
 	const struct shunt_punt_params punt = {.ifindex = {1, 2, 3, 4}};
 	const struct shunt_bridge_params bridge = {
 		.macs = macs, .ways = &ways, .learn = &learn, .members = {0xe}};
-	struct shunt_eth_params eth = {.live = &live, .bridges = {[MIX_PORT] = true}};
+	struct shunt_eth_params eth = {
+		.macs = own_macs, .live = &live, .bridges = {[MIX_PORT] = true}};
 	struct shunt_err err;
 	unsigned i;
 
 	for (i = 0; i < PORTS; i++)
-		memcpy(eth.mac[i], (uint8_t[]){2, 0, 0, 0, 0, 1}, 6);
+		memcpy(&own_macs[i], (uint8_t[]){2, 0, 0, 0, 0, 1}, 6);
 	shunt_graph_init(&graph, &pool, queues, PORTS);
 	eth_node = shunt_graph_add(&graph, &shunt_node_eth_input, NULL, &eth, &err);
 	add_ip_nodes(&ip);

@@ -44,6 +44,7 @@ struct ip_rig {
 	struct shunt_nexthops *nexthops;
 	struct shunt_local4 *local4;
 	struct shunt_eth_live live;
+	uint64_t macs[2];
 	struct ip_outcome outcome;
 };
 
@@ -125,11 +126,11 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 		&shunt_node_ip4_lookup, &shunt_node_ip6_lookup, &shunt_node_ip4_rewrite,
 		&shunt_node_ip6_rewrite};
 	const struct shunt_punt_params punt = {.ifindex = {1, 2}};
-	struct shunt_eth_params eth = {.live = &rig->live};
+	struct shunt_eth_params eth = {.macs = rig->macs, .live = &rig->live};
 	struct shunt_err err;
 	unsigned i;
 
-	memcpy(eth.mac[0], ip_rig_mac, 6);
+	memcpy(&rig->macs[0], ip_rig_mac, 6);
 	memset(rig->live.ip4, 1, 2);
 	memset(rig->live.ip6, 1, 2);
 	shunt_graph_init(&rig->graph, &rig->pool, rig->queues, 2);

@@ -18,6 +18,7 @@ static struct shunt_graph graph;
 static struct shunt_err err;
 static struct shunt_pair_params pairs;
 static const char *const port_names[PORTS] = {"a", "b", "c"};
+static uint64_t macs[PORTS];
 static uint32_t max_lens[PORTS] = {1518, 1518, 1518};
 
 static const uint8_t next_mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
@@ -34,9 +35,10 @@ static void build(const struct shunt_node_type *type)
 	pairs.out_port[0] = 1;
 	pairs.out_port[1] = 0;
 	memcpy(pairs.dst_mac[0], next_mac, 6);
-	memcpy(pairs.src_mac[0], own_mac, 6);
+	memcpy(&macs[1], own_mac, 6);
 	memset(pairs.dst_mac[1], 1, 6);
-	memset(pairs.src_mac[1], 2, 6);
+	memset(&macs[0], 2, 6);
+	pairs.macs = macs;
 	for (i = 0; i < PORTS; i++) {
 		fake_port_init(&fakes[i], &pool, (uint16_t)i);
 		queues[i] = &fakes[i].queue;
@@ -146,6 +148,10 @@ Test(nodes, macrewrite_changes_the_addresses_alone, .fini = fini)
 	memset(want + 6, 2, 6);
 	run_one(frame, 64, 1);
 	cr_assert_arr_eq(last(0)->bytes, want, 64);
+	memset(&macs[0], 4, 6);
+	memset(want + 6, 4, 6);
+	run_one(frame, 64, 1);
+	cr_assert_arr_eq(last(0)->bytes, want, 64, "the port has another address now");
 }
 
 /* --- static3 ---------------------------------------------------------------------------------- */

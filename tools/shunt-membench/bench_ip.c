@@ -195,7 +195,8 @@ static int add_nodes(struct shunt_worker *worker, const void *arg, struct shunt_
 	static const struct shunt_punt_params punt;
 	static const struct shunt_eth_live live = {.ip4 = {[BENCH_IN] = 1},
 						   .ip6 = {[BENCH_IN] = 1}};
-	static struct shunt_eth_params eth = {.live = &live};
+	static uint64_t own_macs[BENCH_IN + 1];
+	static struct shunt_eth_params eth = {.macs = own_macs, .live = &live};
 	const struct {
 		const struct shunt_node_type *type;
 		const void *params;
@@ -209,7 +210,7 @@ static int add_nodes(struct shunt_worker *worker, const void *arg, struct shunt_
 	unsigned i;
 	int ret = 0;
 
-	memcpy(eth.mac[BENCH_IN], macs, 6);
+	memcpy(&own_macs[BENCH_IN], macs, 6);
 	eth.bridges[BENCH_IN] = rig->macs;
 	for (i = 0; i < SHUNT_ARRAY_LEN(nodes) && ret >= 0; i++)
 		if (rig->macs || nodes[i].type != &shunt_node_bridge)
