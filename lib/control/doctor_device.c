@@ -135,6 +135,13 @@ static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_fa
 
 /* --- sizes and queues ------------------------------------------------------------------------- */
 
+static bool may_zerocopy(const struct doctor_device_facts *f)
+{
+	char why[192];
+
+	return shunt_doctor_zerocopy(f, why, sizeof(why));
+}
+
 static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *f,
 		      const struct shunt_doctor_opts *opts)
 {
@@ -143,7 +150,8 @@ static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *
 		.driver = driver_of(f),
 		.mtu = f->netdev.mtu,
 		.is_generic = opts->generic,
-		.needs_zerocopy = opts->require_zerocopy,
+		/* where there is none, no MTU helps, and that is said above */
+		.needs_zerocopy = opts->require_zerocopy && !opts->generic && may_zerocopy(f),
 		.xdp = f->xdp,
 		.kernel = {f->kernel[0], f->kernel[1]},
 	};
@@ -207,14 +215,15 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 	shunt_netdev_channels_print(&f->netdev, f->ifname, opts->worker_cnt, command,
 				    sizeof(command));
 
-	if (f->channels_max && wants_half_free(f->netdev.driver) && 2 * queues > f->channels_max) {
+	if (f->netdev.queue_max && wants_half_free(f->netdev.driver) &&
+	    2 * queues > f->netdev.queue_max) {
 		finding = shunt_doctor_add(
 			d, SHUNT_DOCTOR_error, f->ifname, "queues",
 			"%s needs as many free queues as are in use before it takes an XDP "
 			"program: %u of %u are in use",
-			f->netdev.driver, queues, f->channels_max);
+			f->netdev.driver, queues, f->netdev.queue_max);
 		shunt_doctor_remedy(finding, "ethtool -L %s combined %u", f->ifname,
-				    f->channels_max / 2);
+				    f->netdev.queue_max / 2);
 		return;
 	}
 	if (queues < opts->worker_cnt) {
@@ -222,18 +231,17 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 					   "%u workers and %u queue%s (at most %u): every worker "
 					   "needs a queue of every port",
 					   opts->worker_cnt, queues, queues > 1 ? "s" : "",
-					   f->channels_max);
-		if (f->channels_max >= opts->worker_cnt)
+					   SHUNT_MAX(f->netdev.queue_max, queues));
+		if (f->netdev.queue_max >= opts->worker_cnt)
 			shunt_doctor_remedy(finding, "%s", command);
 		else
-			shunt_doctor_remedy(finding, "fewer workers than %s has now: %u", f->ifname,
-					    queues);
+			shunt_doctor_remedy(finding, "no more workers than queues: %u", queues);
 		return;
 	}
 	finding = shunt_doctor_add(
 		d, queues > opts->worker_cnt ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
 		"queues", "%u queue%s in use, at most %u, for %u worker%s", queues,
-		queues > 1 ? "s" : "", SHUNT_MAX(f->channels_max, queues), opts->worker_cnt,
+		queues > 1 ? "s" : "", SHUNT_MAX(f->netdev.queue_max, queues), opts->worker_cnt,
 		opts->worker_cnt > 1 ? "s" : "");
 	/* a veth's must not be fewer than its peer sends on */
 	if (queues > opts->worker_cnt && !f->netdev.is_split)

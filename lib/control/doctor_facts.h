@@ -49,9 +49,8 @@ struct doctor_device_facts {
 	unsigned peer_ifindex;	/* veth whose other end is in this namespace; 0 */
 	char peer[IFNAMSIZ];
 	struct doctor_offloads peer_offloads;
-	unsigned channels, channels_max; /* combined and receive; 0: not told */
-	unsigned ring;			 /* descriptors of a receive ring; 0: not told */
-	int ntuple_cnt;			 /* filters that are set; -1: the driver has none */
+	unsigned ring;	/* descriptors of a receive ring; 0: not told */
+	int ntuple_cnt; /* filters that are set; -1: the driver has none */
 	uint32_t ntuple_size;
 	int numa_node; /* -1: none or one */
 	char local_cpus[64];

@@ -24,16 +24,6 @@
 
 /* --- ethtool ---------------------------------------------------------------------------------- */
 
-static void read_channels(int fd, struct doctor_device_facts *out)
-{
-	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
-
-	if (shunt_ethtool(fd, out->ifname, &channels))
-		return;
-	out->channels = channels.combined_count + channels.rx_count;
-	out->channels_max = channels.max_combined ? channels.max_combined : channels.max_rx;
-}
-
 static void read_ring(int fd, struct doctor_device_facts *out)
 {
 	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
@@ -253,7 +243,6 @@ int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *ou
 	if (fd < 0)
 		return shunt_err_set(err, errno, "%s: socket: %s", ifname, strerror(errno));
 	out->is_running = has_carrier(fd, ifname);
-	read_channels(fd, out);
 	read_ring(fd, out);
 	read_ntuple(fd, out);
 	read_offloads(fd, ifname, &out->offloads);

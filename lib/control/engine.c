@@ -30,26 +30,37 @@
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
+static void print_more_queues(const struct shunt_port *port, unsigned cnt, char *out, unsigned len)
+{
+	char command[64];
+
+	shunt_netdev_channels_print(&port->netdev, port->config->name, cnt, command,
+				    sizeof(command));
+	if (port->netdev.queue_max && cnt > port->netdev.queue_max)
+		snprintf(out, len, ", this device can have %u queue%s", port->netdev.queue_max,
+			 port->netdev.queue_max > 1 ? "s" : "");
+	else
+		snprintf(out, len, " or raise the queues with %s", command);
+}
+
 static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shunt_err *err)
 {
 	const struct shunt_port_config *config = port->config;
-	char remedy[64];
+	char remedy[128];
 
 	port->queue_cnt = config->queues ? config->queues : port->netdev.queue_cnt;
-	shunt_netdev_channels_print(&port->netdev, config->name,
-				    SHUNT_MAX(port->queue_cnt, worker_cnt), remedy, sizeof(remedy));
+	print_more_queues(port, SHUNT_MAX(port->queue_cnt, worker_cnt), remedy, sizeof(remedy));
 	if (port->queue_cnt > port->netdev.queue_cnt)
 		return shunt_err_set(err, EINVAL,
-				     "%s: %u queues asked for and the device has %u; lower queues "
-				     "or raise them with %s",
+				     "%s: %u queues asked for and the device has %u; lower "
+				     "queues%s",
 				     config->name, port->queue_cnt, port->netdev.queue_cnt, remedy);
 	if (port->queue_cnt > SHUNT_STEER_SOCKETS_MAX)
 		port->queue_cnt = SHUNT_STEER_SOCKETS_MAX;
 	if (port->queue_cnt < worker_cnt)
 		return shunt_err_set(err, EINVAL,
 				     "%s: %u workers and %u queues: every worker needs a queue of "
-				     "every port to transmit on; use fewer workers or raise the "
-				     "queues with %s",
+				     "every port to transmit on; use fewer workers%s",
 				     config->name, worker_cnt, port->queue_cnt, remedy);
 	return 0;
 }

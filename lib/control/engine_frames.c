@@ -24,6 +24,10 @@ static void ask_jumbo(const struct shunt_port *port, struct shunt_jumbo *out)
 	};
 	shunt_doctor_kernel(release, out->kernel);
 	shunt_netdev_xdp_query((unsigned)port->netdev.ifindex, &out->xdp, &unknown);
+	/* where there is none, no MTU helps, and the sockets are refused */
+	if (out->is_generic ||
+	    (out->xdp.is_known && !(out->xdp.features & SHUNT_NETDEV_XDP_xsk_zerocopy)))
+		out->needs_zerocopy = false;
 }
 
 static int refuse_mtu(const struct shunt_jumbo *jumbo, uint32_t frame_size, const char *why,

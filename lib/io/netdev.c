@@ -45,7 +45,7 @@ static bool has_master(const char *ifname)
 	return access(path, F_OK) == 0;
 }
 
-static unsigned queues_from_channels(int fd, struct ifreq *ifr, bool *is_split)
+static unsigned queues_from_channels(int fd, struct ifreq *ifr, bool *is_split, unsigned *max)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
 
@@ -53,6 +53,7 @@ static unsigned queues_from_channels(int fd, struct ifreq *ifr, bool *is_split)
 	if (ioctl(fd, SIOCETHTOOL, ifr))
 		return 0;
 	*is_split = !channels.max_combined;
+	*max = *is_split ? SHUNT_MIN(channels.max_rx, channels.max_tx) : channels.max_combined;
 	return channels.combined_count + channels.rx_count;
 }
 
@@ -88,7 +89,7 @@ static int query(int fd, const char *ifname, struct shunt_netdev *out, struct sh
 	out->is_up = ifr.ifr_flags & IFF_UP;
 	out->has_master = has_master(ifname);
 	read_driver(fd, &ifr, out);
-	out->queue_cnt = queues_from_channels(fd, &ifr, &out->is_split);
+	out->queue_cnt = queues_from_channels(fd, &ifr, &out->is_split, &out->queue_max);
 	if (!out->queue_cnt)
 		out->queue_cnt = queues_from_sysfs(ifname);
 	if (!out->queue_cnt)
@@ -151,13 +152,13 @@ unsigned shunt_netdev_queues(const char *ifname)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq ifr = {0};
+	unsigned cnt, max;
 	bool is_split;
-	unsigned cnt;
 
 	if (fd < 0)
 		return 0;
 	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
-	cnt = queues_from_channels(fd, &ifr, &is_split);
+	cnt = queues_from_channels(fd, &ifr, &is_split, &max);
 	close(fd);
 	return cnt;
 }

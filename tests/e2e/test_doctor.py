@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lab import wait_until
-from shuntd import Shuntd
+from shuntd import Shuntd, refused
 
 
 def doctor(lab, *args):
@@ -130,9 +130,9 @@ def test_jumbo_frames(lab):
     assert (code, found["eth1", "mtu"][0]["level"]) == (0, "ok")
     assert "9014 bytes takes 3 frames of 4096" in found["eth1", "mtu"][0]["sentence"]
     code, found = doctor(lab, "-s", "/nowhere", "eth1", "--require", "zerocopy")
-    assert (code, found["eth1", "mtu"][0]["level"]) == (1, "error")
-    assert "zero-copy is required" in found["eth1", "mtu"][0]["sentence"]
-    assert found["eth1", "mtu"][0]["remedy"] == "ip link set dev eth1 mtu 3794"
+    assert (code, found["eth1", "mtu"][0]["level"]) == (1, "ok"), "no MTU gives a veth zero-copy"
+    assert found["eth1", "zerocopy"][0]["level"] == "error"
+    assert "zero-copy" in refused(lab, "xconnect", "eth1", "eth2", "--require", "zerocopy")
 
 
 def test_bridge_beneath_is_a_fallback(lab):

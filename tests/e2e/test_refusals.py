@@ -15,8 +15,8 @@ OBJ = os.path.join(ROOT, os.environ.get("B", "build"), "bpf", "shunt_sink.bpf.o"
 ARGUMENTS = [
     (["xconnect", "eth1", "eth9"], 1, ["eth9: no such device", "ip link"]),
     (["xconnect", "lo", "eth1"], 1, ["lo: not an Ethernet device"]),
-    (["xconnect", "eth1", "eth2", "--queues", "2"], 1, ["eth1: 2 queues", "has 1", "ethtool -L"]),
-    (["xconnect", "eth1", "eth2", "--cpu", "0,1"], 1, ["2 workers", "1 queues", "ethtool -L"]),
+    (["xconnect", "eth1", "eth2", "--queues", "2"], 1, ["2 queues", "has 1", "can have 1 queue"]),
+    (["xconnect", "eth1", "eth2", "--cpu", "0,1"], 1, ["2 workers", "can have 1 queue"]),
     (["xconnect", "eth1", "eth2", "--cpu", "900"], 1, ["CPU 900"]),
     (["xconnect", "eth1", "eth2", "--require", "zerocopy"], 1, ["zero-copy", "veth"]),
     (["xconnect", "eth1", "eth2", "--copy-mode", "zerocopy"], 1, ["zero-copy", "copy"]),

@@ -18,12 +18,14 @@ static struct doctor_device_facts healthy(void)
 {
 	struct doctor_device_facts f = {
 		.ifname = "eth1",
-		.netdev =
-			{.ifindex = 7, .mtu = 1500, .is_up = true, .queue_cnt = 1, .driver = "ice"},
+		.netdev = {.ifindex = 7,
+			   .mtu = 1500,
+			   .is_up = true,
+			   .queue_cnt = 1,
+			   .queue_max = 8,
+			   .driver = "ice"},
 		.xdp = {.is_known = true, .features = BASIC | ZC},
 		.is_running = true,
-		.channels = 1,
-		.channels_max = 8,
 		.ntuple_cnt = -1,
 		.numa_node = -1,
 		.virtio_dma = -1,
@@ -176,6 +178,13 @@ Test(doctor, mtu_against_the_frame)
 		opts.frame_size = cases[i].frame_size;
 		expect(&f, &opts, "mtu", cases[i].level, "MTU", cases[i].remedy);
 	}
+	f.kernel[1] = 18;
+	f.xdp.features |= SHUNT_NETDEV_XDP_rx_sg;
+	opts.require_zerocopy = true;
+	expect(&f, &opts, "mtu", SHUNT_DOCTOR_error, "zero-copy is required",
+	       "ip link set dev eth1 mtu 1746");
+	f.xdp.features &= ~(uint64_t)ZC;
+	expect(&f, &opts, "mtu", SHUNT_DOCTOR_ok, "takes 6 frames", "");
 }
 
 Test(doctor, queues)
@@ -186,9 +195,10 @@ Test(doctor, queues)
 	four.worker_cnt = 4;
 	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "4 workers and 1 queue",
 	       "ethtool -L eth1 combined 4");
-	f.channels_max = 2;
-	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "at most 2", "fewer workers");
-	f.netdev.queue_cnt = f.channels_max = 8;
+	f.netdev.queue_max = 2;
+	expect(&f, &four, "queues", SHUNT_DOCTOR_error, "at most 2",
+	       "no more workers than queues: 1");
+	f.netdev.queue_cnt = f.netdev.queue_max = 8;
 	expect(&f, &wanted, "queues", SHUNT_DOCTOR_note, "8 queues", "combined 1");
 	snprintf(f.netdev.driver, sizeof(f.netdev.driver), "ena");
 	f.netdev.queue_cnt = 5;
