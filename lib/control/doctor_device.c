@@ -299,6 +299,27 @@ static void judge_offload(struct shunt_doctor *d, const char *object, bool is_on
 				    "ethtool -K %s %s off", dev, feature);
 }
 
+/* The journal of shuntd is where they are switched off. */
+static void judge_tags(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	const struct doctor_offloads *o = &f->offloads;
+	struct shunt_finding *finding;
+
+	if (o->takes_tags_for_good) {
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_warning, f->ifname, "offload",
+			"the NIC takes VLAN tags off before XDP sees the frame (%s), and its "
+			"driver lets nobody switch that off: they would be lost",
+			o->rx_vlan ? "rxvlan" : SHUNT_FEATURE_RX_STAG);
+		shunt_doctor_remedy(finding, "keep tagged frames off %s", f->ifname);
+	} else if (o->rx_vlan || o->rx_stag) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
+				 "the NIC takes VLAN tags off before XDP sees the frame (%s): "
+				 "shuntd switches that off for as long as it runs",
+				 o->rx_vlan ? "rxvlan" : SHUNT_FEATURE_RX_STAG);
+	}
+}
+
 static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_facts *f,
 			   const struct shunt_doctor_opts *opts)
 {
@@ -307,10 +328,8 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 	/* veth has these, and parses and merges nothing itself */
 	const bool is_veth = !strcmp(driver_of(f), "veth");
 
-	judge_offload(d, f->ifname, o->rx_vlan && !is_veth,
-		      "the NIC takes VLAN tags off before XDP sees the frame (rxvlan): they "
-		      "would be lost",
-		      f->ifname, "rxvlan");
+	if (!is_veth)
+		judge_tags(d, f);
 	judge_offload(d, f->ifname, o->lro,
 		      "the NIC merges received packets (LRO): what was merged cannot be forwarded",
 		      f->ifname, "lro");

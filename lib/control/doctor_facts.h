@@ -9,12 +9,14 @@
 
 #include "control/doctor.h"
 #include "control/bypassed.h"
+#include "io/features.h"
 #include "io/netdev.h"
 #include "io/netdev_xdp.h"
 
 /* Offloads by ethtool's own names (`ethtool -k`, the kernel's strings). */
 #define DOCTOR_OFFLOADS(X)                       \
-	X(rx_vlan, "rx-vlan-hw-parse")           \
+	X(rx_vlan, SHUNT_FEATURE_RX_VLAN)        \
+	X(rx_stag, SHUNT_FEATURE_RX_STAG)        \
 	X(lro, "rx-lro")                         \
 	X(gro, "rx-gro")                         \
 	X(gro_hw, "rx-gro-hw")                   \
@@ -25,6 +27,7 @@ struct doctor_offloads {
 #define X(name, string) bool name;
 	DOCTOR_OFFLOADS(X)
 #undef X
+	bool takes_tags_for_good; /* rx_vlan or rx_stag, and the driver lets nobody switch it off */
 };
 
 struct doctor_program {

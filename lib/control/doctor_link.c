@@ -48,7 +48,8 @@ static void take_feature(const char *name, bool is_on, bool can_change, void *da
 {
 	struct doctor_offloads *out = data;
 
-	(void)can_change;
+	if (!strcmp(name, SHUNT_FEATURE_RX_VLAN) || !strcmp(name, SHUNT_FEATURE_RX_STAG))
+		out->takes_tags_for_good |= is_on && !can_change;
 #define X(field, string)           \
 	if (!strcmp(name, string)) \
 		out->field = is_on;

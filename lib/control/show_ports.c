@@ -224,6 +224,7 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
 	json_object_set_new(in_use, "metadata", shunt_show_metadata(port));
 	json_object_set_new(in_use, "ntuple", ntuple_json(port));
+	json_object_set_new(in_use, "tags_taken_off", json_boolean(shunt_tags_are_taken(port)));
 	json_object_set_new(row, "in_use", in_use);
 	if (port->xdp) {
 		json_object_set_new(row, "lanes", lanes_json(port));

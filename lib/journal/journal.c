@@ -18,6 +18,7 @@
 #include "journal/knob.h"
 #include "journal/ntuple.h"
 #include "journal/rss.h"
+#include "journal/tags.h"
 #include "io/puntdev.h"
 
 /* A device's entries. */
@@ -29,6 +30,7 @@ struct entry {
 	struct shunt_journal_knobs knobs;
 	struct shunt_journal_rss rss;
 	struct shunt_journal_ntuple ntuple;
+	struct shunt_journal_tags tags;
 };
 
 struct shunt_journal {
@@ -65,6 +67,8 @@ static void print_entry(FILE *file, const struct shunt_journal *j, const struct 
 	}
 	snprintf(head, sizeof(head), "ntuple %s ", where);
 	shunt_journal_ntuple_print(&e->ntuple, head, file);
+	snprintf(head, sizeof(head), "tags %s ", where);
+	shunt_journal_tags_print(&e->tags, head, file);
 }
 
 static void sync_folder(const char *path)
@@ -111,7 +115,8 @@ static int save(const struct shunt_journal *j, struct shunt_err *err)
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-static int plan(struct shunt_journal *j, const struct shunt_config *config, struct shunt_err *err)
+static int plan(struct shunt_journal *j, const struct shunt_config *config,
+		const struct shunt_journal_kept *kept, struct shunt_err *err)
 {
 	unsigned i;
 	int ret = 0;
@@ -131,6 +136,9 @@ static int plan(struct shunt_journal *j, const struct shunt_config *config, stru
 		if (!ret)
 			ret = shunt_journal_ntuple_plan(&e->ntuple, j->ioctl_fd, &config->ports[i],
 							err);
+		e->tags.ifindex = e->ifindex;
+		memcpy(e->tags.ifname, e->ifname, sizeof(e->tags.ifname));
+		shunt_journal_tags_plan(&e->tags, j->ioctl_fd, kept);
 		j->entry_cnt++;
 	}
 	if (config->group_cnt)
@@ -161,6 +169,7 @@ static int turn(struct shunt_journal *j, struct shunt_err *err)
 	for (i = 0; i < j->entry_cnt; i++)
 		shunt_journal_knobs_turn(&j->entries[i].knobs, j->entries[i].ifname, &j->warning);
 	for (i = 0; i < j->entry_cnt && !ret; i++) {
+		shunt_journal_tags_apply(&j->entries[i].tags, j->ioctl_fd);
 		ret = shunt_journal_rss_apply(&j->entries[i].rss, j->ioctl_fd, err);
 		if (!ret)
 			ret = shunt_journal_ntuple_apply(&j->entries[i].ntuple, j->ioctl_fd, err);
@@ -181,12 +190,16 @@ static void restore_foreign(struct shunt_journal *j, bool keep)
 		shunt_journal_foreign_restore(&j->entries[i].foreign, j->entries[i].ifindex, keep);
 }
 
-static void restore_ethtool(struct entry *e, int fd)
+/* With keep a program is still there, which passes on what it sees. */
+static void restore_ethtool(struct entry *e, int fd, bool keep)
 {
 	memcpy(e->ntuple.ifname, e->ifname, sizeof(e->ntuple.ifname));
 	memcpy(e->rss.ifname, e->ifname, sizeof(e->rss.ifname));
 	shunt_journal_ntuple_restore(&e->ntuple, fd);
+	memcpy(e->tags.ifname, e->ifname, sizeof(e->tags.ifname));
 	shunt_journal_rss_restore(&e->rss, fd);
+	if (!keep)
+		shunt_journal_tags_restore(&e->tags, fd);
 }
 
 static void restore(struct shunt_journal *j, bool keep)
@@ -197,7 +210,7 @@ static void restore(struct shunt_journal *j, bool keep)
 		struct entry *e = &j->entries[i];
 
 		if (if_indextoname(e->ifindex, e->ifname)) /* it may have been renamed */
-			restore_ethtool(e, j->ioctl_fd);
+			restore_ethtool(e, j->ioctl_fd, keep);
 		shunt_journal_knobs_restore(&e->knobs);
 	}
 	restore_foreign(j, keep || j->is_persistent);
@@ -211,7 +224,8 @@ static void release(struct shunt_journal *j)
 }
 
 int shunt_journal_open(struct shunt_journal **out, const char *path,
-		       const struct shunt_config *config, struct shunt_err *err)
+		       const struct shunt_config *config, const struct shunt_journal_kept *kept,
+		       struct shunt_err *err)
 {
 	struct shunt_journal *j = calloc(1, sizeof(*j));
 	int ret;
@@ -224,7 +238,7 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 	shunt_journal_file_boot(j->boot);
 	j->ioctl_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	j->is_persistent = config->persist;
-	ret = plan(j, config, err);
+	ret = plan(j, config, kept, err);
 	if (ret) {
 		release(j);
 		return ret;

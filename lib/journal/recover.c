@@ -19,12 +19,14 @@
 #include "journal/knob.h"
 #include "journal/ntuple.h"
 #include "journal/rss.h"
+#include "journal/tags.h"
 
 #define ASIDE_LEN 192 /* a path and a number */
 
 struct recovery {
 	const struct shunt_config *config;
 	bool keep;
+	struct shunt_journal_kept *kept;
 	uint64_t netns;
 	char boot[SHUNT_JOURNAL_BOOT_LEN];
 	uint64_t elsewhere; /* the namespace that the journal is about, if not ours */
@@ -73,9 +75,29 @@ static int undo_ethtool(const char *ifname, bool is_rss, const char *text)
 	return is_done;
 }
 
+static int undo_tags(const struct recovery *r, const struct line *l)
+{
+	struct shunt_journal_tags tags = {.ifindex = l->ifindex};
+	int fd, ret;
+
+	memcpy(tags.ifname, l->ifname, sizeof(tags.ifname));
+	if (shunt_journal_tags_parse(&tags, l->rest))
+		return -EBADMSG;
+	if (r->keep && is_served(r->config, l->ifname)) {
+		shunt_journal_tags_keep(r->kept, &tags);
+		return 0;
+	}
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	ret = (int)shunt_journal_tags_restore(&tags, fd);
+	close(fd);
+	return ret;
+}
+
 static bool parse(const char *text, struct line *out)
 {
-	static const char *const kinds[] = {"xdp", "foreign", "knob", "rss", "ntuple"};
+	static const char *const kinds[] = {"xdp", "foreign", "knob", "rss", "ntuple", "tags"};
 	unsigned i;
 	int at = 0;
 
@@ -140,6 +162,8 @@ static int undo(const struct recovery *r, struct line *l, struct shunt_err *err)
 		return undo_program(r, l, err);
 	if (!strcmp(l->what, "knob"))
 		return undo_knob(l);
+	if (!strcmp(l->what, "tags"))
+		return undo_tags(r, l);
 	return undo_ethtool(l->ifname, *l->what == 'r', l->rest);
 }
 
@@ -211,7 +235,8 @@ static void warn(const struct recovery *r, const char *path, struct shunt_err *w
 			      path, r->elsewhere);
 }
 
-static int recover(struct recovery *r, const char *path, struct shunt_err *warning,
+/* With stays the file does: what was kept is in no other yet. */
+static int recover(struct recovery *r, const char *path, bool stays, struct shunt_err *warning,
 		   struct shunt_err *err)
 {
 	char aside[ASIDE_LEN];
@@ -229,23 +254,28 @@ static int recover(struct recovery *r, const char *path, struct shunt_err *warni
 		return ret;
 	warn(r, path, warning);
 	put_aside(aside, path, r->elsewhere);
-	if (!r->elsewhere || rename(path, aside))
+	if (r->elsewhere && !rename(path, aside))
+		return 0;
+	if (!stays || !r->kept->cnt)
 		unlink(path);
 	return 0;
 }
 
 int shunt_journal_recover(const char *path, const struct shunt_config *config, bool keep,
-			  struct shunt_err *warning, struct shunt_err *err)
+			  struct shunt_journal_kept *kept, struct shunt_err *warning,
+			  struct shunt_err *err)
 {
-	struct recovery r = {.config = config, .keep = keep, .netns = shunt_netns_number()};
+	struct recovery r = {
+		.config = config, .keep = keep, .kept = kept, .netns = shunt_netns_number()};
 	char aside[ASIDE_LEN];
 	int ret;
 
 	warning->msg[0] = 0;
+	kept->cnt = 0;
 	shunt_journal_file_boot(r.boot);
 	put_aside(aside, path, r.netns);
-	ret = recover(&r, aside, warning, err);
+	ret = recover(&r, aside, false, warning, err);
 	if (!ret)
-		ret = recover(&r, path, warning, err);
+		ret = recover(&r, path, true, warning, err);
 	return ret ? ret : (int)r.done;
 }

@@ -4,7 +4,10 @@
  * filters are what the igb driver takes (Ethernet type, MAC addresses, VLAN priority), in 16
  * places, and it refuses what igb refuses; its table has 8 entries for 2 rings, the kernel's
  * default until somebody sets it. It is eth1, and eth10 once it is renamed. No device of the
- * machine nor of QEMU has such filters, and no veth a table. */
+ * machine nor of QEMU has such filters, and no veth a table.
+ *
+ * With $FAKE_DRIVER that is the name of its driver: the features that a veth has for VLAN tags are
+ * then taken for real. $FAKE_FIXED names a feature that nobody can switch. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,6 +16,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -139,18 +143,22 @@ static void add_switch(int fd, struct ifreq *ifr, struct ethtool_gfeatures *f)
 		char names[128][ETH_GSTRING_LEN];
 	} strings = {.head = {ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0}};
 	struct ifreq ask = *ifr;
+	const char *fixed = getenv("FAKE_FIXED");
 	unsigned i;
 
 	ask.ifr_data = (void *)&strings;
 	if (real_ioctl(fd, SIOCETHTOOL, &ask))
 		return;
-	for (i = 0; i < strings.head.len && i / 32 < f->size; i++)
+	for (i = 0; i < strings.head.len && i / 32 < f->size; i++) {
+		if (fixed && !strcmp(strings.names[i], fixed))
+			f->features[i / 32].available &= ~(1u << i % 32);
 		if (!strcmp(strings.names[i], "rx-ntuple-filter")) {
 			f->features[i / 32].available |= 1u << i % 32;
 			f->features[i / 32].never_changed &= ~(1u << i % 32);
 			f->features[i / 32].active &= ~(1u << i % 32);
 			f->features[i / 32].active |= nic->is_on << i % 32;
 		}
+	}
 }
 
 static int flags(int fd, struct ifreq *ifr, struct ethtool_value *value)
@@ -167,6 +175,16 @@ static int flags(int fd, struct ifreq *ifr, struct ethtool_value *value)
 	ret = real_ioctl(fd, SIOCETHTOOL, ifr);
 	if (!ret && nic->is_on)
 		value->data |= ETH_FLAG_NTUPLE;
+	return ret;
+}
+
+static int driver(int fd, struct ifreq *ifr, struct ethtool_drvinfo *info)
+{
+	const char *name = getenv("FAKE_DRIVER");
+	const int ret = real_ioctl(fd, SIOCETHTOOL, ifr);
+
+	if (!ret && name)
+		snprintf(info->driver, sizeof(info->driver), "%s", name);
 	return ret;
 }
 
@@ -202,6 +220,8 @@ int ioctl(int fd, unsigned long request, ...)
 	case ETHTOOL_GFLAGS:
 	case ETHTOOL_SFLAGS:
 		return flags(fd, ifr, cmd);
+	case ETHTOOL_GDRVINFO:
+		return driver(fd, ifr, cmd);
 	case ETHTOOL_GFEATURES:
 		ret = real_ioctl(fd, request, ifr);
 		if (!ret)

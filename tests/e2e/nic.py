@@ -24,6 +24,18 @@ class Nic:
         monkeypatch.setitem(e2e.ENV, "LD_PRELOAD", str(library))
         monkeypatch.setitem(e2e.ENV, "FAKE_NIC", str(self._state))
 
+    def is_called(self, driver, monkeypatch, fixed=None):
+        """That it takes VLAN tags off is believed then, which no veth does; fixed: a feature that
+        nobody can switch."""
+        monkeypatch.setitem(e2e.ENV, "FAKE_DRIVER", driver)
+        if fixed:
+            monkeypatch.setitem(e2e.ENV, "FAKE_FIXED", fixed)
+
+    def takes_tags(self):
+        """Whether it takes off C-tags, S-tags, by the kernel's word."""
+        said = self.lab.exec("dut", "ethtool", "-k", self.name).stdout
+        return tuple(f"{name}: on" in said for name in ("rx-vlan-offload", "rx-vlan-stag-hw-parse"))
+
     def filters(self):
         """What ethtool lists: text by location."""
         said = self.lab.exec("dut", "ethtool", "-n", self.name).stdout

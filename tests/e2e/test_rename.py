@@ -33,12 +33,14 @@ def crosses(lab, frame=udp4(eth_dst=SINK)):
 
 
 @pytest.mark.parametrize("way", ["stopped", "killed"])
-def test_all_is_given_back(renamed, nic, way):
-    """Program, promiscuity, NAPI knobs, RSS table, filters and their switch."""
+def test_all_is_given_back(renamed, nic, monkeypatch, way):
+    """Program, promiscuity, NAPI knobs, RSS table, filters and their switch, VLAN tags."""
+    nic.is_called("nic", monkeypatch)
     daemon = Shuntd(renamed, "xconnect", BORROWED, "eth2", "--poll", "busy", chatty=True)
     rename(renamed, "eth1", NOW)
     nic.name = NOW
     assert len(nic.filters()) == 2 and nic.table() == [0] * 8 and nic.is_on()
+    assert nic.takes_tags() == (False, False)
     crosses(renamed)
     if way == "stopped":
         daemon.stop()
@@ -47,9 +49,10 @@ def test_all_is_given_back(renamed, nic, way):
         # He serves another port: so it is the journal that finds the device again.
         with Shuntd(renamed, "xconnect", "eth2", "null0,kind=mem") as after:
             said = next(line for line in after.log if "gave back" in line)
-            assert said.endswith(": 10 items\n"), said
+            assert said.endswith(": 12 items\n"), said
         assert renamed.changes() == []
     assert nic.filters() == {} and nic.table() is None and not nic.is_on()
+    assert nic.takes_tags() == (True, True)
 
 
 def test_it_is_called_as_it_is_now(renamed):

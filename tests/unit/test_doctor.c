@@ -238,10 +238,16 @@ Test(doctor, offloads_in_the_way)
 	f.field = true;     \
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_warning, "", remedy)
 
-	CASE(offloads.rx_vlan, "ethtool -K eth1 rxvlan off");
 	CASE(offloads.lro, "ethtool -K eth1 lro off");
 	CASE(offloads.gro_hw, "ethtool -K eth1 rx-gro-hw off");
 #undef CASE
+	f = healthy();
+	f.offloads.rx_stag = true;
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "(rx-vlan-stag-hw-parse): shuntd", "");
+	f.offloads.rx_vlan = true;
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "(rxvlan): shuntd switches", "");
+	f.offloads.takes_tags_for_good = true;
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_warning, "lets nobody", "keep tagged");
 	f = healthy();
 	f.offloads.gro = true;
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_ok, "GRO works behind", "");

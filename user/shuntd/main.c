@@ -255,19 +255,20 @@ static int recover(struct daemon *d, struct shunt_err *err)
 {
 	const struct shunt_config *config = &d->args.config;
 	char path[sizeof(config->control_path) + 16] = "";
+	struct shunt_journal_kept kept = {.cnt = 0};
 	struct shunt_err warning = {""};
 	int ret = 0;
 
 	if (*config->control_path) {
 		snprintf(path, sizeof(path), "%s.journal", config->control_path);
 		ret = shunt_journal_recover(path, config, config->persist || config->takeover,
-					    &warning, err);
+					    &kept, &warning, err);
 	}
 	say(&warning, *warning.msg != 0);
 	if (ret > 0)
 		fprintf(stderr, "shuntd: gave back what a killed daemon had changed: %d item%s\n",
 			ret, ret > 1 ? "s" : "");
-	return ret < 0 ? ret : shunt_journal_open(&d->journal, path, config, err);
+	return ret < 0 ? ret : shunt_journal_open(&d->journal, path, config, &kept, err);
 }
 
 static void announce(const struct daemon *d)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A NIC that takes VLAN tags off received frames: shuntd switches that off and gives it back. No veth
+does so, though it says it; under another driver's name (nic.py) its features are as good as a NIC's. How a
+real NIC's frames fare is in tests/vm/cases/tags."""
+import pytest
+
+from shuntd import Shuntd
+
+ON, OFF, TAKES = (True, True), (False, False), "takes VLAN tags off"
+PAIR = ("xconnect", "eth1", "eth2")
+
+
+@pytest.fixture(name="igb")
+def _igb(nic, monkeypatch):
+    nic.is_called("nic", monkeypatch)
+    assert nic.takes_tags() == ON
+    return nic
+
+
+def warnings(daemon):
+    port = daemon.show("ports")["ports"][0]
+    said = [text for text in port["warnings"] if TAKES in text]
+    assert port["in_use"]["tags_taken_off"] == bool(said)
+    return said
+
+
+def test_given_back_at_stop(lab, igb):
+    """With the rights and the seccomp filter of a running daemon."""
+    said = lab.exec("dut", "shuntctl", "-s", "/nowhere", "doctor", "eth1", check=False).stdout
+    assert "shuntd switches that off for as long as it runs" in said, said
+    with Shuntd(lab, *PAIR) as daemon:
+        assert igb.takes_tags() == OFF and warnings(daemon) == []
+    assert igb.takes_tags() == ON
+
+
+def test_what_was_off_stays_off(lab, igb):
+    lab.exec("dut", "ethtool", "-K", "eth1", "rxvlan", "off")
+    lab.remember()
+    with Shuntd(lab, *PAIR):
+        assert igb.takes_tags() == OFF
+    assert igb.takes_tags() == (False, True)
+
+
+@pytest.mark.parametrize("options", [(), ("--persist",)])
+def test_given_back_after_a_kill(lab, igb, options):
+    """By the stop of the next one: as it takes the program's place, nothing is switched in between."""
+    Shuntd(lab, *PAIR, *options).kill()
+    assert igb.takes_tags() == OFF
+    with Shuntd(lab, *PAIR, *options, chatty=True, check=not options) as after:
+        assert any("gave back" in line for line in after.log) == (not options)
+        assert igb.takes_tags() == OFF
+    assert igb.takes_tags() == ON
+
+
+def test_a_takeover_leaves_it_off(lab, igb):
+    """What the first one found is what the last one gives back, through a kill, too."""
+    with lab.popen("dut", "stdbuf", "-oL", "ethtool", "--monitor", "-k") as ear:
+        assert "listening" in ear.stdout.readline()
+        first = Shuntd(lab, *PAIR)
+        for _ in range(2):
+            second = Shuntd(lab, *PAIR, "--takeover", chatty=True)
+            assert first.process.wait(60) == 0
+            assert igb.takes_tags() == OFF
+            first = second
+        first.kill()
+        last = Shuntd(lab, *PAIR, "--takeover", chatty=True)
+        assert igb.takes_tags() == OFF
+        ear.terminate()
+        heard = ear.stdout.read()
+    assert "rx-vlan-offload: off" in heard and "rx-vlan-offload: on" not in heard, heard
+    last.stop()
+    assert igb.takes_tags() == ON
+
+
+def test_a_port_that_the_successor_leaves(lab, igb):
+    first = Shuntd(lab, *PAIR)
+    with Shuntd(lab, "xconnect", "eth2", "null0,kind=mem", "--takeover", chatty=True):
+        assert first.process.wait(60) == 0
+        assert igb.takes_tags() == ON
+
+
+def test_switched_on_meanwhile(lab, igb):
+    with Shuntd(lab, *PAIR, chatty=True) as daemon:
+        lab.exec("dut", "ethtool", "-K", "eth1", "rxvlan", "on")
+        assert "ethtool -K eth1 rxvlan off" in warnings(daemon)[0]
+        assert "ethtool -K eth1 rxvlan off" in daemon.process.stderr.readline()
+    assert igb.takes_tags() == ON
+
+
+def test_a_driver_that_does_not_let_it(lab, nic, monkeypatch):
+    nic.is_called("nic", monkeypatch, fixed="rx-vlan-hw-parse")
+    with Shuntd(lab, *PAIR, chatty=True) as daemon:
+        assert nic.takes_tags() == (True, False)
+        assert "the driver nic does not let be switched off" in warnings(daemon)[0]
+        assert warnings(daemon)[0] in daemon.process.stderr.readline()
+        said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", "eth1", check=False).stdout
+        assert "its driver lets nobody switch that off" in said, said
+        assert "the driver nic does not let be switched off" in said, said
+    assert nic.takes_tags() == ON
+
+
+def test_a_veth_is_left_alone(lab):
+    with Shuntd(lab, *PAIR) as daemon:
+        assert warnings(daemon) == []
+        assert "rx-vlan-offload: on" in lab.exec("dut", "ethtool", "-k", "eth1").stdout
