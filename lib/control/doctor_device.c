@@ -347,6 +347,13 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 		judge_offload(d, f->ifname, f->peer_offloads.tso,
 			      "the other end hands over TCP in pieces longer than the MTU", f->peer,
 			      "tso");
+		if (f->peer_offloads.tx_vlan)
+			shunt_doctor_remedy(
+				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
+						 "the other end hands over what its VLAN devices "
+						 "send with the tag beside the frame (txvlan), "
+						 "where XDP does not see it: it would be lost"),
+				"ethtool -K %s txvlan off", f->peer);
 		if (f->xdp.is_known && !has(f, SHUNT_NETDEV_XDP_ndo_xmit))
 			shunt_doctor_remedy(
 				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
@@ -359,9 +366,10 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 				d, SHUNT_DOCTOR_note, f->ifname, "offload",
 				"the other end is in another network namespace: unless its "
 				"transmit checksums are off TCP and UDP come through lane "
-				"kernel only, and lane xdp reaches it only with its GRO or "
-				"an XDP program on"),
-			"there: ethtool -K PEER tx off gro on");
+				"kernel only, unless its txvlan is off what its VLAN devices "
+				"send loses the tag, and lane xdp reaches it only with its GRO "
+				"or an XDP program on"),
+			"there: ethtool -K PEER tx off txvlan off gro on");
 	}
 	if (d->cnt == before)
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "offload",

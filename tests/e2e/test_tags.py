@@ -100,6 +100,10 @@ def test_a_driver_that_does_not_let_it(lab, nic, monkeypatch):
 
 
 def test_a_veth_is_left_alone(lab):
+    """Its other end in the lab keeps tags where XDP sees them: what a VLAN device sends has it beside
+    the frame otherwise."""
+    for host, dev in ("gen", "eth1"), ("dut", "eth1"), ("dut", "eth2"), ("sink", "eth1"):
+        assert "tx-vlan-offload: off" in lab.exec(host, "ethtool", "-k", dev).stdout
     with Shuntd(lab, *PAIR) as daemon:
         assert warnings(daemon) == []
         assert "rx-vlan-offload: on" in lab.exec("dut", "ethtool", "-k", "eth1").stdout

@@ -260,6 +260,10 @@ Test(doctor, offloads_in_the_way)
 	f.peer_offloads.tx_checksum = true;
 	snprintf(f.peer, sizeof(f.peer), "eth9");
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_warning, "checksums", "ethtool -K eth9 tx off");
+	f.peer_offloads.tx_checksum = false;
+	f.peer_offloads.tx_vlan = true;
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "tag beside the frame",
+	       "ethtool -K eth9 txvlan off");
 }
 
 Test(doctor, programs)
