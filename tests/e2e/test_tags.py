@@ -2,9 +2,15 @@
 """A NIC that takes VLAN tags off received frames: shuntd switches that off and gives it back. No veth
 does so, though it says it; under another driver's name (nic.py) its features are as good as a NIC's. How a
 real NIC's frames fare is in tests/vm/cases/tags."""
+import os
+import signal
+
 import pytest
 
+from lab import wait_until
 from shuntd import Shuntd
+from test_external import LINK
+from test_failopen import pid_of_answer
 
 ON, OFF, TAKES = (True, True), (False, False), "takes VLAN tags off"
 PAIR = ("xconnect", "eth1", "eth2")
@@ -69,6 +75,28 @@ def test_a_takeover_leaves_it_off(lab, igb):
         heard = ear.stdout.read()
     assert "rx-vlan-offload: off" in heard and "rx-vlan-offload: on" not in heard, heard
     last.stop()
+    assert igb.takes_tags() == ON
+
+
+def test_a_takeover_that_fails(lab, igb):
+    """The one before runs again, and gives back what he had found at first."""
+    first = Shuntd(lab, *PAIR)
+    done = lab.popen("dut", "shuntd", *PAIR, "--cpu", 1023, "--takeover", "--control", first.control)
+    assert "was started again and answers" in done.communicate(timeout=60)[1]
+    assert igb.takes_tags() == OFF
+    pid = pid_of_answer(first)
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60, "its end")
+    assert igb.takes_tags() == ON
+
+
+@pytest.mark.parametrize("options", [("--driver-mode", "generic"), ("--attach", "external")])
+def test_however_the_program_is_attached(lab, igb, options):
+    if "external" in options:
+        for dev in "eth1", "eth2":
+            lab.exec("dut", "sh", "-c", LINK % dev)
+    with Shuntd(lab, *PAIR, *options, check=False):
+        assert igb.takes_tags() == OFF
     assert igb.takes_tags() == ON
 
 
