@@ -14,7 +14,7 @@
 #define SHUNT_STEER_MAC_REST_BITS   (SHUNT_STEER_MAC_KEY_BITS - SHUNT_STEER_MAC_BUCKET_BITS)
 #define SHUNT_STEER_MAC_SLOT_CNT    7
 
-/* A slot: valid << 63 | rest of the hash << 9 | second bucket << 8 | static << 7 | port + 1 */
+/* A slot: valid << 63 | rest of the hash << 9 | second bucket << 8 | stays << 7 | port + 1 */
 #define SHUNT_STEER_MAC_VALID	    (1ULL << 63)
 #define SHUNT_STEER_MAC_SECOND	    (1ULL << 8)
 #define SHUNT_STEER_MAC_STATIC	    (1ULL << 7)

@@ -72,7 +72,8 @@ static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is
 		return;
 	}
 	if (entry->kind != SHUNT_FDB_DYNAMIC) {
-		b->full += shunt_mac_set(b->macs, key, port) == SHUNT_MAC_FULL;
+		b->full += shunt_mac_set(b->macs, key, port, entry->kind != SHUNT_FDB_STATIC) ==
+			   SHUNT_MAC_FULL;
 		return;
 	}
 	if (!shunt_mac_get(b->macs, key, &now) && now.is_static)

@@ -136,9 +136,9 @@ static void take_neigh(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 	if (!n.entry.bridge)
 		n.entry.bridge = n.entry.ifindex;
 	n.entry.kind = ndm->ndm_state & NUD_PERMANENT ? SHUNT_FDB_LOCAL
-		       : ndm->ndm_state & NUD_NOARP || ndm->ndm_flags & NTF_STICKY
-			       ? SHUNT_FDB_STATIC
-			       : SHUNT_FDB_DYNAMIC;
+		       : ndm->ndm_flags & NTF_STICKY  ? SHUNT_FDB_STICKY
+		       : ndm->ndm_state & NUD_NOARP   ? SHUNT_FDB_STATIC
+						      : SHUNT_FDB_DYNAMIC;
 	fdb->ops->entry(fdb->arg, &n.entry, nlh->nlmsg_type == RTM_DELNEIGH);
 }
 

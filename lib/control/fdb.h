@@ -25,8 +25,9 @@ struct shunt_fdb;
 
 enum shunt_fdb_kind {
 	SHUNT_FDB_DYNAMIC,
-	SHUNT_FDB_STATIC,
-	SHUNT_FDB_LOCAL, /* an address of the host */
+	SHUNT_FDB_STATIC, /* does not age, but moves as others do */
+	SHUNT_FDB_STICKY, /* does not move */
+	SHUNT_FDB_LOCAL,  /* an address of the host */
 };
 
 struct shunt_fdb_entry {

@@ -151,6 +151,23 @@ static void touch(struct shunt_mac_bucket *bucket, unsigned at, uint8_t tick)
 	__atomic_store_n(&bucket->seen[at], tick, __ATOMIC_RELAXED);
 }
 
+static bool may_move(const struct shunt_mac_bucket *bucket, unsigned at)
+{
+	return bucket->seen[SHUNT_MAC_SLOT_CNT] >> at & 1;
+}
+
+static void set_may_move(struct shunt_mac_bucket *bucket, unsigned at, bool on)
+{
+	const unsigned all = bucket->seen[SHUNT_MAC_SLOT_CNT] & ~(1u << at);
+
+	touch(bucket, SHUNT_MAC_SLOT_CNT, (uint8_t)(all | (unsigned)on << at));
+}
+
+static bool is_static(const struct shunt_mac_bucket *bucket, unsigned at)
+{
+	return load(bucket, at) & SHUNT_MAC_SLOT_STATIC || may_move(bucket, at);
+}
+
 static unsigned empty_slot(const struct shunt_mac_bucket *bucket)
 {
 	unsigned i;
@@ -187,7 +204,8 @@ static uint64_t key_of(const struct shunt_mac_table *table, uint64_t bucket, uin
 static void clear(struct shunt_mac_table *table, struct shunt_mac_bucket *bucket, unsigned at)
 {
 	table->control->cnt--;
-	table->control->static_cnt -= !!(load(bucket, at) & SHUNT_MAC_SLOT_STATIC);
+	table->control->static_cnt -= is_static(bucket, at);
+	set_may_move(bucket, at, false);
 	store(bucket, at, 0);
 }
 
@@ -231,6 +249,7 @@ static uint64_t shift_along(struct shunt_mac_table *table, const struct search *
 		struct shunt_mac_bucket *to = &table->buckets[step->bucket];
 
 		touch(to, *at, __atomic_load_n(&from->seen[step->slot], __ATOMIC_RELAXED));
+		set_may_move(to, *at, may_move(from, step->slot));
 		store(to, *at, load(from, step->slot) ^ SHUNT_MAC_SLOT_SECOND);
 		*at = step->slot;
 		step = before;
@@ -261,7 +280,8 @@ static bool make_room(struct shunt_mac_table *table, uint64_t first, uint64_t se
 	return false;
 }
 
-static enum shunt_mac_result insert(struct shunt_mac_table *table, uint64_t hash, uint64_t low)
+static enum shunt_mac_result insert(struct shunt_mac_table *table, uint64_t hash, uint64_t low,
+				    bool moves)
 {
 	struct shunt_mac_control *c = table->control;
 	uint64_t rest = shunt_mac_rest(table, hash);
@@ -272,10 +292,11 @@ static enum shunt_mac_result insert(struct shunt_mac_table *table, uint64_t hash
 	    !make_room(table, first, first ^ shunt_mac_leap(table, rest), &bucket, &at))
 		return SHUNT_MAC_FULL;
 	touch(&table->buckets[bucket], at, table->tick);
+	set_may_move(&table->buckets[bucket], at, moves);
 	store(&table->buckets[bucket], at,
 	      shunt_mac_word(rest) | (bucket == first ? 0 : SHUNT_MAC_SLOT_SECOND) | low);
 	c->cnt++;
-	c->static_cnt += !!(low & SHUNT_MAC_SLOT_STATIC);
+	c->static_cnt += is_static(&table->buckets[bucket], at);
 	return SHUNT_MAC_NEW;
 }
 
@@ -289,7 +310,7 @@ enum shunt_mac_result shunt_mac_learn(struct shunt_mac_table *table, uint64_t ke
 
 	bucket = shunt_mac_find(table, hash, &at, &word);
 	if (!bucket)
-		return insert(table, hash, port + 1);
+		return insert(table, hash, port + 1, false);
 	if (word & SHUNT_MAC_SLOT_STATIC)
 		return SHUNT_MAC_STATIC;
 	touch(bucket, at, table->tick);
@@ -299,17 +320,19 @@ enum shunt_mac_result shunt_mac_learn(struct shunt_mac_table *table, uint64_t ke
 	return SHUNT_MAC_MOVED;
 }
 
-enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key, unsigned port)
+enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key, unsigned port,
+				    bool stays)
 {
-	const uint64_t low = SHUNT_MAC_SLOT_STATIC | (port + 1);
+	const uint64_t low = (stays ? SHUNT_MAC_SLOT_STATIC : 0) | (port + 1);
 	uint64_t hash = shunt_mac_hash(table, key), word;
 	struct shunt_mac_bucket *bucket;
 	unsigned at;
 
 	bucket = shunt_mac_find(table, hash, &at, &word);
 	if (!bucket)
-		return insert(table, hash, low);
-	table->control->static_cnt += !(word & SHUNT_MAC_SLOT_STATIC);
+		return insert(table, hash, low, !stays);
+	table->control->static_cnt += !is_static(bucket, at);
+	set_may_move(bucket, at, !stays);
 	store(bucket, at, (word & ~(SHUNT_MAC_SLOT_PORT | SHUNT_MAC_SLOT_STATIC)) | low);
 	return (word & SHUNT_MAC_SLOT_PORT) == port + 1 ? SHUNT_MAC_KNOWN : SHUNT_MAC_MOVED;
 }
@@ -335,7 +358,8 @@ static struct shunt_mac_entry entry_of(const struct shunt_mac_table *table, uint
 	return (struct shunt_mac_entry){
 		.key = key_of(table, bucket, word),
 		.port = (uint8_t)((word & SHUNT_MAC_SLOT_PORT) - 1),
-		.is_static = word & SHUNT_MAC_SLOT_STATIC,
+		.is_static = is_static(b, at),
+		.stays = word & SHUNT_MAC_SLOT_STATIC,
 		.age_ticks =
 			(uint8_t)(table->tick - __atomic_load_n(&b->seen[at], __ATOMIC_RELAXED)),
 	};
@@ -352,7 +376,7 @@ unsigned shunt_mac_age(struct shunt_mac_table *table,
 	for (bucket = 0; bucket < table->control->bucket_cnt; bucket++) {
 		for (at = 0; at < SHUNT_MAC_SLOT_CNT; at++) {
 			word = load(&table->buckets[bucket], at);
-			if (!word || word & SHUNT_MAC_SLOT_STATIC)
+			if (!word || is_static(&table->buckets[bucket], at))
 				continue;
 			entry = entry_of(table, bucket, at, word);
 			if (entry.age_ticks <= SHUNT_MAC_AGE_TICKS)

@@ -46,8 +46,8 @@
 #define SHUNT_MAC_KEY_BITS	60
 #define SHUNT_MAC_KEY_MASK	((1ULL << SHUNT_MAC_KEY_BITS) - 1)
 
-/* A slot: valid << 63 | rest of the hash << 9 | in the second bucket << 8 | static << 7 | port + 1;
- * an empty one is 0 and matches nothing. */
+/* A slot: valid << 63 | rest of the hash << 9 | in the second bucket << 8 | static, and stays << 7
+ * | port + 1; an empty one is 0 and matches nothing. */
 #define SHUNT_MAC_SLOT_VALID	(1ULL << 63)
 #define SHUNT_MAC_SLOT_SECOND	(1ULL << 8)
 #define SHUNT_MAC_SLOT_STATIC	(1ULL << 7)
@@ -55,7 +55,8 @@
 
 struct shunt_mac_bucket {
 	uint64_t slots[SHUNT_MAC_SLOT_CNT];
-	uint8_t seen[8]; /* tick; the last is of no slot */
+	uint8_t seen[8]; /* tick; the last is control's: slots of static entries that move, a bit
+			    each */
 } SHUNT_CACHE_ALIGNED;
 
 _Static_assert(sizeof(struct shunt_mac_bucket) == SHUNT_CACHELINE, "a lookup is a cache line");
@@ -73,14 +74,15 @@ enum shunt_mac_result {
 	SHUNT_MAC_KNOWN,  /* as it was */
 	SHUNT_MAC_NEW,	  /* put in */
 	SHUNT_MAC_MOVED,  /* its port is another now */
-	SHUNT_MAC_STATIC, /* a static entry stands, unchanged */
+	SHUNT_MAC_STATIC, /* a static entry that stays stands, unchanged */
 	SHUNT_MAC_FULL,	  /* no room */
 };
 
 struct shunt_mac_entry {
 	uint64_t key;
 	uint8_t port;
-	bool is_static;
+	bool is_static;	   /* never ages */
+	bool stays;	   /* nor moves */
 	uint8_t age_ticks; /* since last heard */
 };
 
@@ -234,8 +236,8 @@ static inline unsigned shunt_mac_lookup(const struct shunt_mac_table *table, uin
 }
 
 /* shunt_mac_heard notes that a station was heard on port. Returns false when the table says
- * otherwise, and shunt_mac_learn is due; true also for static entries, which learning does not
- * change. Thread: any worker. Cost: packet; writes at most once a tick. */
+ * otherwise, and shunt_mac_learn is due; true also for static entries that stay, which learning
+ * does not change. Thread: any worker. Cost: packet; writes at most once a tick. */
 static inline bool shunt_mac_heard(const struct shunt_mac_table *table, uint64_t hash,
 				   unsigned port)
 {
@@ -254,11 +256,13 @@ static inline bool shunt_mac_heard(const struct shunt_mac_table *table, uint64_t
 	return true;
 }
 
-/* shunt_mac_learn puts in, moves or refreshes a dynamic entry; a static one stands.
- * shunt_mac_set makes a static entry, in the place of any. port is below 100 or SHUNT_MAC_HOST.
- * Thread: control. Cost: SHUNT_MAC_FULL searches some hundred buckets. */
+/* shunt_mac_learn puts in, moves or refreshes an entry; a static one that stays stands.
+ * shunt_mac_set makes a static entry, in the place of any, which stays where it is, or moves when
+ * it is heard elsewhere. port is below 100 or SHUNT_MAC_HOST. Thread: control. Cost: SHUNT_MAC_FULL
+ * searches some hundred buckets. */
 enum shunt_mac_result shunt_mac_learn(struct shunt_mac_table *table, uint64_t key, unsigned port);
-enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key, unsigned port);
+enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key, unsigned port,
+				    bool stays);
 
 /* shunt_mac_del removes an entry. Returns 0 or -ENOENT. Thread: control. */
 int shunt_mac_del(struct shunt_mac_table *table, uint64_t key);

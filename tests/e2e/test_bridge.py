@@ -316,6 +316,37 @@ def test_a_sticky_entry_stays(three):
         third.expect(frame(FAR, OTHER, 13))
 
 
+@pytest.mark.parametrize("each_lane", ["kernel", "user", "xdp"], indirect=True)
+def test_a_static_entry_moves_with_its_station(three):
+    """And stays static, as in the kernel's bridge alone; but a sticky one."""
+    add_bridge(three)
+
+    def states():
+        rows = three.json("dut", "bridge", "-j", "fdb", "show", "br", "br0")
+        return [(row["ifname"], row["state"]) for row in rows if row["mac"] == FAR]
+
+    def known():
+        return [(row["port"], row["static"]) for row in daemon.show("macs")["macs"]
+                if row["mac"] == FAR]
+
+    with bridge(three, "br0") as daemon:
+        gen, sink = three.wire("gen"), three.wire("sink")
+        learn(daemon, gen, OTHER, "eth1")
+        three.exec("dut", "bridge", "fdb", "add", FAR, "dev", "eth3", "master", "static")
+        wait_until(lambda: known() == [("eth3", True)])
+        learn(daemon, sink, FAR, "eth2")
+        wait_until(lambda: states() == [("eth2", "static")])
+        assert known() == [("eth2", True)]
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+        three.exec("dut", "bridge", "fdb", "replace", FAR, "dev", "eth3", "master", "static",
+                   "sticky")
+        wait_until(lambda: port_of(daemon, FAR) == "eth3")
+        sink.send(frame(OTHER, FAR, 12))
+        gen.expect(frame(OTHER, FAR, 12))
+        expect_known(three, "third", ["sink"], FAR, gen, OTHER)
+        assert states() == [("eth3", "static")]
+
+
 def long(dst, src, length):
     return ethernet(bytes(length - 14), dst, src, 0x88b5)
 

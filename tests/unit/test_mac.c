@@ -16,7 +16,7 @@ static struct shunt_err err;
 
 struct naive_station {
 	uint64_t key;
-	bool is_there, is_static;
+	bool is_there, is_static, stays;
 	unsigned port, age;
 };
 
@@ -82,12 +82,17 @@ Test(mac, learns_moves_and_keeps_static_ones, .fini = fini)
 	cr_assert(!heard(7, 2), "a move is for the control thread");
 	cr_assert_eq(shunt_mac_learn(table, 7, 2), SHUNT_MAC_MOVED);
 	cr_assert_eq(lookup(7), 2);
-	cr_assert_eq(shunt_mac_set(table, 7, SHUNT_MAC_HOST), SHUNT_MAC_MOVED);
+	cr_assert_eq(shunt_mac_set(table, 7, SHUNT_MAC_HOST, true), SHUNT_MAC_MOVED);
 	cr_assert_eq(shunt_mac_learn(table, 7, 2), SHUNT_MAC_STATIC);
 	cr_assert(heard(7, 2), "nothing to learn about a static one");
 	cr_assert_eq(lookup(7), SHUNT_MAC_HOST);
 	cr_assert_eq(shunt_mac_get(table, 7, &entry), 0);
-	cr_assert(entry.key == 7 && entry.is_static && entry.port == SHUNT_MAC_HOST);
+	cr_assert(entry.key == 7 && entry.is_static && entry.stays && entry.port == SHUNT_MAC_HOST);
+	cr_assert_eq(shunt_mac_set(table, 7, 3, false), SHUNT_MAC_MOVED);
+	cr_assert(!heard(7, 2), "a static one that moves");
+	cr_assert_eq(shunt_mac_learn(table, 7, 2), SHUNT_MAC_MOVED);
+	cr_assert_eq(shunt_mac_get(table, 7, &entry), 0);
+	cr_assert(entry.is_static && !entry.stays && entry.port == 2);
 	cr_assert_eq(shunt_mac_del(table, 7), 0);
 	cr_assert_eq(shunt_mac_del(table, 7), -ENOENT);
 	cr_assert_eq(shunt_mac_get(table, 7, &entry), -ENOENT);
@@ -107,7 +112,7 @@ Test(mac, ages_what_is_silent, .fini = fini)
 	make(100);
 	shunt_mac_learn(table, 1, 0);
 	shunt_mac_learn(table, 2, 0);
-	shunt_mac_set(table, 3, 0);
+	shunt_mac_set(table, 3, 0, false);
 	for (tick = 0; tick < SHUNT_MAC_AGE_TICKS; tick++) {
 		cr_assert_eq(shunt_mac_age(table, count_gone, &gone), 0, "tick %u", tick);
 		heard(2, 0);
@@ -175,14 +180,15 @@ Test(mac, holds_what_it_promises, .fini = fini)
 static void naive_step(struct naive_station *s, uint64_t *rng)
 {
 	unsigned port = (unsigned)shunt_rng_below(rng, 64), did;
+	bool stays = shunt_rng_below(rng, 2);
 
 	switch (shunt_rng_below(rng, 8)) {
 	case 0:
-		did = shunt_mac_set(table, s->key, port);
+		did = shunt_mac_set(table, s->key, port, stays);
 		cr_assert_eq(did, !s->is_there	    ? SHUNT_MAC_NEW
 				  : s->port == port ? SHUNT_MAC_KNOWN
 						    : SHUNT_MAC_MOVED);
-		*s = (struct naive_station){s->key, true, true, port, 0};
+		*s = (struct naive_station){s->key, true, true, stays, port, 0};
 		return;
 	case 1:
 	case 2:
@@ -190,20 +196,21 @@ static void naive_step(struct naive_station *s, uint64_t *rng)
 		s->is_there = false;
 		return;
 	case 3:
-		cr_assert_eq(heard(s->key, port), s->is_there && (s->is_static || s->port == port));
+		cr_assert_eq(heard(s->key, port), s->is_there && (s->stays || s->port == port));
 		if (s->is_there && s->port == port)
 			s->age = 0;
 		return;
 	default:
 		did = shunt_mac_learn(table, s->key, port);
-		if (s->is_there && s->is_static) {
+		if (s->is_there && s->stays) {
 			cr_assert_eq(did, SHUNT_MAC_STATIC);
 			return;
 		}
 		cr_assert_eq(did, !s->is_there	    ? SHUNT_MAC_NEW
 				  : s->port == port ? SHUNT_MAC_KNOWN
 						    : SHUNT_MAC_MOVED);
-		*s = (struct naive_station){s->key, true, false, port, 0};
+		*s = (struct naive_station){s->key, true, s->is_there && s->is_static,
+					    false,  port, 0};
 	}
 }
 
@@ -269,7 +276,7 @@ Test(mac, flush_takes_the_dynamic_ones_of_a_port, .fini = fini)
 		shunt_mac_learn(table, shunt_mac_key(mac, 0), i % 4);
 		shunt_mac_learn(table, shunt_mac_key(mac, 1), i % 4);
 	}
-	shunt_mac_set(table, 12345, 2);
+	shunt_mac_set(table, 12345, 2, true);
 	cr_assert_eq(shunt_mac_flush(table, 0, 2), 25);
 	cr_assert_eq(shunt_mac_flush(table, 0, 2), 0);
 	cr_assert_eq(shunt_mac_flush(table, 1, 2), 25);

@@ -82,7 +82,7 @@ Test(mac_rcu, lookups_while_stations_move, .timeout = 120)
 	unsigned i;
 
 	cr_assert_eq(shunt_mac_create(&macs, 416, 5, &err), 0);
-	shunt_mac_set(macs, key_of(FIXED_STATION), FIXED_STATION);
+	shunt_mac_set(macs, key_of(FIXED_STATION), FIXED_STATION, true);
 	for (i = 0; i < WORKER_CNT; i++) {
 		workers[i].macs = macs;
 		workers[i].seed = i + 1;

@@ -220,7 +220,7 @@ Test(bridge, refuses_what_no_bridge_forwards, .init = init, .fini = fini)
 	cr_assert_eq(graph.drops[SHUNT_DROP_bad_source], 2);
 	cr_assert_eq(service(), 0, "and learns nothing from them");
 	cr_assert_eq(sent(), 0);
-	shunt_mac_set(macs, 0x070000000002ULL, SHUNT_MAC_HOST);
+	shunt_mac_set(macs, 0x070000000002ULL, SHUNT_MAC_HOST, true);
 	send_one(7, 1, 0);
 	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 1);
 	cr_assert_eq(pool.free_cnt, FRAMES);

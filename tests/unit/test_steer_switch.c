@@ -120,7 +120,7 @@ Test(steer_switch, finds_what_the_table_holds)
 		unsigned port = i % 7 ? i % 3 ? IN : i % PORT_CNT : SHUNT_MAC_HOST;
 
 		if (i % 11 == 0)
-			shunt_mac_set(table, key(i), port);
+			shunt_mac_set(table, key(i), port, true);
 		else
 			shunt_mac_learn(table, key(i), port);
 	}
