@@ -81,7 +81,8 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 		set_hop(engine, port->index, (unsigned)peer, &cfg);
 	if (engine->bridge && is_bridged(engine->config, port->index))
 		shunt_bridge_steer(engine->bridge, port->index, &cfg);
-	shunt_lane_share_steer(&port->share, shunt_lane_share_has_xdp(engine, port), &cfg);
+	if (shunt_lane_share_is_in_force(port))
+		shunt_lane_share_steer(&port->share, shunt_lane_share_has_xdp(engine, port), &cfg);
 	return shunt_xdp_set_config(port->xdp, &cfg, err);
 }
 

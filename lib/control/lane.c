@@ -215,6 +215,7 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 	bool is_first = !*before.why;
 
 	choice->requested = shunt_config_lane(engine->config, port->index);
+	choice->is_left = false;
 	if (choice->is_gone)
 		say(choice, choice->in_use,
 		    "%s is gone; a device that takes its place is served after a restart; in "
@@ -225,7 +226,7 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 		    "somebody took the steering program off %s; it is served after a restart",
 		    port->name);
 	else if (choose_kernel(engine, port, choice))
-		;
+		choice->is_left = true;
 	else if (choice->requested == SHUNT_REQUEST_AUTO)
 		choose_auto(engine, port, choice);
 	else

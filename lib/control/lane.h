@@ -30,6 +30,7 @@ struct shunt_lane_choice {
 			      */
 	bool is_gone;	     /* the device was removed, or moved to another namespace */
 	bool is_taken_off;   /* the steering program is not on the device any more */
+	bool is_left;	     /* frames are left to the kernel whatever lane is asked for */
 	bool is_new;	     /* chosen, or changed, since shunt_lane_take_new */
 	uint32_t change_cnt; /* choices that differed from the one before */
 	char why[192];	     /* one clause */

@@ -150,6 +150,11 @@ bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct sh
 
 /* --- in force --------------------------------------------------------------------------------- */
 
+bool shunt_lane_share_is_in_force(const struct shunt_port *port)
+{
+	return port->share.is_set && !port->lane.is_taken_off && !port->lane.is_left;
+}
+
 /* By the name of now; the one that the configuration has serves where none is called so now. */
 static struct shunt_port *named(struct shunt_engine *engine, const char *name)
 {

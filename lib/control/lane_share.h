@@ -44,6 +44,10 @@ void shunt_lane_share_steer(const struct shunt_lane_share *share, bool has_xdp,
  * from XDP. Thread: control. */
 bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct shunt_port *port);
 
+/* shunt_lane_share_is_in_force says whether a share steers the port now: one is set, and the frames
+ * are not left to the kernel whatever lane is asked for. Thread: control. */
+bool shunt_lane_share_is_in_force(const struct shunt_port *port);
+
 /* shunt_lane_share_set parses and puts in force. Returns 0, or -errno with err set and nothing
  * changed: no such port, a lane that the port cannot have. Thread: control. Cost: one grace period.
  */

@@ -13,8 +13,9 @@ static json_t *counts_json(const struct shunt_engine *engine, const struct shunt
 	for (lane = 0; lane < SHUNT_LANE_CNT; lane++) {
 		row = shunt_lane_stats_json(engine, port, (enum shunt_lane)lane);
 		json_object_set_new(row, "share_pct",
-				    port->share.is_set ? json_integer(port->share.percent[lane])
-						       : json_null());
+				    shunt_lane_share_is_in_force(port)
+					    ? json_integer(port->share.percent[lane])
+					    : json_null());
 		json_object_set_new(lanes, shunt_steer_lane_name(lane), row);
 	}
 	return lanes;
@@ -25,7 +26,7 @@ static const char *in_use(const struct shunt_engine *engine, const struct shunt_
 {
 	int lane = port->lane.in_use;
 
-	if (port->share.is_set && !port->lane.is_taken_off)
+	if (shunt_lane_share_is_in_force(port))
 		lane = shunt_lane_share_whole(&port->share, shunt_lane_share_has_xdp(engine, port));
 	return lane < 0 ? "shared" : shunt_steer_lane_name((unsigned)lane);
 }
@@ -44,7 +45,7 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 	set_text(row, "requested", shunt_lane_request_name(lane->requested));
 	set_text(row, "in_use", in_use(engine, port));
 	set_text(row, "why",
-		 port->share.is_set && !lane->is_taken_off
+		 shunt_lane_share_is_in_force(port)
 			 ? "set by shuntctl lane set, until lane set PORT auto"
 			 : lane->why);
 	set_u64(row, "changes", lane->change_cnt);

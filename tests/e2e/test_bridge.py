@@ -316,6 +316,27 @@ def test_a_sticky_entry_stays(three):
         third.expect(frame(FAR, OTHER, 13))
 
 
+def test_no_share_of_what_is_left_to_the_kernel(three, each_lane):
+    """What lane set says waits until the kernel's bridge has the port no more."""
+    add_bridge(three)
+
+    def shares():
+        return {row["share_pct"] for row in next(
+            row["lanes"] for row in daemon.show("lanes")["lanes"] if row["port"] == "eth1").values()}
+
+    with bridge(three, "br0") as daemon:
+        daemon.ctl("lane", "set", "eth1", "user=50%", "xdp=50%")
+        assert lane(daemon, "eth1")[0] == "shared"
+        three.exec("dut", "bridge", "link", "set", "dev", "eth1", "isolated", "on")
+        wait_until(lambda: lane(daemon, "eth1")[0] == "kernel", 10)
+        daemon.ctl("lane", "set", "eth1", "user")
+        assert lane(daemon, "eth1")[0] == "kernel" and "is isolated" in lane(daemon, "eth1")[1]
+        assert shares() == {None}
+        three.exec("dut", "bridge", "link", "set", "dev", "eth1", "isolated", "off")
+        wait_until(lambda: lane(daemon, "eth1")[0] == "user", 10)
+        assert shares() == {0, 100}
+
+
 @pytest.mark.parametrize("each_lane", ["kernel", "user", "xdp"], indirect=True)
 def test_a_static_entry_moves_with_its_station(three):
     """And stays static, as in the kernel's bridge alone; but a sticky one."""

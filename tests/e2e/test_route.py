@@ -203,6 +203,16 @@ def test_a_new_mac_address(lab, each_lane):
     lab.exec("dut", "ip", "link", "set", "eth1", "address", DUT1)
 
 
+def test_no_share_under_rules_of_the_host(lab):
+    with Shuntd(lab, "route", "eth1", "eth2", check=False, chatty=True) as d:
+        d.ctl("lane", "set", "eth1", "user")
+        assert in_use(d)[0] == "user"
+        lab.exec("dut", "ip", "rule", "add", "from", "198.51.100.0/24", "lookup", "77")
+        wait_until(lambda: in_use(d)[0] == "kernel", 10)
+        lab.exec("dut", "ip", "rule", "del", "from", "198.51.100.0/24", "lookup", "77")
+        wait_until(lambda: in_use(d)[0] == "user", 10)
+
+
 def test_rules_of_the_host_are_the_kernels(lab, each_lane):
     """A packet whose route another table has takes that, by the kernel; and all as before when the
     rule is gone, or a steering rule says what is the kernel's."""
