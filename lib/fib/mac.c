@@ -153,12 +153,13 @@ static void touch(struct shunt_mac_bucket *bucket, unsigned at, uint8_t tick)
 
 static bool may_move(const struct shunt_mac_bucket *bucket, unsigned at)
 {
-	return bucket->seen[SHUNT_MAC_SLOT_CNT] >> at & 1;
+	return __atomic_load_n(&bucket->seen[SHUNT_MAC_SLOT_CNT], __ATOMIC_RELAXED) >> at & 1;
 }
 
 static void set_may_move(struct shunt_mac_bucket *bucket, unsigned at, bool on)
 {
-	const unsigned all = bucket->seen[SHUNT_MAC_SLOT_CNT] & ~(1u << at);
+	const unsigned all =
+		__atomic_load_n(&bucket->seen[SHUNT_MAC_SLOT_CNT], __ATOMIC_RELAXED) & ~(1u << at);
 
 	touch(bucket, SHUNT_MAC_SLOT_CNT, (uint8_t)(all | (unsigned)on << at));
 }
