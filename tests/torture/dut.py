@@ -274,7 +274,8 @@ class Dut:
         sizes = f"numrxqueues {self.queue_cnt} numtxqueues {self.queue_cnt}"
         self.sh(f"ip link add eth2 {sizes} type veth peer name eth1 {sizes} netns {sink}")
         for host, dev, mine, other in (("dut", "eth2", 1, 2), ("sink", "eth1", 2, 1)):
-            self.sh(f"ethtool -K {dev} tx off tso off gso off gro on >/dev/null;"
+            self.sh(f"ethtool -K {dev} tx off tso off gso off gro on txvlan off "
+                    "tx-vlan-stag-hw-insert off >/dev/null;"
                     f"ip link set {dev} address 02:00:00:00:02:0{mine};"
                     f"ip addr add 10.0.2.{mine}/24 dev {dev};"
                     f"ip addr add fd00:2::{mine}/64 dev {dev} nodad; ip link set {dev} up;"
