@@ -57,6 +57,7 @@ struct shunt_doctor_opts {
 	bool generic;	       /* --driver-mode generic */
 	bool require_zerocopy; /* then its absence is an error */
 	bool in_use;	       /* a daemon serves it: its program belongs there */
+	bool is_suspended;     /* and it has taken the program off for a while */
 };
 
 /* shunt_doctor_add appends a finding, shunt_doctor_remedy (printf format) says

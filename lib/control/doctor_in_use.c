@@ -20,6 +20,8 @@ static void judge_mode(struct shunt_doctor *d, const json_t *port, const char *k
 	const bool is_auto = !strcmp(requested, "auto");
 	struct shunt_finding *f;
 
+	if (!strcmp(in_use, "none")) /* suspended: `program` says it */
+		return;
 	if (!strcmp(requested, in_use) || (is_auto && !strcmp(in_use, "zerocopy"))) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, text(port, "name"), "in use",
 				 "%s %s, as asked for (%s)", key, in_use, requested);

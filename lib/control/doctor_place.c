@@ -77,6 +77,26 @@ static void judge_unknown_program(struct shunt_doctor *d, const struct doctor_de
 		"shuntctl doctor as root");
 }
 
+/* A daemon serves the device, and took its program off. */
+static void judge_suspended(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	const struct doctor_program *p = &f->program;
+	struct shunt_finding *finding;
+
+	if (!p->id || p->is_ours > 0 || !strcmp(p->name, DISPATCHER)) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
+				 "the daemon's program is off the device while everything is the "
+				 "kernel's; shuntctl show lanes says why");
+		return;
+	}
+	finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "program",
+				   "another's XDP program (id %u) came on the device while "
+				   "everything was the kernel's: the daemon's returns when that "
+				   "goes",
+				   p->id);
+	shunt_doctor_remedy(finding, "ip link set dev %s %s off", f->ifname, xdp_word(p));
+}
+
 /* A daemon serves the device. */
 static void judge_program_in_use(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
@@ -210,7 +230,9 @@ void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device
 		judge_bridge(d, facts);
 		return;
 	}
-	if (opts->in_use)
+	if (opts->is_suspended)
+		judge_suspended(d, facts);
+	else if (opts->in_use)
 		judge_program_in_use(d, facts);
 	else
 		judge_program(d, facts, opts);

@@ -17,6 +17,7 @@
 #include "control/redirects.h"
 #include "control/rename.h"
 #include "control/router.h"
+#include "control/suspend.h"
 #include "graph/meta.h"
 #include "io/puntdev.h"
 
@@ -247,6 +248,7 @@ static int attach_ports(struct shunt_engine *engine, struct shunt_err *err)
 	for (i = 0; i < engine->port_cnt && !ret; i++) {
 		struct shunt_port *port = &engine->ports[i];
 
+		shunt_suspend_look(port);
 		if (port->xdp)
 			ret = shunt_xdp_attach(port->xdp, err);
 		if (port->xdp && !ret)
@@ -423,7 +425,9 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 	shunt_lane_stats_tick(engine);
 	tick_meta(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
-	return ret ? ret : shunt_engine_follow_lanes(engine, err);
+	if (!ret)
+		ret = shunt_engine_follow_lanes(engine, err);
+	return ret ? ret : shunt_suspend_follow(engine, err);
 }
 
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
@@ -476,6 +480,8 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 	for (i = 0; i < engine->port_cnt && !ret; i++)
 		if (engine->ports[i].xdp)
 			ret = shunt_engine_open_gate(engine, &engine->ports[i], err);
+	if (!ret)
+		ret = shunt_suspend_follow(engine, err);
 	if (!ret)
 		engine->started_ns = shunt_clock_ns();
 	return ret;

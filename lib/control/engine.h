@@ -39,6 +39,7 @@ struct shunt_port {
 	struct shunt_lane_share share; /* overrides the choice while it is set */
 	struct shunt_lane_stats stats;
 	struct shunt_netdev netdev;  /* xsk: the device's facts at start */
+	uint32_t carrier_changes;    /* before the program was attached */
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
 	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */

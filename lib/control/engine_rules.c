@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "control/engine.h"
 #include "control/engine_worker.h"
+#include "control/suspend.h"
 
 static struct shunt_steer_rule *compile(const struct shunt_rule *rules, unsigned cnt,
 					struct shunt_err *err)
@@ -65,5 +66,5 @@ int shunt_engine_swap_rules(struct shunt_engine *engine, struct shunt_config *wi
 	config->rule_cnt = with->rule_cnt;
 	with->rules = old;
 	with->rule_cnt = old_cnt;
-	return 0;
+	return shunt_suspend_follow(engine, err);
 }

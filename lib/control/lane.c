@@ -46,16 +46,29 @@ void shunt_lane_ask(struct shunt_port *port)
 						     : sends_by_name(port->netdev.driver);
 }
 
-static void look(struct shunt_port *port)
+/* By name: of veth it is the peer's NAPI that matters, tun sends to a queue. */
+bool shunt_lane_sends_bare(const struct shunt_port *port)
 {
-	struct shunt_xdp_info info;
-
-	shunt_lane_ask(port);
-	port->lane.is_taken_off = port->xdp && !port->lane.is_gone &&
-				  shunt_xdp_info(port->xdp, &info, NULL) == -ENOENT;
+	return !strcmp(port->netdev.driver, "veth") || !strcmp(port->netdev.driver, "tun");
 }
 
-static bool is_zerocopy(const struct shunt_port *port)
+static void look(struct shunt_port *port)
+{
+	const bool took = port->lane.has_xdp_transmit, was_suspended = port->lane.is_suspended;
+	struct shunt_xdp_info info = {0};
+	int rc;
+
+	shunt_lane_ask(port);
+	rc = port->xdp && !port->lane.is_gone ? shunt_xdp_info(port->xdp, &info, NULL) : 0;
+	port->lane.is_taken_off = rc == -ENOENT;
+	port->lane.is_suspended = info.suspended;
+	port->lane.is_blocked = info.blocked;
+	/* what it takes with its program, which some drivers ask for */
+	if (was_suspended && info.suspended && !shunt_lane_sends_bare(port))
+		port->lane.has_xdp_transmit = took;
+}
+
+bool shunt_lane_is_zerocopy(const struct shunt_port *port)
 {
 	struct shunt_xsk_in_use in_use;
 	unsigned q;
@@ -77,7 +90,7 @@ bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_p
 	/* virtio_net wants room for its header before a frame, and the page that the kernel
 	 * copies a frame of a zero-copy ring into has none (xdp_convert_zc_to_xdp_frame). By
 	 * name, for no feature of a device (netdev's xdp-features) tells of such a want. */
-	if (!strcmp(to->netdev.driver, "virtio_net") && is_zerocopy(from))
+	if (!strcmp(to->netdev.driver, "virtio_net") && shunt_lane_is_zerocopy(from))
 		return false;
 	return to->lane.has_xdp_transmit;
 }
@@ -101,7 +114,7 @@ static void far_add(struct far *far, const struct shunt_port *port, const struct
 	if (!takes)
 		far->not_taking = to;
 	far->are_devices &= to->xdp != NULL;
-	if (!is_zerocopy(to)) {
+	if (!shunt_lane_is_zerocopy(to)) {
 		far->are_zerocopy = false;
 		far->no_zerocopy = far->no_zerocopy ? far->no_zerocopy : to;
 	}
@@ -111,7 +124,7 @@ static struct far far_of(const struct shunt_engine *engine, const struct shunt_p
 {
 	const struct shunt_config *config = engine->config;
 	int peer = shunt_config_peer(config, port->index);
-	bool zerocopy = is_zerocopy(port);
+	bool zerocopy = shunt_lane_is_zerocopy(port);
 	struct far far = {.are_devices = port->xdp != NULL,
 			  .are_zerocopy = zerocopy,
 			  .no_zerocopy = zerocopy ? NULL : port};
@@ -224,6 +237,11 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 	else if (choice->is_taken_off)
 		say(choice, SHUNT_LANE_KERNEL,
 		    "somebody took the steering program off %s; it is served after a restart",
+		    port->name);
+	else if (choice->is_blocked)
+		say(choice, SHUNT_LANE_KERNEL,
+		    "another's XDP program came on %s while everything was the kernel's; the "
+		    "steering program returns when that goes",
 		    port->name);
 	else if (choose_kernel(engine, port, choice))
 		choice->is_left = true;

@@ -30,6 +30,8 @@ struct shunt_lane_choice {
 			      */
 	bool is_gone;	     /* the device was removed, or moved to another namespace */
 	bool is_taken_off;   /* the steering program is not on the device any more */
+	bool is_suspended;   /* we took it off ourselves (suspend.h) */
+	bool is_blocked;     /* so, and another's program has come */
 	bool is_left;	     /* frames are left to the kernel whatever lane is asked for */
 	bool is_new;	     /* chosen, or changed, since shunt_lane_take_new */
 	uint32_t change_cnt; /* choices that differed from the one before */
@@ -44,6 +46,14 @@ bool shunt_lane_choose(struct shunt_engine *engine);
 /* shunt_lane_ask asks what a port's device takes, its program attached or not. Thread: control.
  * Cost: two netlink exchanges. */
 void shunt_lane_ask(struct shunt_port *port);
+
+/* shunt_lane_is_zerocopy says whether the kernel confirmed zero-copy on all of the port's queues.
+ * Thread: control. Cost: a syscall a queue. */
+bool shunt_lane_is_zerocopy(const struct shunt_port *port);
+
+/* shunt_lane_sends_bare says whether the port's driver sends what is redirected to it without a
+ * program of its own. Thread: any. */
+bool shunt_lane_sends_bare(const struct shunt_port *port);
 
 /* shunt_lane_takes_frames says whether what comes in on `from` can be redirected to `to`.
  * Thread: control. */

@@ -11,6 +11,7 @@
 #include "control/lane.h"
 #include "control/router.h"
 #include "control/show.h"
+#include "control/suspend.h"
 #include "steer/steer.h"
 
 #define WORDS_MAX 8
@@ -238,6 +239,8 @@ int shunt_lane_share_set(struct shunt_engine *engine, const char *name, const ch
 	before = port->share;
 	port->share = share;
 	ret = shunt_engine_steer(engine, port, err);
+	if (!ret)
+		ret = shunt_suspend_follow(engine, err);
 	if (ret)
 		port->share = before;
 	return ret;

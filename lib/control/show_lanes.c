@@ -48,6 +48,7 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 		 shunt_lane_share_is_in_force(port)
 			 ? "set by shuntctl lane set, until lane set PORT auto"
 			 : lane->why);
+	json_object_set_new(row, "suspended", json_boolean(lane->is_suspended));
 	set_u64(row, "changes", lane->change_cnt);
 	json_object_set_new(row, "xdp_transmit",
 			    port->xdp ? json_boolean(lane->has_xdp_transmit) : json_null());

@@ -188,11 +188,11 @@ static void set_program(json_t *row, json_t *in_use, const struct shunt_port *po
 				    json_pack("{s:n, s:s}", "id", "error", err.msg));
 		return;
 	}
-	set_text(in_use, "driver_mode", shunt_xdp_mode_name(info.in_use));
+	set_text(in_use, "driver_mode", info.suspended ? "none" : shunt_xdp_mode_name(info.in_use));
 	json_object_set_new(row, "program",
-			    json_pack("{s:I, s:b, s:b, s:b}", "id", (json_int_t)info.prog_id,
+			    json_pack("{s:I, s:b, s:b, s:b, s:b}", "id", (json_int_t)info.prog_id,
 				      "dispatcher", info.dispatcher, "external", info.external,
-				      "watched", info.watched));
+				      "watched", info.watched, "suspended", info.suspended));
 }
 
 static void set_device(json_t *row, const struct shunt_engine *engine,

@@ -148,6 +148,21 @@ uint32_t shunt_netdev_mtu(const char *ifname)
 	return mtu;
 }
 
+uint32_t shunt_netdev_carrier_changes(const char *ifname)
+{
+	char path[64 + IFNAMSIZ], text[16] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/carrier_changes", ifname);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (!fgets(text, sizeof(text), file))
+		*text = '\0';
+	fclose(file);
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
 unsigned shunt_netdev_queues(const char *ifname)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -36,6 +36,10 @@ int shunt_netdev_mac(const char *ifname, uint8_t mac[6]);
  * control. Cost: an ioctl. */
 uint32_t shunt_netdev_mtu(const char *ifname);
 
+/* shunt_netdev_carrier_changes returns how often a device gained or lost its carrier, 0 where there
+ * is no such device. Thread: control. Cost: a file of sysfs. */
+uint32_t shunt_netdev_carrier_changes(const char *ifname);
+
 /* shunt_netdev_queues returns how many receive queues a device has now, 0 where there is no such
  * device or it does not tell. Thread: control. Cost: an ioctl. */
 unsigned shunt_netdev_queues(const char *ifname);

@@ -64,15 +64,16 @@ static int put_or_do_without_meta(struct shunt_xdp *x, struct shunt_err *err)
 
 /* Alone on the device it goes with CAP_NET_ADMIN; libxdp, which looks programs up by
  * number, needs CAP_SYS_ADMIN too. Another's in its place is refused by both. */
-static void program_detach(struct shunt_xdp *x)
+static int program_detach(struct shunt_xdp *x)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = x->prog_fd);
 	uint32_t flags =
 		x->requested == SHUNT_XDP_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+	int rc = bpf_xdp_detach((int)x->ifindex, flags, &opts);
 
-	if (bpf_xdp_detach((int)x->ifindex, flags, &opts) && x->prog)
-		xdp_program__detach(x->prog, (int)x->ifindex, shunt_xdp_device_mode(x->requested),
-				    0);
+	return rc && x->prog ? xdp_program__detach(x->prog, (int)x->ifindex,
+						   shunt_xdp_device_mode(x->requested), 0)
+			     : rc;
 }
 
 static void program_withdraw(struct shunt_xdp *x)
@@ -145,6 +146,50 @@ int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)
 		shunt_xdp_watch_start(x);
 	}
 	shunt_xdp_log_end(before);
+	return rc;
+}
+
+int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	struct shunt_xdp_info info;
+	int rc;
+
+	if (x->is_external || !x->is_attached)
+		return 0;
+	rc = shunt_xdp_info(x, &info, err);
+	if (rc)
+		return rc;
+	before = shunt_xdp_log_begin();
+	rc = program_detach(x);
+	if (rc) {
+		shunt_err_set(err, -rc, "%s: taking the steering program off for a while: %s",
+			      x->ifname, strerror(-rc));
+	} else {
+		x->is_attached = false;
+		x->is_suspended = true;
+		x->is_under = info.dispatcher;
+	}
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+/* What libxdp's dispatcher ran is loaded anew, for the dispatcher that comes. */
+int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	int rc;
+
+	if (!x->is_suspended)
+		return 0;
+	before = shunt_xdp_log_begin();
+	rc = x->is_under ? put(x, err) : shunt_xdp_attach_alone(x, -1, err);
+	shunt_xdp_log_end(before);
+	x->looked_id = 0;
+	x->is_suspended = rc == -EBUSY || rc == -EEXIST;
+	x->is_attached = !rc;
+	if (!rc)
+		x->prog_id = shunt_xdp_program_id(x->prog_fd);
 	return rc;
 }
 

@@ -54,6 +54,8 @@ struct shunt_xdp_info {
 	bool external;
 	bool multi_buffer; /* takes packets of several buffers */
 	bool watched;	   /* a worker that hangs loses the lane user (Linux 5.17) */
+	bool suspended;	   /* shunt_xdp_suspend took it off; in_use is requested, then */
+	bool blocked;	   /* suspended, and another's program has come */
 };
 
 struct shunt_xdp;
@@ -90,6 +92,16 @@ void shunt_xdp_cross(struct shunt_xdp *x);
  * external or persistent: leaves it. Sockets and gates may still be used. Once is enough, NULL is
  * legal. Thread: control. */
 void shunt_xdp_withdraw(struct shunt_xdp *x);
+
+/* shunt_xdp_suspend takes the program off the device, whose frames are all the kernel's then, as if
+ * there was no shunt; shunt_xdp_resume puts it back, with the configuration that it was given
+ * meanwhile. Neither does anything where that is so already; an external program is left alone.
+ * Each returns 0 or -errno: after a suspend that failed the program is where it was; resume ends
+ * with -EBUSY, and stays suspended, while another's program is there. They take the rights of a
+ * running daemon (CAP_NET_ADMIN; under libxdp's dispatcher those of shunt_xdp_attach). A driver may
+ * reset its device for either. Thread: control. Cost: setup. */
+int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err);
+int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err);
 
 /* shunt_xdp_hand_over leaves the program on the device until a successor's takes its place: at
  * withdraw it crosses (shunt_xdp_cross). Thread: control. */
@@ -167,9 +179,8 @@ const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, uns
 void shunt_xdp_sample_ask(struct shunt_xdp *x);
 
 /* shunt_xdp_info asks the kernel which mode the device runs the program in.
- * Returns 0; -ENOENT if the device no longer runs it (somebody took it off); what else asking
- * ended with.
- * Thread: control. Cost: one netlink exchange. */
+ * Returns 0, also where it is suspended; -ENOENT if the device no longer runs it (somebody took it
+ * off); what else asking ended with. Thread: control. Cost: one netlink exchange. */
 int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err);
 
 /* shunt_xdp_has_meta says whether metadata (bpf/shunt_steer_meta.h) stands before the frames.

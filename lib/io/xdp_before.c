@@ -63,8 +63,7 @@ int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog
 	return rc;
 }
 
-/* In the place of old_fd in one step, or, -1, where nothing is. */
-static int attach_alone(struct shunt_xdp *x, int old_fd, struct shunt_err *err)
+int shunt_xdp_attach_alone(struct shunt_xdp *x, int old_fd, struct shunt_err *err)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = old_fd < 0 ? 0 : old_fd);
 	uint32_t flags =
@@ -109,7 +108,7 @@ static int attach_shared(struct shunt_xdp *x, struct shunt_err *err)
 
 static int attach(struct shunt_xdp *x, struct shunt_err *err)
 {
-	return x->has_meta ? attach_alone(x, -1, err) : attach_shared(x, err);
+	return x->has_meta ? shunt_xdp_attach_alone(x, -1, err) : attach_shared(x, err);
 }
 
 /* The one program has to go first: it is another's, or in the other mode. */
@@ -131,7 +130,9 @@ static int replace(struct shunt_xdp *x, const struct xdp_multiprog *before, stru
 {
 	int rc = x->has_meta ? 0 : shunt_xdp_program_load(x, err);
 
-	return rc ? rc : attach_alone(x, xdp_program__fd(xdp_multiprog__main_prog(before)), err);
+	return rc ? rc
+		  : shunt_xdp_attach_alone(x, xdp_program__fd(xdp_multiprog__main_prog(before)),
+					   err);
 }
 
 /* Beside the others, and beside a steering program, which goes then: under a dispatcher the two

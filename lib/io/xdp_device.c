@@ -202,6 +202,13 @@ int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt
 		return shunt_err_set(err, -rc, "%s: asking which XDP program it has: %s", x->ifname,
 				     strerror(-rc));
 	id = opts.drv_prog_id ? opts.drv_prog_id : opts.skb_prog_id;
+	out->suspended = x->is_suspended;
+	if (x->is_suspended) {
+		out->in_use = x->requested;
+		out->dispatcher = x->is_under;
+		out->blocked = id && !x->is_under;
+		return 0;
+	}
 	out->in_use = opts.drv_prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC;
 	out->dispatcher = id != x->prog_id;
 	if (id && (!out->dispatcher || is_under(x, id)))

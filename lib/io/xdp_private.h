@@ -18,14 +18,15 @@ struct shunt_xdp {
 	unsigned ifindex;
 	enum shunt_xdp_mode requested;
 	bool is_external, is_attached;
-	bool is_sg;	  /* the program for packets of several buffers */
-	bool can_replace; /* another's program gives way */
+	bool is_suspended; /* taken off by us, for a while */
+	bool is_sg;	   /* the program for packets of several buffers */
+	bool can_replace;  /* another's program gives way */
 	bool is_persistent;
 	bool has_meta;	    /* the program writes metadata before the frames */
 	char meta_why[128]; /* why not, or why the driver is not asked; "" */
 	uint32_t prog_id;
 	uint32_t looked_id; /* a dispatcher's number, 0: none was looked at yet */
-	bool is_under;	    /* that one: ours is under it */
+	bool is_under;	    /* that one: ours is under it; suspended: it was, under some */
 	bool is_handed_over;
 	struct bpf_object *maps; /* what the program shares with us, made before it is loaded; NULL
 				  * when external or with metadata */
@@ -83,6 +84,10 @@ int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog
  * finds none. Returns 0 or -errno, and what was there is there, but for one that a dispatcher ran
  * and that had to go first, for metadata. Thread: control. */
 int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err);
+
+/* shunt_xdp_attach_alone puts x's loaded program on the device in the place of old_fd, in one step,
+ * or, -1, where nothing is. Returns 0 or -errno. Thread: control. */
+int shunt_xdp_attach_alone(struct shunt_xdp *x, int old_fd, struct shunt_err *err);
 
 /* shunt_xdp_program_prepare makes the maps of the program that x will have, so that it can be
  * configured; shunt_xdp_program_load loads it with them, to be alone on the device, unless it is

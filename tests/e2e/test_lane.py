@@ -127,7 +127,6 @@ def test_route_auto_falls_back_to_the_kernel(make_lab):
         assert "eth2 takes no frames from XDP" in lane(shuntd)["why"]
         gen.send(udp4())
         sink.expect(routed(udp4()))
-        assert steered(shuntd, "lane_kernel") >= 1
 
 
 # --- fails open -----------------------------------------------------------------------------------

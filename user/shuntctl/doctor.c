@@ -105,6 +105,8 @@ static void examine(struct shunt_doctor *out, const struct shunt_doctor_opts *wa
 	struct shunt_doctor_opts opts = *want;
 
 	opts.in_use = port;
+	opts.is_suspended =
+		json_is_true(json_object_get(json_object_get(port, "program"), "suspended"));
 	opts.generic |= is_generic(port);
 	shunt_doctor_device(out, ifname, &opts);
 	if (opts.in_use)

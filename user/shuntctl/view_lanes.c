@@ -17,9 +17,20 @@ static void print_choices(FILE *out, const json_t *rows)
 	size_t i;
 
 	shuntctl_table_rows(out, rows, columns, SHUNT_ARRAY_LEN(columns), 0);
-	json_array_foreach(rows, i, row) if (json_is_true(json_object_get(row, "transparent")))
-		fprintf(out, "%s is transparent: every frame crosses, none is this host's\n",
-			json_string_value(json_object_get(row, "port")));
+	json_array_foreach(rows, i, row)
+	{
+		const char *port = json_string_value(json_object_get(row, "port"));
+
+		if (json_is_true(json_object_get(row, "transparent")))
+			fprintf(out,
+				"%s is transparent: every frame crosses, none is this host's\n",
+				port);
+		if (json_is_true(json_object_get(row, "suspended")))
+			fprintf(out,
+				"%s needs no program now: it is off the device, and what the kernel "
+				"has is not counted\n",
+				port);
+	}
 }
 
 static void add_lane(struct shuntctl_table *t, const json_t *port, const char *name)

@@ -15,6 +15,14 @@ static json_int_t number(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+static const char *place(const json_t *program)
+{
+	if (json_is_true(json_object_get(program, "suspended")))
+		return "off the device while everything is the kernel's";
+	return json_is_true(json_object_get(program, "dispatcher")) ? "under libxdp's dispatcher"
+								    : "alone on the device";
+}
+
 static void print_program(FILE *out, const json_t *port)
 {
 	const json_t *program = json_object_get(port, "program");
@@ -26,10 +34,7 @@ static void print_program(FILE *out, const json_t *port)
 		fprintf(out, "  program: %s\n", error);
 	else
 		fprintf(out, "  program: id %" JSON_INTEGER_FORMAT ", %s, attached by %s\n",
-			number(program, "id"),
-			json_is_true(json_object_get(program, "dispatcher"))
-				? "under libxdp's dispatcher"
-				: "alone on the device",
+			number(program, "id"), place(program),
 			json_is_true(json_object_get(program, "external")) ? "somebody else"
 									   : "shuntd");
 }
