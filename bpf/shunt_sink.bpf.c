@@ -392,7 +392,7 @@ int shunt_sink(struct xdp_md *ctx)
 			return count(p, end, false, false);
 		if (is_ours(p, end, false, true))
 			return count(p, end, false, true);
-	} else if (*(const __u16 *)(p + 12) == bpf_htons(0x86dd)) {
+	} else if (*(const __u16 *)(p + 12) == bpf_htons(0x86dd) && p[14] >> 4 == 6) {
 		if (is_ours(p, end, true, false))
 			return count(p, end, true, false);
 		if (is_ours(p, end, true, true))

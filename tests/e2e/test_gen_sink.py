@@ -143,6 +143,15 @@ def test_foreign_frames(net):
     assert got["other_frames"] >= len(foreign)
 
 
+def test_a_damaged_ip_version(net):
+    """It is in no checksum of IPv6: the frame says that it is not the generator's."""
+    frames = generated(net, 3, "--ipv6")
+    damaged = frames[1][:14] + bytes([frames[1][14] ^ 0x10]) + frames[1][15:]
+    got = told_of(net, [frames[0], damaged, frames[2]])
+    assert (got["frames"], got["lost"], got["corrupt"]) == (2, 1, 0)
+    assert got["other_frames"] >= 1
+
+
 def test_count_only(net):
     got = told_of(net, generated(net, 3) * 2, "--count-only")
     assert (got["frames"], got["expected"]) == (6, 3)
@@ -312,6 +321,60 @@ def test_no_end_outlives_the_other(net, number):
         process.wait(20)
     wait_until(lambda: "xdp" not in net.exec("sink", "ip", "link", "show", "eth1").stdout,
                what="the sink gone")
+
+
+@pytest.fixture
+def pair(net):
+    """Two devices of gen, joined, that a test may remove."""
+    net.exec("gen", "ip", "link", "add", "away0", "up", "type", "veth", "peer", "name", "away1")
+    net.exec("gen", "ip", "link", "set", "away1", "up")
+    net.exec("gen", "ethtool", "-K", "away1", "gro", "on")
+    yield "away0", "away1"
+    net.exec("gen", "ip", "link", "del", "away0", check=False)
+
+
+def packets(net, dev):
+    return net.json("gen", "ip", "-s", "-j", "link", "show", dev)[0]["stats64"]["tx"]["packets"]
+
+
+@pytest.mark.parametrize("way", ["xdp", "xsk"])
+def test_sending_ends_with_its_device(net, pair, way):
+    """It has no counter any more: nothing is printed as confirmed."""
+    net.send("gen", pair[0], "--way", "packet", "--count", 50)
+    process = net.popen("gen", "shunt-gen", "send", pair[0], "-j", "--way", way, "--rate", "5k",
+                        "--duration", 50)
+    wait_until(lambda: packets(net, pair[0]) > 100, what="frames sent")
+    net.exec("gen", "ip", "link", "del", pair[0])
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (1, "")
+    assert "away0 has gone from here" in err and err.count("\n") == 1
+
+
+def detach(net, dev):
+    prog = net.json("gen", "ip", "-j", "link", "show", dev)[0]["xdp"]["prog"]["id"]
+    links = net.json("gen", "bpftool", "-j", "link")
+    link = next(link["id"] for link in links if link["prog_id"] == prog)
+    net.exec("gen", "bpftool", "link", "detach", "id", str(link))
+
+
+@pytest.mark.parametrize("end", [lambda net, dev: net.exec("gen", "ip", "link", "del", dev), detach],
+                         ids=["device removed", "detached"])
+def test_a_sink_ends_when_it_counts_no_more(net, pair, end):
+    sink = net.popen("gen", "shunt-gen", "sink", pair[1], "-j")
+    wait_until(lambda: "xdp" in net.exec("gen", "ip", "link", "show", pair[1]).stdout)
+    net.send("gen", pair[0], "--way", "packet", "--count", 50)
+    end(net, pair[1])
+    out, err = sink.communicate(timeout=20)
+    assert sink.returncode == 1 and json.loads(out)["frames"] == 50
+    assert "away1 has gone, or somebody has detached the sink" in err
+
+
+def test_a_full_disk_is_a_failure(net):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([TOOL, "run", "-j", "--tx", place(net, "gen"), "--rx",
+                               place(net, "sink"), "--count", "100"], stdout=full, timeout=50,
+                              stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1 and "the result is lost" in done.stderr
 
 
 @pytest.mark.parametrize("argv, status, says", [

@@ -122,6 +122,13 @@ def test_fit_takes_a_document_of_shunt_bench(tmp_path):
     assert "freq_hz" not in answer("fit", path)
 
 
+def test_a_full_disk_is_a_failure():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([MODEL, "queue", "--load", "0.5", "-j"], stdout=full, timeout=50,
+                              stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1 and "the result is lost" in done.stderr
+
+
 @pytest.mark.parametrize("args, status, says", [
     (["queue"], 2, "one of --load, --rate or --lambda"),
     (["queue", "--load", "1", "--rate", "1"], 2, "not several"),

@@ -99,6 +99,13 @@ int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err
 	return rc;
 }
 
+bool gen_device_is_here(int ifindex)
+{
+	char name[IF_NAMESIZE];
+
+	return if_indextoname((unsigned)ifindex, name);
+}
+
 void gen_device_await(const struct gen_device *before, const char *name)
 {
 	const uint64_t until = shunt_clock_ns() + CARRIER_S * SHUNT_NS_PER_SEC;

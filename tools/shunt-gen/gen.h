@@ -227,6 +227,10 @@ int gen_parse_sizes(struct shunt_bag *bag, const char *text, uint32_t least, str
  * -ENODEV, -ENETDOWN, -EINVAL (not Ethernet) or what a syscall said. */
 int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err);
 
+/* gen_device_is_here says whether this network namespace has a device of that index. Cost: setup;
+ * syscalls. */
+bool gen_device_is_here(int ifindex);
+
 /* gen_device_await waits up to ten seconds for the link of a device that had one
  * before it was changed: some drivers take it down for that. */
 void gen_device_await(const struct gen_device *before, const char *name);

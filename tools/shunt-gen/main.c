@@ -133,6 +133,15 @@ static int run_both(int argc, char **argv)
 	return finish(gen_run(&opts, &err), &err);
 }
 
+/* What the disk or the pipe did not take is not a result. */
+static int check_written(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fputs("shunt-gen: standard output cannot be written: the result is lost\n", stderr);
+	return status ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -145,7 +154,7 @@ int main(int argc, char **argv)
 	libbpf_set_print(quiet);
 	for (unsigned i = 0; argc >= 2 && commands[i].name; i++)
 		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+			return check_written(commands[i].run(argc - 1, argv + 1));
 	if (argc >= 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
 		return help();
 	if (argc >= 2 && (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"))) {

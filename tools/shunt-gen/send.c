@@ -120,8 +120,8 @@ static void show_progress(struct crew *c, uint64_t start, uint64_t now)
 	c->shown_ns = now;
 }
 
-/* Until the senders are done, their time is over or a signal came. Time begins with
- * the first frame, not with the set-up. */
+/* Until the senders are done, their time is over, the device is gone or a signal came. Time begins
+ * with the first frame, not with the set-up. */
 static void watch(struct crew *c, struct gen_result *r)
 {
 	const struct gen_send_opts *o = c->plan.opts;
@@ -135,6 +135,8 @@ static void watch(struct crew *c, struct gen_result *r)
 		double pause = LOOK_S;
 
 		if (!start && now - begun > START_S * SHUNT_NS_PER_SEC)
+			break;
+		if (!gen_device_is_here(c->plan.dev.ifindex))
 			break;
 		if (start && span) {
 			if (now >= start + span)
@@ -243,33 +245,45 @@ struct device_counts {
 	uint64_t packets, xdp_tx;
 };
 
-static struct device_counts device_counts(const struct crew *c)
+static int device_counts(const struct crew *c, struct device_counts *out, struct shunt_err *err)
 {
-	struct rtnl_link_stats64 stats = {};
+	struct rtnl_link_stats64 stats;
+	int rc = shunt_link_stats((unsigned)c->plan.dev.ifindex, &stats, err);
 
-	shunt_link_stats((unsigned)c->plan.dev.ifindex, &stats, NULL);
-	return (struct device_counts){stats.tx_packets, gen_device_xdp_tx(c->plan.opts->dev)};
+	*out = (struct device_counts){stats.tx_packets, gen_device_xdp_tx(c->plan.opts->dev)};
+	return rc;
 }
 
 /* By either: a driver may count frames in one of them, or in both. */
-static uint64_t device_frames(const struct crew *c, const struct device_counts *before)
+static int device_frames(const struct crew *c, const struct device_counts *before, uint64_t *out,
+			 struct shunt_err *err)
 {
-	const struct device_counts now = device_counts(c);
+	struct device_counts now;
+	int rc = device_counts(c, &now, err);
 
-	return SHUNT_MAX(now.packets - before->packets, now.xdp_tx - before->xdp_tx);
+	if (!rc)
+		*out = SHUNT_MAX(now.packets - before->packets, now.xdp_tx - before->xdp_tx);
+	return rc;
 }
 
-static void read_device(const struct crew *c, struct gen_result *r,
-			const struct device_counts *before)
+static int read_device(const struct crew *c, struct gen_result *r,
+		       const struct device_counts *before, struct shunt_err *err)
 {
 	const bool prompt = !strcmp(c->plan.dev.driver, "veth");
 	const uint64_t until = shunt_clock_ns() + (uint64_t)(COUNTER_S * 1e9);
+	int rc;
 
 	do {
-		r->device_frames = device_frames(c, before);
-		if (prompt || r->device_frames >= r->sent)
-			return;
+		rc = device_frames(c, before, &r->device_frames, err);
+		if (rc == -ENODEV)
+			return shunt_err_set(err, ENODEV,
+					     "%s has gone from here: how many of the %llu frames "
+					     "made it sent is not known",
+					     c->plan.opts->dev, (unsigned long long)r->sent);
+		if (rc || prompt || r->device_frames >= r->sent)
+			return rc;
 	} while (shunt_clock_ns() < until && !gen_signal_wait(0.02));
+	return 0;
 }
 
 /* A capture that was not sent to its end is held against what was due until then. */
@@ -287,10 +301,12 @@ static double asked_pps(const struct gen_plan *plan, const struct gen_result *r)
 
 static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
 {
-	const struct device_counts before = device_counts(c);
-	int rc = start(c, err);
+	struct device_counts before;
+	int rc = device_counts(c, &before, err);
 	uint64_t now;
 
+	if (!rc)
+		rc = start(c, err);
 	if (!rc)
 		watch(c, r);
 	now = shunt_clock_ns();
@@ -310,8 +326,7 @@ static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
 	if (!rc && !r->sent && !r->signal)
 		return shunt_err_set(err, ETIMEDOUT, "nothing was sent in %d seconds", START_S);
 	r->asked_pps = asked_pps(&c->plan, r);
-	read_device(c, r, &before);
-	return rc;
+	return rc ? rc : read_device(c, r, &before, err);
 }
 
 static void close_all(struct crew *c)

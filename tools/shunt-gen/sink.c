@@ -15,6 +15,9 @@
 
 /* How often the counts are read: the error of the time of the last frame. */
 #define LOOK_S 0.01
+/* How often the kernel is asked whether the program is still attached: it takes a lock for that
+ * which is held whenever a device is changed. */
+#define ASK_NS (SHUNT_NS_PER_SEC / 2)
 
 static int attach_failed(const struct gen_sink_opts *o, int rc, struct shunt_err *err)
 {
@@ -41,15 +44,16 @@ static int attach(struct gen_sink *s, int ifindex, struct shunt_err *err)
 	const uint32_t flags = s->opts->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	int rc = bpf_link_create(bpf_program__fd(s->skel->progs.shunt_sink), ifindex, BPF_XDP,
-				 &opts);
+	int rc, link = bpf_link_create(bpf_program__fd(s->skel->progs.shunt_sink), ifindex, BPF_XDP,
+				       &opts);
 
-	if (rc < 0)
-		return attach_failed(s->opts, rc, err);
+	if (link < 0)
+		return attach_failed(s->opts, link, err);
 	rc = bpf_xdp_query(ifindex, 0, &query);
 	if (rc)
 		return shunt_err_set(err, -rc, "asking for the XDP mode of %s: %s", s->opts->dev,
 				     strerror(-rc));
+	s->link_fd = link;
 	s->mode = query.attach_mode == XDP_ATTACHED_DRV ? "native" : "generic";
 	return 0;
 }
@@ -195,6 +199,15 @@ static void read_spreads(struct gen_sink *s)
 		s->gaps.cnt = read_hist(s, s->skel->maps.gaps, &s->gap_hist);
 }
 
+/* Not once its device is gone, or somebody has detached it. */
+static bool is_attached(const struct gen_sink *s)
+{
+	struct bpf_link_info info = {};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(s->link_fd, &info, &len) || info.xdp.ifindex;
+}
+
 /* --- running ---------------------------------------------------------------------------------- */
 
 static void report_interval(struct gen_sink *s, uint64_t frames, uint64_t span_ns)
@@ -225,11 +238,16 @@ static void watch(struct gen_sink *s)
 {
 	const uint64_t begun = shunt_clock_ns();
 	const uint64_t interval = (uint64_t)(s->opts->interval_s * SHUNT_NS_PER_SEC);
-	uint64_t reported_ns = begun, reported = 0, now = begun;
+	uint64_t reported_ns = begun, reported = 0, now = begun, asked_ns = begun;
 
 	while (!is_over(s, begun, now) && !gen_signal_wait(LOOK_S)) {
 		read_counts(s);
 		now = shunt_clock_ns();
+		if (now - asked_ns >= ASK_NS) {
+			if (!is_attached(s))
+				break;
+			asked_ns = now;
+		}
 		if (!interval || now - reported_ns < interval)
 			continue;
 		report_interval(s, s->now.frames - reported, now - reported_ns);
@@ -266,7 +284,14 @@ static int run(struct gen_sink *s, FILE *json, struct shunt_err *err)
 	say_ready(s);
 	watch(s);
 	gen_sink_report(s, json);
-	return s->opts->plot ? gen_spread_plot(s->opts->plot, &s->latency, &s->gaps, err) : 0;
+	if (s->opts->plot)
+		rc = gen_spread_plot(s->opts->plot, &s->latency, &s->gaps, err);
+	if (!rc && !is_attached(s))
+		return shunt_err_set(err, ENODEV,
+				     "%s has gone, or somebody has detached the sink from it: only "
+				     "what came before is counted",
+				     s->opts->dev);
+	return rc;
 }
 
 int gen_sink(const struct gen_sink_opts *opts, FILE *json, struct shunt_err *err)
@@ -277,7 +302,10 @@ int gen_sink(const struct gen_sink_opts *opts, FILE *json, struct shunt_err *err
 	if (!s)
 		return shunt_err_set(err, ENOMEM, "no memory for the sink");
 	s->opts = opts;
+	s->link_fd = -1;
 	rc = run(s, json, err);
+	if (s->link_fd >= 0)
+		close(s->link_fd);
 	json_decref(s->intervals);
 	free(s->counts);
 	free(s->others);

@@ -21,6 +21,7 @@ struct shunt_sink; /* the skeleton */
 struct gen_sink {
 	const struct gen_sink_opts *opts;
 	struct shunt_sink *skel;
+	int link_fd;	  /* of the program on its device; -1: none */
 	const char *mode; /* as the kernel says */
 	int cpu_cnt;
 	struct shunt_gen_count *counts; /* one run's, per CPU */

@@ -161,6 +161,15 @@ static int dispatch(struct model_opts *opts, char **words, int cnt)
 	return command[0] == 'q' ? model_queue(opts) : model_tmax(opts);
 }
 
+/* What the disk or the pipe did not take is not a result. */
+static int check_written(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fputs("shunt-model: standard output cannot be written: the result is lost\n", stderr);
+	return status ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct model_opts opts;
@@ -176,5 +185,5 @@ int main(int argc, char **argv)
 	else
 		ret = dispatch(&opts, argv + optind, argc - optind);
 	model_opts_fini(&opts);
-	return ret;
+	return check_written(ret);
 }
