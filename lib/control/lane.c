@@ -61,7 +61,7 @@ static void look(struct shunt_port *port)
 	shunt_lane_ask(port);
 	rc = port->xdp && !port->lane.is_gone ? shunt_xdp_info(port->xdp, &info, NULL) : 0;
 	port->lane.is_taken_off = rc == -ENOENT;
-	port->lane.is_suspended = info.suspended;
+	port->lane.is_suspended = port->lane.is_gone ? was_suspended : info.suspended;
 	port->lane.is_blocked = info.blocked;
 	/* what it takes with its program, which some drivers ask for */
 	if (was_suspended && info.suspended && !shunt_lane_sends_bare(port))
@@ -222,18 +222,16 @@ static bool choose_kernel(const struct shunt_engine *engine, const struct shunt_
 	return true;
 }
 
-static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
+/* Says so where the program is not on the device, for another reason than that nothing needs it. */
+static bool choose_without_program(const struct shunt_port *port, struct shunt_lane_choice *choice)
 {
-	struct shunt_lane_choice *choice = &port->lane, before = *choice;
-	bool is_first = !*before.why;
-
-	choice->requested = shunt_config_lane(engine->config, port->index);
-	choice->is_left = false;
 	if (choice->is_gone)
 		say(choice, choice->in_use,
-		    "%s is gone; a device that takes its place is served after a restart; in "
-		    "another network namespace it still has the program, which passes everything",
-		    port->name);
+		    "%s is gone; a device that takes its place is served after a restart%s",
+		    port->name,
+		    choice->is_suspended ? ""
+					 : "; in another network namespace it still has the "
+					   "program, which passes everything");
 	else if (choice->is_taken_off)
 		say(choice, SHUNT_LANE_KERNEL,
 		    "somebody took the steering program off %s; it is served after a restart",
@@ -243,12 +241,31 @@ static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
 		    "another's XDP program came on %s while everything was the kernel's; the "
 		    "steering program returns when that goes",
 		    port->name);
-	else if (choose_kernel(engine, port, choice))
-		choice->is_left = true;
-	else if (choice->requested == SHUNT_REQUEST_AUTO)
-		choose_auto(engine, port, choice);
+	else if (choice->is_refused)
+		say(choice, SHUNT_LANE_KERNEL,
+		    "the steering program, off while everything was the kernel's, could not "
+		    "return: %s",
+		    choice->refusal.msg);
 	else
+		return false;
+	return true;
+}
+
+static bool choose(const struct shunt_engine *engine, struct shunt_port *port)
+{
+	struct shunt_lane_choice *choice = &port->lane, before = *choice;
+	bool is_first = !*before.why;
+
+	choice->requested = shunt_config_lane(engine->config, port->index);
+	choice->is_left = choose_kernel(engine, port, choice);
+	if (!choice->is_left && choice->requested == SHUNT_REQUEST_AUTO)
+		choose_auto(engine, port, choice);
+	else if (!choice->is_left)
 		choose_asked(engine, port, choice);
+	choice->wanted = choice->in_use;
+	if (choice->is_gone)
+		choice->in_use = before.in_use;
+	choose_without_program(port, choice);
 	if (!is_first && choice->in_use == before.in_use && !strcmp(choice->why, before.why))
 		return false;
 	choice->is_new = true;

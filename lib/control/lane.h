@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "config/config.h"
 
 struct shunt_engine;
@@ -32,10 +33,15 @@ struct shunt_lane_choice {
 	bool is_taken_off;   /* the steering program is not on the device any more */
 	bool is_suspended;   /* we took it off ourselves (suspend.h) */
 	bool is_blocked;     /* so, and another's program has come */
+	bool is_refused;     /* so, and the device does not take the program back */
 	bool is_left;	     /* frames are left to the kernel whatever lane is asked for */
 	bool is_new;	     /* chosen, or changed, since shunt_lane_take_new */
 	uint32_t change_cnt; /* choices that differed from the one before */
-	char why[192];	     /* one clause */
+	enum shunt_lane wanted;	  /* what would be in use if the program could be on the device */
+	uint64_t retry_ns;	  /* of shunt_clock_ns: is_refused, it is tried again then */
+	uint32_t retry_s;	  /* after how long */
+	struct shunt_err refusal; /* is_refused */
+	char why[sizeof(struct shunt_err) + 80]; /* one clause */
 };
 
 /* shunt_lane_choose looks at the devices and chooses for every port. Returns whether any choice,

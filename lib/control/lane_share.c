@@ -153,7 +153,10 @@ bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct sh
 
 bool shunt_lane_share_is_in_force(const struct shunt_port *port)
 {
-	return port->share.is_set && !port->lane.is_taken_off && !port->lane.is_left;
+	const struct shunt_lane_choice *lane = &port->lane;
+
+	return port->share.is_set && !lane->is_taken_off && !lane->is_left && !lane->is_blocked &&
+	       !lane->is_refused;
 }
 
 /* By the name of now; the one that the configuration has serves where none is called so now. */

@@ -3,6 +3,16 @@
 
 #include <errno.h>
 
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "control/engine_worker.h"
+
+/* How long after a refusal the program is offered to the device again, in seconds; each time twice
+ * as long. Longer, and who mends the cause waits; shorter, and a driver that starts its device anew
+ * for an offer that it refuses does so all the time. */
+#define RETRY_MIN_S 1U
+#define RETRY_MAX_S 8U
+
 void shunt_suspend_look(struct shunt_port *port)
 {
 	port->carrier_changes = shunt_netdev_carrier_changes(port->name);
@@ -21,7 +31,7 @@ static bool is_idle(const struct shunt_engine *engine, const struct shunt_port *
 	const struct shunt_lane_choice *lane = &port->lane;
 
 	return port->xdp && lane->requested == SHUNT_REQUEST_AUTO &&
-	       lane->in_use == SHUNT_LANE_KERNEL && !lane->is_gone && !lane->is_taken_off &&
+	       lane->wanted == SHUNT_LANE_KERNEL && !lane->is_gone && !lane->is_taken_off &&
 	       !port->share.is_set && !engine->config->rule_cnt;
 }
 
@@ -52,27 +62,60 @@ static bool is_needed(const struct shunt_engine *engine, const struct shunt_port
 	return false;
 }
 
-static int follow(const struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
+/* Of a device that does not take the program back its lane is kernel, which the next choice says.
+ */
+static void refuse(struct shunt_lane_choice *lane)
+{
+	lane->retry_s = lane->is_refused ? SHUNT_MIN(2 * lane->retry_s, RETRY_MAX_S) : RETRY_MIN_S;
+	lane->retry_ns = shunt_clock_ns() + lane->retry_s * 1000000000ULL;
+	lane->is_refused = true;
+}
+
+static bool resume(struct shunt_port *port)
+{
+	struct shunt_lane_choice *lane = &port->lane;
+	const bool was_refused = lane->is_refused;
+
+	if (lane->is_blocked || (was_refused && shunt_clock_ns() < lane->retry_ns))
+		return false;
+	lane->is_suspended = shunt_xdp_resume(port->xdp, &lane->refusal) != 0;
+	if (lane->is_suspended)
+		refuse(lane);
+	else
+		lane->is_refused = false;
+	return lane->is_refused != was_refused;
+}
+
+/* *is_new: the next choice is another. */
+static int follow(const struct shunt_engine *engine, struct shunt_port *port, bool *is_new,
+		  struct shunt_err *err)
 {
 	const bool is_needed_now = is_needed(engine, port);
 	int ret;
 
-	if (!port->xdp || port->lane.is_gone || engine->config->external ||
-	    is_needed_now != port->lane.is_suspended)
+	if (!port->xdp || port->lane.is_gone || engine->config->external)
 		return 0;
-	if (!is_needed_now && would_reset(engine, port))
+	if (!is_needed_now)
+		port->lane.is_refused = false;
+	if (is_needed_now != port->lane.is_suspended ||
+	    (!is_needed_now && would_reset(engine, port)))
 		return 0;
-	ret = is_needed_now ? shunt_xdp_resume(port->xdp, err) : shunt_xdp_suspend(port->xdp, err);
-	port->lane.is_suspended = !is_needed_now && !ret;
-	return ret == -EBUSY ? 0 : ret; /* the next choice sees who is there */
+	if (is_needed_now) {
+		*is_new |= resume(port);
+		return 0;
+	}
+	ret = shunt_xdp_suspend(port->xdp, err);
+	port->lane.is_suspended = !ret;
+	return ret;
 }
 
 int shunt_suspend_follow(struct shunt_engine *engine, struct shunt_err *err)
 {
+	bool is_new = false;
 	unsigned i;
 	int ret = 0;
 
 	for (i = 0; i < engine->port_cnt && !ret; i++)
-		ret = follow(engine, &engine->ports[i], err);
-	return ret;
+		ret = follow(engine, &engine->ports[i], &is_new, err);
+	return is_new && !ret ? shunt_engine_follow_lanes(engine, err) : ret;
 }

@@ -186,7 +186,7 @@ int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
 	rc = x->is_under ? put(x, err) : shunt_xdp_attach_alone(x, -1, err);
 	shunt_xdp_log_end(before);
 	x->looked_id = 0;
-	x->is_suspended = rc == -EBUSY || rc == -EEXIST;
+	x->is_suspended = rc != 0;
 	x->is_attached = !rc;
 	if (!rc)
 		x->prog_id = shunt_xdp_program_id(x->prog_fd);

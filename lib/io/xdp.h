@@ -96,8 +96,8 @@ void shunt_xdp_withdraw(struct shunt_xdp *x);
 /* shunt_xdp_suspend takes the program off the device, whose frames are all the kernel's then, as if
  * there was no shunt; shunt_xdp_resume puts it back, with the configuration that it was given
  * meanwhile. Neither does anything where that is so already; an external program is left alone.
- * Each returns 0 or -errno: after a suspend that failed the program is where it was; resume ends
- * with -EBUSY, and stays suspended, while another's program is there. They take the rights of a
+ * Each returns 0 or -errno: after a suspend that failed the program is where it was, after a resume
+ * that failed it is suspended as before. They take the rights of a
  * running daemon (CAP_NET_ADMIN; under libxdp's dispatcher those of shunt_xdp_attach). A driver may
  * reset its device for either. Thread: control. Cost: setup. */
 int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err);

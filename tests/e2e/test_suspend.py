@@ -135,6 +135,46 @@ def test_anothers_program_comes_meanwhile(net, tmp_path):
         wait_until(lambda: both_on_device(net) == [True, False], what="the program on eth1")
 
 
+def test_a_share_waits_for_anothers_program(net, tmp_path):
+    with Shuntd(net, *AUTO, chatty=True, check=False) as shuntd:
+        net.exec("dut", *foreign_program(tmp_path))
+        wait_until(lambda: "another's XDP program" in lane(shuntd)["why"], what="its being seen")
+        shuntd.ctl("lane", "set", "eth1", "user=100%")
+        assert lane(shuntd)["in_use"] == "kernel" and "another's" in lane(shuntd)["why"]
+        net.exec("dut", "ip", "link", "set", "dev", "eth1", "xdp", "off")
+        wait_until(lambda: both_on_device(net) == [True, False], what="the program on eth1")
+        gen, sink = net.wire("gen"), net.wire("sink")
+        wait_until(lambda: lane(shuntd)["in_use"] == "user", what="lane user")
+        gen.send(udp4())
+        sink.expect(routed(udp4()))
+        assert packets(shuntd, "user") == 1
+
+
+def test_the_device_refuses_it(net):
+    """An MTU that no program would have allowed came while none was there."""
+    gen, sink = net.wire("gen"), net.wire("sink")
+    with Shuntd(net, *AUTO, chatty=True) as shuntd:
+        for host in "gen", "dut":
+            net.link(host, "eth1", "mtu", "9000")
+        set_gro(net, "on")
+        wait_until(lambda: "could not return" in lane(shuntd)["why"], what="the refusal")
+        assert lane(shuntd)["in_use"] == "kernel" and lane(shuntd)["suspended"] is True
+        assert "ip link set dev eth1 mtu" in lane(shuntd)["why"]
+        shuntd.ctl("lane", "set", "eth1", "user=100%")
+        assert lane(shuntd)["in_use"] == "kernel"
+        shuntd.ctl("lane", "set", "eth1", "auto")
+        gen.send(udp4())
+        sink.expect(routed(udp4()))
+        for host in "gen", "dut":
+            net.link(host, "eth1", "mtu", "1500")
+        wait_until(lambda: both_on_device(net) == [True, False], what="the program on eth1")
+        wait_until(lambda: lane(shuntd)["in_use"] == "xdp", what="lane xdp")
+        gen.send(udp4())
+        sink.expect(routed(udp4()))
+        assert packets(shuntd, "xdp") == 1
+        set_gro(net, "off")
+
+
 def test_killed_it_leaves_nothing(net):
     gen, sink = net.wire("gen"), net.wire("sink")
     shuntd = Shuntd(net, *AUTO)
