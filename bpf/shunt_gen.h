@@ -87,7 +87,7 @@ struct shunt_gen_pace {
 struct shunt_gen_state {
 	__u64 seq; /* frames sent */
 	__u64 bytes;
-	__u64 start_ns;
+	__u64 start_ns; /* of the first frame, unless it was set before */
 	__u64 done_ns;	/* when the last of a limited number was sent, else 0 */
 	__u64 due;	/* when the next frame is due by the rate or the schedule */
 	__u64 next;	/* and by the shortest interval */
@@ -202,14 +202,14 @@ static inline __attribute__((always_inline)) __u32 shunt_gen_halves(__u64 v)
 #endif
 
 /* shunt_gen_is_due says whether a frame may leave at now_ns, and moves the time on
- * to the next one, `gap` later. Behind its time, a generator with a catchup keeps
- * that interval, but for what `burst` holds. Thread: owner of state. */
+ * to the next one, `gap` later. Before start_ns none may. Behind its time, a generator with a
+ * catchup keeps that interval, but for what `burst` holds. Thread: owner of state. */
 static inline __attribute__((always_inline)) _Bool shunt_gen_is_due(
 	struct shunt_gen_state *st, const struct shunt_gen_pace *pace, __u64 gap, __u64 now_ns)
 {
 	const __u64 t = (now_ns - st->start_ns) << SHUNT_GEN_PACE_SHIFT;
 
-	if (t < st->due || t < st->next)
+	if (now_ns < st->start_ns || t < st->due || t < st->next)
 		return 0;
 	if (t - st->due > st->late_max)
 		st->late_max = t - st->due;

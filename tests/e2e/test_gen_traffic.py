@@ -234,6 +234,15 @@ def test_threads(net, way):
     assert (got["corrupt"], got["unjudged"]) == (0, 0)
 
 
+@pytest.mark.parametrize("rate", ["20k", "max"])
+def test_a_rate_of_threads_is_that_of_the_device(net, rate):
+    """Not the sum of what each reached in its own time: on one CPU they get their turns one by one."""
+    sent = net.send("gen", "eth1", "--way", "xdp", "--threads", 8, "--cpu", 0, "--duration", 0.5,
+                    "--rate", rate)
+    assert sent["pps"] <= 1.001 * sent["device_frames"] / sent["seconds"]
+    assert sent["seconds"] >= 0.49
+
+
 def test_progress(net):
     done = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--rate", 100, "--duration", 3,
                     "--progress")

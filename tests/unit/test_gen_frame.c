@@ -135,3 +135,16 @@ Test(gen_frame, pacing_makes_up_at_five_quarters)
 		sent += shunt_gen_is_due(&st, &pace, pace.interval, ns);
 	cr_assert(st.seq == 0 && st.due >= (8999000ULL << SHUNT_GEN_PACE_SHIFT), "even again");
 }
+
+/* Threads are told when to begin, and may be asked before. */
+Test(gen_frame, nothing_is_due_before_the_start)
+{
+	const struct shunt_gen_pace pace = {.interval = 1000 << SHUNT_GEN_PACE_SHIFT};
+	struct shunt_gen_state st = {.start_ns = 5000};
+
+	cr_assert(!shunt_gen_is_due(&st, &pace, pace.interval, 4999));
+	cr_assert(st.due == 0 && st.late_max == 0);
+	cr_assert(shunt_gen_is_due(&st, &pace, pace.interval, 5000));
+	cr_assert(!shunt_gen_is_due(&st, &pace, pace.interval, 5999));
+	cr_assert(shunt_gen_is_due(&st, &pace, pace.interval, 6000));
+}

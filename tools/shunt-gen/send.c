@@ -13,12 +13,14 @@
 #include "gen.h"
 
 /* How often the controller looks whether it is time to stop. */
-#define LOOK_S	   0.005
+#define LOOK_S	    0.005
 /* Longer than any set-up takes: nothing sent by then means that nothing will be. */
-#define START_S	   10
-#define PROGRESS_S 1
+#define START_S	    10
+#define PROGRESS_S  1
+/* Until threads begin together: the slowest way is set up in 25 ms. */
+#define TOGETHER_NS 50000000
 /* Some drivers' counters are up to a second behind. */
-#define COUNTER_S  1.5
+#define COUNTER_S   1.5
 
 struct crew {
 	struct gen_plan plan;
@@ -134,7 +136,7 @@ static void watch(struct crew *c, struct gen_result *r)
 		const uint64_t now = shunt_clock_ns(), start = start_of(c);
 		double pause = LOOK_S;
 
-		if (!start && now - begun > START_S * SHUNT_NS_PER_SEC)
+		if (!sent_by(c) && now - begun > START_S * SHUNT_NS_PER_SEC)
 			break;
 		if (!gen_device_is_here(c->plan.dev.ifindex))
 			break;
@@ -150,19 +152,25 @@ static void watch(struct crew *c, struct gen_result *r)
 	}
 }
 
-/* n frames take n - 1 intervals. */
-static void add_result(struct gen_result *r, const struct gen_sender *s, uint64_t now)
+/* From the first frame of any thread to the last: the sum of what each reached in its own time
+ * would be more than the device ever saw. n frames take n - 1 intervals. */
+static void take_rate(const struct crew *c, struct gen_result *r, uint64_t now)
 {
-	const struct shunt_gen_state *st = s->state;
-	const uint64_t done = state_read(&st->done_ns), end = done ? done : now;
-	const uint64_t sent = state_read(&st->seq), start = state_read(&st->start_ns);
-	const double seconds = start && end > start ? (double)(end - start) / 1e9 : 0;
+	const uint64_t start = start_of(c), sent = sent_by(c);
+	uint64_t end = 0;
 
-	if (sent > 1 && seconds > 0)
-		r->offered_pps += (double)(sent - 1) / seconds;
-	r->seconds = fmax(r->seconds, seconds);
-	r->late_max_us = fmax(r->late_max_us, (double)(st->late_max >> SHUNT_GEN_PACE_SHIFT) / 1e3);
-	r->delayed += st->delayed;
+	for (unsigned i = 0; i < c->cnt; i++) {
+		const struct shunt_gen_state *st = c->senders[i].state;
+		const uint64_t done = state_read(&st->done_ns);
+
+		end = SHUNT_MAX(end, done ? done : now);
+		r->late_max_us =
+			fmax(r->late_max_us, (double)(st->late_max >> SHUNT_GEN_PACE_SHIFT) / 1e3);
+		r->delayed += st->delayed;
+	}
+	r->seconds = start && end > start ? (double)(end - start) / 1e9 : 0;
+	if (sent > 1 && r->seconds > 0)
+		r->offered_pps = (double)(sent - 1) / r->seconds;
 }
 
 static void stop(struct crew *c)
@@ -187,12 +195,24 @@ static void stop(struct crew *c)
 			pthread_join(c->senders[i].thread, NULL);
 }
 
+/* Threads that keep a rate between them begin together: who comes later makes up for it. */
+static void set_start(struct crew *c)
+{
+	const uint64_t at = shunt_clock_ns() + TOGETHER_NS;
+
+	if (c->cnt == 1 || c->plan.rate_pps <= 0)
+		return;
+	for (unsigned i = 0; i < c->cnt; i++)
+		__atomic_store_n(&c->senders[i].state->start_ns, at, __ATOMIC_RELEASE);
+}
+
 static int start(struct crew *c, struct shunt_err *err)
 {
 	const struct sigaction sa = {.sa_handler = wake};
 
 	sigaction(SIGUSR1, &sa, NULL);
 	gen_signals_block();
+	set_start(c);
 	for (unsigned i = 0; i < c->cnt; i++) {
 		struct gen_sender *s = &c->senders[i];
 		int rc = pthread_create(&s->thread, NULL, sender_main, s);
@@ -310,8 +330,7 @@ static int run(struct crew *c, struct gen_result *r, struct shunt_err *err)
 	if (!rc)
 		watch(c, r);
 	now = shunt_clock_ns();
-	for (unsigned i = 0; i < c->cnt; i++)
-		add_result(r, &c->senders[i], now);
+	take_rate(c, r, now);
 	stop(c);
 	for (unsigned i = 0; i < c->cnt; i++) {
 		const struct gen_sender *s = &c->senders[i];
