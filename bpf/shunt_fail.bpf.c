@@ -48,7 +48,8 @@ __noinline __u32 shunt_fail_find(__u32 ifindex)
 	for (__u32 i = 0; i < SHUNT_FAIL_PORTS_MAX; i++) {
 		if (i >= shunt_fail_ports.cnt)
 			break;
-		if (shunt_fail_ports.ports[i].ifindex == ifindex)
+		if (shunt_fail_ports.ports[i].ifindex == ifindex ||
+		    (ifindex && shunt_fail_ports.ports[i].detour == ifindex))
 			return i;
 	}
 	return SHUNT_FAIL_PORTS_MAX;

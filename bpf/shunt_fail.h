@@ -24,7 +24,7 @@ enum shunt_fail_reason { SHUNT_FAIL_REASONS(SHUNT_FAIL_X) SHUNT_FAIL_CNT };
 
 struct shunt_fail_port {
 	__u32 ifindex;
-	__u32 zero;
+	__u32 detour; /* takes its frames from XDP; 0: none */
 	__u64 packets[SHUNT_FAIL_CNT];
 };
 

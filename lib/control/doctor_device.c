@@ -357,8 +357,8 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 		if (f->xdp.is_known && !has(f, SHUNT_NETDEV_XDP_ndo_xmit))
 			shunt_doctor_remedy(
 				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
-						 "the other end takes frames of lane xdp only with "
-						 "its GRO or an XDP program on"),
+						 "the other end takes frames of lane xdp without a "
+						 "detour only with its GRO or an XDP program on"),
 				"ethtool -K %s gro on", f->peer);
 	} else if (is_veth) {
 		shunt_doctor_remedy(
@@ -367,8 +367,8 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 				"the other end is in another network namespace: unless its "
 				"transmit checksums are off TCP and UDP come through lane "
 				"kernel only, unless its txvlan is off what its VLAN devices "
-				"send loses the tag, and lane xdp reaches it only with its GRO "
-				"or an XDP program on"),
+				"send loses the tag, and lane xdp reaches it without a detour "
+				"only with its GRO or an XDP program on"),
 			"there: ethtool -K PEER tx off txvlan off gro on");
 	}
 	if (d->cnt == before)

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "control/bridge.h"
+#include "control/detours.h"
 #include "control/engine_worker.h"
 #include "control/redirects.h"
 #include "control/rename.h"
@@ -212,6 +213,7 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 	}
 	ret = open_ports(engine, err);
 	shunt_engine_follow_devices(engine);
+	shunt_detours_prepare(engine);
 	if (!ret)
 		ret = shunt_engine_prepare_crossing(engine, false, err);
 	if (!ret) {
@@ -309,6 +311,7 @@ static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *e
 		shunt_puntdev_name(punt);
 		shunt_puntdev_clean(punt, NULL);
 	}
+	shunt_detours_end(engine);
 	for (i = 0; i < engine->port_cnt; i++)
 		if (engine->ports[i].xdp)
 			shunt_xdp_disown(engine->ports[i].xdp);
@@ -361,6 +364,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 			shunt_engine_set_ports(engine, &engine->ports[i], &ignored);
 	shunt_bridge_destroy(engine->bridge);
 	shunt_router_destroy(engine->router);
+	shunt_detours_end(engine);
 	for (i = 0; i < engine->port_cnt; i++)
 		close_port(&engine->ports[i]);
 	free(engine->punts);
@@ -475,11 +479,14 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 	if (!ret)
 		ret = refresh_locals(engine, err);
 	shunt_lane_choose(engine);
+	if (!ret && shunt_detours_follow(engine))
+		shunt_lane_choose(engine);
 	for (i = 0; i < engine->worker_cnt && !ret; i++)
 		ret = shunt_worker_start(engine->workers[i], err);
 	for (i = 0; i < engine->port_cnt && !ret; i++)
 		if (engine->ports[i].xdp)
 			ret = shunt_engine_open_gate(engine, &engine->ports[i], err);
+	shunt_detours_prune(engine);
 	if (!ret)
 		ret = shunt_suspend_follow(engine, err);
 	if (!ret)

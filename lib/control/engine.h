@@ -38,8 +38,12 @@ struct shunt_port {
 	struct shunt_lane_choice lane;
 	struct shunt_lane_share share; /* overrides the choice while it is set */
 	struct shunt_lane_stats stats;
-	struct shunt_netdev netdev;  /* xsk: the device's facts at start */
-	uint32_t carrier_changes;    /* before the program was attached */
+	struct shunt_netdev netdev; /* xsk: the device's facts at start */
+	uint32_t carrier_changes;   /* before the program was attached */
+	unsigned detour_ifindex;    /* what takes its frames from XDP (io/detour.h); 0: none */
+	uint32_t detour_mtu;
+	bool has_detour;	     /* one of this daemon's */
+	bool has_no_detour;	     /* it could not be opened */
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
 	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
@@ -62,6 +66,7 @@ static inline uint32_t shunt_port_len_max(const struct shunt_port *port)
 struct shunt_router;
 struct shunt_bridge;
 struct shunt_xdp_fail;
+struct shunt_detours;
 
 struct shunt_engine {
 	struct shunt_config *config; /* the caller's; unchanged while the engine lives */
@@ -78,6 +83,8 @@ struct shunt_engine {
 	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
 	struct shunt_err redirects_err;	    /* why not, then */
+	struct shunt_detours *detours;	    /* NULL where none can be needed, or loaded */
+	struct shunt_err detour_err;	    /* why one could not be opened */
 	struct shunt_xdp_fail *redirects;   /* those that failed; NULL: not counted */
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */

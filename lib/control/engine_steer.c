@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/bridge.h"
+#include "control/detours.h"
 #include "control/engine_worker.h"
 #include "control/mtu.h"
 #include "control/router.h"
@@ -37,10 +38,8 @@ int shunt_engine_set_ports(const struct shunt_engine *engine, const struct shunt
 	int ret = 0;
 
 	for (i = 0; i < SHUNT_STEER_PORTS_MAX && !ret; i++) {
-		bool takes =
-			i < engine->port_cnt && shunt_lane_takes_frames(port, &engine->ports[i]);
-
-		ifindex = takes ? engine->ports[i].netdev.ifindex : 0;
+		ifindex =
+			i < engine->port_cnt ? shunt_lane_far_ifindex(port, &engine->ports[i]) : 0;
 		ret = shunt_xdp_set_port(port->xdp, i, ifindex);
 		if (!ret)
 			ret = shunt_xdp_set_flood(port->xdp, i,
@@ -190,9 +189,12 @@ int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err
 	is_new |= shunt_lane_choose(engine);
 	if (!is_new)
 		return 0;
+	if (shunt_detours_follow(engine))
+		shunt_lane_choose(engine);
 	for (i = 0; i < engine->port_cnt && !ret; i++)
 		if (engine->ports[i].xdp)
 			ret = shunt_engine_steer(engine, &engine->ports[i], err);
+	shunt_detours_prune(engine);
 	return ret;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "control/bridge.h"
+#include "control/detours.h"
 #include "control/engine.h"
 #include "control/router.h"
 #include "io/netdev_xdp.h"
@@ -95,6 +96,13 @@ bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_p
 	return to->lane.has_xdp_transmit;
 }
 
+unsigned shunt_lane_far_ifindex(const struct shunt_port *from, const struct shunt_port *to)
+{
+	if (shunt_lane_takes_frames(from, to))
+		return to->netdev.ifindex;
+	return from->xdp && to->xdp && from != to && !from->has_fallback ? to->detour_ifindex : 0;
+}
+
 /* ---- the choice ----------------------------------------------------------------------------- */
 
 /* The ports that a port's frames leave by, and what is known of them together. */
@@ -179,6 +187,14 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 	else if (port->has_fallback)
 		say(choice, SHUNT_LANE_KERNEL, "no zero-copy on %s, and %s %s",
 		    far.no_zerocopy->name, far.not_taking->name, refusal(far.not_taking));
+	else if (shunt_detours_can(engine, far.not_taking))
+		say(choice, SHUNT_LANE_XDP,
+		    "no zero-copy on %s; %s takes no frames from XDP and gets them by a veth pair, "
+		    "shunt-d%u",
+		    far.no_zerocopy->name, far.not_taking->name, far.not_taking->netdev.ifindex);
+	else if (far.not_taking->has_no_detour)
+		say(choice, SHUNT_LANE_USER, "%s takes no frames from XDP; %.140s",
+		    far.not_taking->name, engine->detour_err.msg);
 	else
 		say(choice, SHUNT_LANE_USER, "%s %s, and the kernel knows nothing of a %s",
 		    far.not_taking->name, refusal(far.not_taking), shunt_forward_mode_name(mode));
@@ -196,6 +212,11 @@ static void choose_asked(const struct shunt_engine *engine, const struct shunt_p
 		    port->has_fallback
 			    ? ""
 			    : "; the kernel forwards nothing between these ports, nothing crosses");
+	else if (far.not_taking && !port->has_fallback && shunt_detours_can(engine, far.not_taking))
+		say(choice, SHUNT_LANE_XDP,
+		    "asked for; %s takes no frames from XDP and gets them by a veth pair, "
+		    "shunt-d%u",
+		    far.not_taking->name, far.not_taking->netdev.ifindex);
 	else if (far.not_taking)
 		say(choice, SHUNT_LANE_XDP, "asked for; %s %s, so what goes there is the kernel's",
 		    far.not_taking->name, refusal(far.not_taking));

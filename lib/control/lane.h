@@ -4,7 +4,8 @@
  *
  *	zero-copy on all of the ports	user	a framework's cost per packet
  *	the far port takes XDP frames	xdp	no copy, no socket buffer, no wake-up
- *	otherwise			kernel	where it forwards by the same tables; else user
+ *	otherwise			kernel	where it forwards by the same tables
+ *	and where it does not		xdp	by a detour (detours.h), else user
  *
  * What is confirmed may change while frames flow (a veth's peer gets or loses its NAPI, an XDP
  * program): so the choice is made anew every second.
@@ -64,6 +65,10 @@ bool shunt_lane_sends_bare(const struct shunt_port *port);
 /* shunt_lane_takes_frames says whether what comes in on `from` can be redirected to `to`.
  * Thread: control. */
 bool shunt_lane_takes_frames(const struct shunt_port *from, const struct shunt_port *to);
+
+/* shunt_lane_far_ifindex returns the device that what comes in on `from` is redirected to for `to`:
+ * its own, that of its detour, or 0, none. Thread: control. */
+unsigned shunt_lane_far_ifindex(const struct shunt_port *from, const struct shunt_port *to);
 
 /* shunt_lane_take_new says whether the port's choice is new since the last call. */
 bool shunt_lane_take_new(struct shunt_port *port);

@@ -144,7 +144,7 @@ bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct sh
 
 	for (i = 0; i < engine->port_cnt; i++)
 		if ((peer == (int)i || shunt_config_are_joined(engine->config, port->index, i)) &&
-		    shunt_lane_takes_frames(port, &engine->ports[i]))
+		    shunt_lane_far_ifindex(port, &engine->ports[i]))
 			return true;
 	return false;
 }

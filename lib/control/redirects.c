@@ -17,6 +17,12 @@ void shunt_redirects_open(struct shunt_engine *engine)
 				    &engine->redirects_err);
 }
 
+void shunt_redirects_set_detour(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	if (engine->redirects)
+		shunt_xdp_fail_set_detour(engine->redirects, port->index, port->detour_ifindex);
+}
+
 unsigned shunt_redirects_warn(const struct shunt_engine *engine, struct shunt_err *out,
 			      unsigned max)
 {

@@ -16,4 +16,8 @@ void shunt_redirects_open(struct shunt_engine *engine);
 unsigned shunt_redirects_warn(const struct shunt_engine *engine, struct shunt_err *out,
 			      unsigned max);
 
+/* shunt_redirects_set_detour counts what fails at the port's detour, too, as the port's. Thread:
+ * control. */
+void shunt_redirects_set_detour(const struct shunt_engine *engine, const struct shunt_port *port);
+
 #endif

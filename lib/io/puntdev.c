@@ -63,7 +63,7 @@ int shunt_puntdev_open(struct shunt_puntdev **out, const char *name, struct shun
 		return shunt_err_set(err, ENOMEM, "%s: not enough memory", name);
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
 	peer_name(name, peer);
-	ret = shunt_veth_create(name, peer, MTU, err);
+	ret = shunt_veth_create(name, peer, MTU, 1, err);
 	dev->ifindex = ret;
 	if (ret > 0)
 		ret = attach(dev, err);

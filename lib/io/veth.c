@@ -52,22 +52,28 @@ static struct nlmsghdr *begin(char *buf, uint16_t type, uint16_t flags, struct i
 
 /* --- the pair --------------------------------------------------------------------------------- */
 
-static int add_pair(const char *name, const char *peer, uint32_t mtu)
+static void put_end(struct nlmsghdr *nlh, const char *name, uint32_t mtu, uint32_t queues)
+{
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
+	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
+	mnl_attr_put_u32(nlh, IFLA_NUM_TX_QUEUES, queues);
+	mnl_attr_put_u32(nlh, IFLA_NUM_RX_QUEUES, queues);
+}
+
+static int add_pair(const char *name, const char *peer, uint32_t mtu, uint32_t queues)
 {
 	char buf[1024];
 	struct ifinfomsg *link;
 	struct nlmsghdr *nlh = begin(buf, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link);
 	struct nlattr *info, *data, *end;
 
-	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
-	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
+	put_end(nlh, name, mtu, queues);
 	info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
 	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "veth");
 	data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
 	end = mnl_attr_nest_start(nlh, VETH_INFO_PEER);
 	memset(mnl_nlmsg_put_extra_header(nlh, sizeof(*link)), 0, sizeof(*link));
-	mnl_attr_put_strz(nlh, IFLA_IFNAME, peer);
-	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
+	put_end(nlh, peer, mtu, queues);
 	mnl_attr_nest_end(nlh, end);
 	mnl_attr_nest_end(nlh, data);
 	mnl_attr_nest_end(nlh, info);
@@ -102,9 +108,10 @@ static int raise_link(const char *name)
 	return ask(nlh);
 }
 
-int shunt_veth_create(const char *name, const char *peer, uint32_t mtu, struct shunt_err *err)
+int shunt_veth_create(const char *name, const char *peer, uint32_t mtu, uint32_t queues,
+		      struct shunt_err *err)
 {
-	int ret = add_pair(name, peer, mtu);
+	int ret = add_pair(name, peer, mtu, queues);
 
 	if (ret)
 		return shunt_err_set(err, -ret, "%s: cannot make the veth pair: %s%s", name,
@@ -119,6 +126,17 @@ int shunt_veth_create(const char *name, const char *peer, uint32_t mtu, struct s
 		return (int)if_nametoindex(name);
 	shunt_veth_delete(name, NULL);
 	return shunt_err_set(err, -ret, "%s: cannot set the device up: %s", name, strerror(-ret));
+}
+
+int shunt_veth_set_mtu(const char *name, uint32_t mtu)
+{
+	char buf[256];
+	struct ifinfomsg *link;
+	struct nlmsghdr *nlh = begin(buf, RTM_NEWLINK, 0, &link);
+
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
+	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
+	return ask(nlh);
 }
 
 int shunt_veth_delete(const char *name, struct shunt_err *err)

@@ -11,7 +11,7 @@
 
 struct shunt_xdp_fail {
 	struct shunt_fail *skel;
-	const struct shunt_fail_ports *ports; /* mapped, shared with the programs */
+	struct shunt_fail_ports *ports; /* mapped, shared with the programs */
 };
 
 static const char *const names[] = {
@@ -93,6 +93,11 @@ int shunt_xdp_fail_open(struct shunt_xdp_fail **out, const uint32_t *ifindexes, 
 	}
 	*out = fail;
 	return 0;
+}
+
+void shunt_xdp_fail_set_detour(struct shunt_xdp_fail *fail, unsigned port, uint32_t detour)
+{
+	__atomic_store_n(&fail->ports->ports[port].detour, detour, __ATOMIC_RELAXED);
 }
 
 uint64_t shunt_xdp_fail_read(const struct shunt_xdp_fail *fail, unsigned port,

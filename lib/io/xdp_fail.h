@@ -29,6 +29,10 @@ struct shunt_xdp_fail;
 int shunt_xdp_fail_open(struct shunt_xdp_fail **out, const uint32_t *ifindexes, unsigned cnt,
 			struct shunt_err *err);
 
+/* shunt_xdp_fail_set_detour counts what fails at the device detour as ifindexes[port]'s, in the
+ * place of another; 0: none. Thread: control. */
+void shunt_xdp_fail_set_detour(struct shunt_xdp_fail *fail, unsigned port, uint32_t detour);
+
 /* shunt_xdp_fail_read returns how many frames were lost at the device ifindexes[port]
  * for a reason. Thread: any. Cost: no syscall. */
 uint64_t shunt_xdp_fail_read(const struct shunt_xdp_fail *fail, unsigned port,

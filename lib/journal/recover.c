@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/netns.h"
+#include "io/detour.h"
 #include "io/puntdev.h"
 #include "io/xdp.h"
 #include "journal/file.h"
@@ -129,8 +130,13 @@ static int undo_foreign(const struct recovery *r, const struct line *l, bool is_
 
 static int undo_program(const struct recovery *r, const struct line *l, struct shunt_err *err)
 {
-	int ret = r->keep && is_served(r->config, l->ifname) ? 0 : shunt_xdp_clean(l->ifindex, err);
+	int ret;
 
+	if (r->keep && is_served(r->config, l->ifname))
+		return 0;
+	ret = shunt_xdp_clean(l->ifindex, err);
+	if (ret >= 0)
+		shunt_detour_clean(l->ifindex, NULL);
 	/* another daemon has the device by now, and has cleaned up there */
 	return ret == -EBUSY ? 0 : ret;
 }
@@ -156,8 +162,10 @@ static int undo(const struct recovery *r, struct line *l, struct shunt_err *err)
 	is_gone = !if_indextoname(l->ifindex, l->ifname);
 	if (!strcmp(l->what, "foreign"))
 		return undo_foreign(r, l, is_gone);
-	if (is_gone)
+	if (is_gone) {
+		shunt_detour_clean(l->ifindex, NULL);
 		return 0;
+	}
 	if (!strcmp(l->what, "xdp"))
 		return undo_program(r, l, err);
 	if (!strcmp(l->what, "knob"))

@@ -74,14 +74,16 @@ def test_lanes_are_compared(lab):
 
 
 def test_far_end_without_napi_loses_no_share(lab):
-    """The worker has lane xdp's share while the far end takes no frames from XDP."""
+    """Lane xdp's share takes the detour while the far end takes no frames from XDP."""
     gen, sink = lab.wire("gen"), lab.wire("sink")
     shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "auto")
     shuntd.ctl("lane", "set", "eth1", "user=50%", "xdp=50%")
     lab.exec("sink", "ethtool", "-K", "eth1", "gro", "off")
     wait_until(lambda: lane(shuntd)["xdp_transmit"] and not lane(shuntd, "eth2")["xdp_transmit"],
                what="that it is seen")
-    assert {lane_of(shuntd, gen, sink, flow(n)) for n in range(FLOWS)} == {"user"}
+    wait_until(lambda: "shunt-d" in lane(shuntd)["why"] or lane(shuntd)["why"].startswith("set by"),
+               what="the detour")
+    assert {lane_of(shuntd, gen, sink, flow(n)) for n in range(FLOWS)} == {"user", "xdp"}
     shuntd.stop()
 
 
@@ -168,20 +170,25 @@ def test_far_port_down(lab):
 
 
 def test_far_end_loses_its_napi(lab):
-    """Before the daemon looks again, frames are refused; from then on they are the kernel's."""
-    gen = lab.wire("gen")
+    """Before the daemon looks again, frames are refused and counted; from then on they take a detour."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
     quiet(lab)
     shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp")
     lab.exec("sink", "ethtool", "-K", "eth1", "gro", "off")
     sent = 0
 
-    def seen():
-        return (drops(shuntd, "redirect", "eth2")["no_transmit"] +
-                drops(shuntd, "steer", "eth1")["no_xdp_port"])
+    def refused():
+        return drops(shuntd, "redirect", "eth2")["no_transmit"]
 
-    while not drops(shuntd, "steer", "eth1")["no_xdp_port"]:
+    while refused() == sent:
         gen.send(flow(sent))
         sent += 1
-        wait_until(lambda: seen() == sent, what="every frame seen")
+        wait_until(lambda: refused() == sent or sink.receive(lambda f: f == flow(sent - 1),
+                                                             timeout=0.1),
+                   what="the frame, or its being refused")
+    assert "shunt-d" in lane(shuntd)["why"]
+    gen.send(flow(sent))
+    sink.expect(flow(sent))
+    assert refused() == sent - 1
     said = shuntd.stop()
     assert "eth2 takes no frames from XDP" in said, said

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "control/detours.h"
+
+#include "base/bytes.h"
+#include "control/lane.h"
+#include "control/redirects.h"
+#include "io/detour.h"
+
+static bool reaches(const struct shunt_engine *engine, unsigned from, unsigned to)
+{
+	const int peer = shunt_config_peer(engine->config, from);
+
+	return from != to &&
+	       (peer >= 0 ? peer == (int)to : shunt_config_are_joined(engine->config, from, to));
+}
+
+void shunt_detours_prepare(struct shunt_engine *engine)
+{
+	struct shunt_err ignored;
+	bool is_wanted = false;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		struct shunt_port *port = &engine->ports[i];
+		const enum shunt_lane_request lane = shunt_config_lane(engine->config, i);
+
+		is_wanted |= port->xdp && !port->has_fallback &&
+			     (lane == SHUNT_REQUEST_AUTO || lane == SHUNT_REQUEST_XDP);
+		if (port->xdp && engine->config->takeover)
+			port->detour_ifindex = shunt_detour_find(port->netdev.ifindex);
+	}
+	if (is_wanted && shunt_detours_open(&engine->detours, &ignored))
+		engine->detours = NULL;
+}
+
+bool shunt_detours_can(const struct shunt_engine *engine, const struct shunt_port *to)
+{
+	return engine->detours && to->xdp && !to->lane.is_gone && !to->lane.has_xdp_transmit &&
+	       !to->has_no_detour;
+}
+
+static bool is_needed(const struct shunt_engine *engine, const struct shunt_port *to)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt && shunt_detours_can(engine, to); i++) {
+		const struct shunt_port *from = &engine->ports[i];
+
+		if (from->xdp && !from->has_fallback && from->lane.in_use == SHUNT_LANE_XDP &&
+		    reaches(engine, i, to->index) && !shunt_lane_takes_frames(from, to))
+			return true;
+	}
+	return false;
+}
+
+static int follow_mtu(struct shunt_port *port)
+{
+	if (port->detour_mtu == port->mtu)
+		return 0;
+	port->detour_mtu = port->mtu;
+	return shunt_detour_set_mtu(port->netdev.ifindex, port->mtu);
+}
+
+/* Of the widest port: on as many CPUs may frames for this one come in. */
+static uint32_t queues_of(const struct shunt_engine *engine)
+{
+	uint32_t queues = 1;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		queues = SHUNT_MAX(queues, engine->ports[i].netdev.queue_cnt);
+	return queues;
+}
+
+static int open_one(struct shunt_engine *engine, struct shunt_port *port)
+{
+	const int ret = shunt_detour_open(engine->detours, port->netdev.ifindex, port->mtu,
+					  queues_of(engine), &engine->detour_err);
+
+	port->has_detour = ret > 0;
+	port->has_no_detour = ret < 0;
+	port->detour_ifindex = ret > 0 ? (unsigned)ret : 0;
+	port->detour_mtu = port->mtu;
+	shunt_redirects_set_detour(engine, port);
+	return ret;
+}
+
+bool shunt_detours_follow(struct shunt_engine *engine)
+{
+	bool is_refused = false;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		struct shunt_port *port = &engine->ports[i];
+
+		if (!is_needed(engine, port))
+			continue;
+		if (port->has_detour)
+			follow_mtu(port);
+		else
+			is_refused |= open_one(engine, port) < 0;
+	}
+	return is_refused;
+}
+
+static void remove_one(struct shunt_engine *engine, struct shunt_port *port)
+{
+	shunt_detour_clean(port->netdev.ifindex, NULL);
+	port->has_detour = false;
+	port->detour_ifindex = 0;
+	shunt_redirects_set_detour(engine, port);
+}
+
+void shunt_detours_prune(struct shunt_engine *engine)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].detour_ifindex && !is_needed(engine, &engine->ports[i]))
+			remove_one(engine, &engine->ports[i]);
+}
+
+void shunt_detours_end(struct shunt_engine *engine)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt && !engine->hands_over; i++)
+		if (engine->ports[i].has_detour)
+			remove_one(engine, &engine->ports[i]);
+	shunt_detours_close(engine->detours);
+	engine->detours = NULL;
+}
