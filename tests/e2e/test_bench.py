@@ -26,8 +26,12 @@ MEMORY = ["cio", "cache", "batch"]
 
 
 def bench(*options, env=None, timeout=60):
-    return subprocess.run([BENCH, *options], capture_output=True, text=True, timeout=timeout,
-                          check=False, env={**os.environ, **(env or {})})
+    return bench_of([BENCH, *options], timeout=timeout, env={**os.environ, **(env or {})})
+
+
+def bench_of(argv, stdout=subprocess.PIPE, timeout=60, **options):
+    return subprocess.run(argv, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=timeout,
+                          check=False, **options)
 
 
 class Page(HTMLParser):
@@ -242,6 +246,45 @@ def test_report_again(memory_report, tmp_path):
     check_report(tmp_path, [check_document(folder / f"{n}-mem.json") for n in MEMORY])
 
 
+@pytest.mark.limit(180)
+def test_two_documents_of_a_name(memory_report, tmp_path):
+    """Two runs of an experiment side by side, each with its own figures."""
+    folder, _ = memory_report
+    other = json.loads((folder / "batch-mem.json").read_text(encoding="utf-8"))
+    other["figures"][0]["title"] = "of the other run"
+    (tmp_path / "other.json").write_text(json.dumps(other), encoding="utf-8")
+    done = bench("-o", str(tmp_path), "report", str(folder / "batch-mem.json"), str(tmp_path / "other.json"))
+    assert done.returncode == 0, done.stderr
+    page = Page(tmp_path / "report.html")
+    assert {"batch-mem", "batch-mem-2"} <= set(page.ids) and len(set(page.ids)) == len(page.ids)
+    name = other["figures"][0]["name"]
+    drawn = [(tmp_path / f"{doc}-{name}.svg").read_text(encoding="utf-8") for doc in ("batch-mem", "batch-mem-2")]
+    assert ["of the other run" in svg for svg in drawn] == [False, True]
+
+
+def limited(limit, *options):
+    """shunt-bench where no file may grow beyond so many bytes."""
+    return bench_of(["prlimit", f"--fsize={limit}", BENCH, *options])
+
+
+def test_a_full_disk(memory_report, tmp_path):
+    """The tables come all the same; no file is half there."""
+    folder, _ = memory_report
+    done = limited(5000, *SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(tmp_path), "cio")
+    assert done.returncode == 1 and "=== cio:" in done.stdout
+    assert "cio-mem.json: File too large" in done.stderr and "\n" not in done.stderr.strip()
+    assert not list(tmp_path.iterdir())
+    done = limited(15000, "-o", str(tmp_path), "report", str(folder / "batch-mem.json"))
+    assert done.returncode == 1
+    assert "report.html: File too large" in done.stderr and "\n" not in done.stderr.strip()
+    left = list(tmp_path.iterdir())
+    assert all(path.suffix == ".svg" and path.read_bytes().rstrip().endswith(b"</svg>") for path in left)
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = bench_of([BENCH, "table", str(folder / "batch-mem.json")], stdout=full)
+    assert done.returncode == 1 and "cannot write to standard output" in done.stderr
+    assert "\n" not in done.stderr.strip()
+
+
 def test_table_of_nothing():
     done = bench("table")
     assert done.returncode == 1 and done.stdout == ""
@@ -294,6 +337,9 @@ def test_without_gnuplot(tmp_path):
     assert not list(out.glob("*.svg"))
 
 
+PART = "a document without most of its keys"
+
+
 @pytest.mark.parametrize("options, code, said", [
     (["nothing"], 2, "no experiment is called 'nothing', only:"),
     (["--runs", "0", "cio"], 2, "'0' is not a number from 1 to 1000"),
@@ -303,9 +349,11 @@ def test_without_gnuplot(tmp_path):
     (["--runs", "1.5", "cio"], 2, "'1.5' is not a whole number"),
     (["--trials", "2", "size"], 2, "'2' is even"),
     (["cio", "all"], 2, "'all' stands alone"),
+    (["--ports", "mem", "cio", "batch", "cio"], 2, "cio is asked for twice"),
     (["--only", "carrier pigeon", "compare"], 1, "no forwarder has 'carrier pigeon' in its name"),
     (["report"], 1, "report needs JSON documents"),
     (["report", "/dev/null"], 1, "/dev/null is no JSON"),
+    (["table", PART], 1, "it lacks title, command, started, seconds, machine,"),
     (["table", "x.json"], 2, "--out says nothing to table"),
     (["--ports", "vm", "cache"], 1, "--ports vm: cache: the guest counts instructions"),
     (["--ports", "lab", "model"], 1, "model runs on in-memory ports alone, not on --ports lab"),
@@ -326,8 +374,11 @@ def test_without_gnuplot(tmp_path):
     (["--ports", "mem", "--gen-cpu", "0", "cio"], 2, "--gen-cpu says nothing to cio here"),
     (["--short", "report", "x.json"], 2, "--short says nothing to report"),
 ])
-def test_refused(options, code, said, tmp_path):
-    done = bench("-o", str(tmp_path), *options)
+def test_refused(options, code, said, tmp_path, tmp_path_factory):
+    part = tmp_path_factory.mktemp("part") / "part.json"
+    part.write_text('{"format": 1, "experiment": "cio"}', encoding="ascii")
+    out = [] if "table" in options and PART in options else ["-o", str(tmp_path)]
+    done = bench(*out, *(str(part) if word == PART else word for word in options))
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     assert said in done.stderr and "\n" not in done.stderr.strip()

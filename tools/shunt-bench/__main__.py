@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shunt-bench: experiments, as JSON, tables and one HTML report. See shunt-bench(1)."""
 import argparse
+import errno
 import importlib
 import os
 import signal
@@ -337,9 +338,11 @@ def run_one(args, name):
 
 def finish(args, data):
     """Saves and prints it."""
-    document.save(data, os.path.join(args.out, f"{document.ident(data)}.json"))
-    print(f"\n=== {data['experiment']}: {data['title']} ({data['seconds']:.0f} s)")
-    terminal.print_document(data)
+    try:
+        document.save(data, os.path.join(args.out, f"{document.ident(data)}.json"))
+    finally:
+        print(f"\n=== {data['experiment']}: {data['title']} ({data['seconds']:.0f} s)")
+        terminal.print_document(data)
     return data
 
 
@@ -415,6 +418,9 @@ def main():
                 print(f"shunt-bench: no experiment is called '{name}', only: "
                       f"{', '.join(EXPERIMENTS)}, all, report, table", file=sys.stderr)
                 return 2
+            if names.count(name) > 1:
+                print(f"shunt-bench: {name} is asked for twice", file=sys.stderr)
+                return 2
             check_ports(name, args)
     said = check_options(names, args)
     if said:
@@ -445,6 +451,11 @@ if __name__ == "__main__":
     except (*FAILURES, ValueError) as refusal:
         print(f"\rshunt-bench: {refusal}", file=sys.stderr)
         sys.exit(1)
+    except OSError as refusal:
+        if refusal.filename or refusal.errno not in (errno.ENOSPC, errno.EPIPE):
+            raise
+        print(f"\rshunt-bench: cannot write to standard output: {refusal.strerror}", file=sys.stderr)
+        os._exit(1)  # what is left in its buffer would be tried again
     except KeyboardInterrupt as end:
         print("\nshunt-bench: interrupted", file=sys.stderr)
         sys.exit(128 + (end.args[0] if end.args else signal.SIGINT))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """An experiment's result: one JSON document that holds all that its tables and figures show, as
 schema.json says. Figures carry their data, so a report can be drawn again from documents alone."""
+import contextlib
 import datetime
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 import machine
 
 FORMAT = 1
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schema.json")
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 
 
@@ -83,13 +85,24 @@ class Document:
         self.data["skipped"].append({"what": what, "why": why})
 
 
-def save(data, path):
-    """Writes a document; the file is there whole or not at all."""
+def write_whole(text, path):
+    """Writes a file, which is there whole or not at all; ValueError with a sentence."""
     temporary = path + ".tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1)
-        file.write("\n")
-    os.replace(temporary, path)
+    try:
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror}") from error
+
+
+def save(data, path):
+    write_whole(json.dumps(data, indent=1) + "\n", path)
 
 
 def load(path):
@@ -103,4 +116,8 @@ def load(path):
         raise ValueError(f"{path} is no JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT or "experiment" not in data:
         raise ValueError(f"{path} is no result of shunt-bench (format {FORMAT})")
+    with open(SCHEMA, encoding="utf-8") as file:
+        lacks = [key for key in json.load(file)["required"] if key not in data]
+    if lacks:
+        raise ValueError(f"{path} is no whole result of shunt-bench: it lacks {', '.join(lacks)}")
     return data

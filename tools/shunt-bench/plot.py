@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Figures by gnuplot, as SVG and PNG, from what a document says of them."""
+import contextlib
 import os
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ LONG_TITLE = 24
 MANY_LABELS = 8  # of the x axis: they want the width, and height when they are rotated
 LABEL_HEIGHT = 130
 TIMEOUT = 60
+# What each kind of file ends with, when it is whole.
+ENDS = {"svg": b"</svg>", "png": b"IEND\xaeB`\x82"}
 
 
 class NoGnuplot(Exception):
@@ -144,6 +147,15 @@ def script(figure, terminal, path):
     return "\n".join(lines) + "\n"
 
 
+def is_whole(path, suffix):
+    """Whether the file is there to its end; gnuplot itself does not look."""
+    try:
+        with open(path, "rb") as file:
+            return file.read().rstrip(b"\n").endswith(ENDS[suffix])
+    except OSError:
+        return False
+
+
 def draw(figure, stem):
     """Draws STEM.svg and STEM.png; NoGnuplot when that cannot be done."""
     gnuplot = find()
@@ -163,7 +175,9 @@ def draw(figure, stem):
                                   capture_output=True, timeout=TIMEOUT, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise NoGnuplot(f"gnuplot does not run: {error}") from error
-        if done.returncode or not os.path.exists(path) or not os.path.getsize(path):
+        if done.returncode or not is_whole(path, suffix):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
             said = done.stderr.strip().splitlines()
-            raise NoGnuplot(f"gnuplot cannot draw {figure['name']}: "
-                            f"{said[-1] if said else 'it said nothing'}")
+            raise NoGnuplot(f"gnuplot cannot draw {os.path.basename(path)}: "
+                            f"{said[-1] if said else 'it said nothing; is the disk full?'}")

@@ -8,7 +8,7 @@ import os
 import plot
 import seen
 import terminal
-from document import ident
+from document import ident, write_whole
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -40,12 +40,12 @@ def head(column, is_text):
     return f"<th{' class=text' if is_text else ''}>{html.escape(column['name'])}{unit}</th>"
 
 
-def table_html(table):
+def table_html(name, table):
     rows = table["rows"]
     heads = "".join(head(c, bool(rows) and isinstance(rows[0][i], str))
                     for i, c in enumerate(table["columns"]))
     body = "".join("<tr>" + "".join(cell(v) for v in row) + "</tr>\n" for row in rows)
-    return (f"<div class=wide><table id={html.escape(table['name'])}><caption class=small>"
+    return (f"<div class=wide><table id={name}-table-{html.escape(table['name'])}><caption class=small>"
             f"{html.escape(table['title'])}</caption><thead><tr>{heads}</tr></thead>"
             f"<tbody>\n{body}</tbody></table></div>\n")
 
@@ -55,8 +55,18 @@ def data_url(path, kind):
         return f"data:{kind};base64," + base64.b64encode(file.read()).decode("ascii")
 
 
-def figure_html(doc, figure, folder):
-    stem = os.path.join(folder, f"{ident(doc)}-{figure['name']}")
+def named(docs):
+    """Pairs of name and document; of several that are called the same, the others have a number."""
+    pairs, seen_names = [], {}
+    for doc in docs:
+        name = ident(doc)
+        seen_names[name] = seen_names.get(name, 0) + 1
+        pairs.append((name if seen_names[name] == 1 else f"{name}-{seen_names[name]}", doc))
+    return pairs
+
+
+def figure_html(name, doc, figure, folder):
+    stem = os.path.join(folder, f"{name}-{figure['name']}")
     about = [html.escape(figure["caption"])] if figure.get("caption") else []
     if figure.get("paper"):
         about.append(f"After {html.escape(figure['paper'])}.")
@@ -71,12 +81,12 @@ def figure_html(doc, figure, folder):
             f"<figcaption>{' '.join(about)}</figcaption></figure>\n")
 
 
-def findings_html(docs):
+def findings_html(pairs):
     rows = []
-    for doc in docs:
+    for name, doc in pairs:
         for f in doc["findings"]:
             kind = f["verdict"].replace(" ", "-")
-            rows.append(f"<tr><td class=text><a href=#{ident(doc)}>{ident(doc)}</a></td>"
+            rows.append(f"<tr><td class=text><a href=#{name}>{name}</a></td>"
                         f"<td class=text>{html.escape(f['claim'])}<br><span class=small>"
                         f"{html.escape(f['paper'])}</span></td><td class='text {kind}'>"
                         f"{html.escape(f['verdict'])}</td><td class=text>{html.escape(f['measured'])}"
@@ -107,13 +117,13 @@ def ports_text(ports):
     return words.get(ports["kind"], ports["kind"]) + (f" ({modes})" if modes else "")
 
 
-def document_html(doc, folder, has_figures):
-    out = [f"<h2 id={ident(doc)}>{html.escape(doc['title'])}</h2>\n",
+def document_html(name, doc, folder, has_figures):
+    out = [f"<h2 id={name}>{html.escape(doc['title'])}</h2>\n",
            f"<p class=small>On {html.escape(ports_text(doc['ports']))}; {doc['started']}, "
            f"{doc['seconds']:.0f} s; <code>{html.escape(doc['command'])}</code></p>\n"]
     if has_figures:
-        out += [figure_html(doc, figure, folder) for figure in doc["figures"]]
-    out += [table_html(table) for table in doc["tables"]]
+        out += [figure_html(name, doc, figure, folder) for figure in doc["figures"]]
+    out += [table_html(name, table) for table in doc["tables"]]
     out += [f"<p>{html.escape(note)}</p>\n" for note in doc["notes"]]
     if doc["skipped"]:
         out.append("<p>Left out:</p><ul>" + "".join(
@@ -121,18 +131,18 @@ def document_html(doc, folder, has_figures):
             + "</ul>\n")
     out.append("<details><summary>parameters and data</summary>\n"
                f"{facts_html({k: str(v) for k, v in doc['parameters'].items()})}"
-               f'<a download="{ident(doc)}.json" href="data:application/json;base64,'
+               f'<a download="{name}.json" href="data:application/json;base64,'
                f'{base64.b64encode(json.dumps(doc).encode()).decode()}">the JSON document</a>'
                "</details>\n")
     return "".join(out)
 
 
-def draw_all(docs, folder):
+def draw_all(pairs, folder):
     """Draws every figure. Returns None, or why there are none."""
     try:
-        for doc in docs:
+        for name, doc in pairs:
             for figure in doc["figures"]:
-                plot.draw(figure, os.path.join(folder, f"{ident(doc)}-{figure['name']}"))
+                plot.draw(figure, os.path.join(folder, f"{name}-{figure['name']}"))
     except plot.NoGnuplot as error:
         return str(error)
     return None
@@ -141,9 +151,10 @@ def draw_all(docs, folder):
 def write(docs, path):
     """Writes the report of documents, figures beside it. Returns None, or why it has no figures."""
     folder = os.path.dirname(path) or "."
-    no_figures = draw_all(docs, folder)
+    pairs = named(docs)
+    no_figures = draw_all(pairs, folder)
     first = docs[0]
-    links = " · ".join(f"<a href=#{ident(d)}>{html.escape(ident(d))}</a>" for d in docs)
+    links = " · ".join(f"<a href=#{name}>{html.escape(name)}</a>" for name, _ in pairs)
     parts = [
         "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width">'
@@ -154,12 +165,9 @@ def write(docs, path):
         "of them alike; bars and [least, most] show the spread. Cycles are those of the processor's "
         "constant-rate clock (TSC).</p>\n",
         f"<p><strong>No figures: {html.escape(no_figures)}.</strong></p>\n" if no_figures else "",
-        findings_html(docs),
-        *[document_html(doc, folder, not no_figures) for doc in docs],
+        findings_html(pairs),
+        *[document_html(name, doc, folder, not no_figures) for name, doc in pairs],
         "<h2 id=machine>The machine</h2>\n", facts_html(first["machine"]),
         facts_html(first["versions"]), "</body></html>\n"]
-    temporary = path + ".tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write("".join(parts))
-    os.replace(temporary, path)
+    write_whole("".join(parts), path)
     return no_figures
