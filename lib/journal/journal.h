@@ -4,8 +4,9 @@
  * program, another's that gave way to it, the punt device, the NAPI knobs that busy polling wants,
  * the RSS table and the ntuple filters where they are asked for, and that the NIC takes VLAN tags
  * off. A clean stop gives all back and removes the file; a daemon that finds one gives back what
- * its predecessor was killed over; a port's detour goes with its program. (Promiscuity is not among it: the kernel takes that back itself.
- * Channels are never changed, nor offloads but the switch of the filters and that of the tags.)
+ * its predecessor was killed over; a port's detour goes with its program. (Promiscuity is not among
+ * it: the kernel takes that back itself. Channels are never changed, nor offloads but the switch of
+ * the filters and that of the tags.)
  *
  * The file is replaced as a whole (written, synced, renamed), so a crash leaves
  * the old one or the new one. An entry is skipped when it is of another boot, of a

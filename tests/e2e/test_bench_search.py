@@ -3,6 +3,8 @@
 import contextlib
 import os
 import random
+import signal
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -221,3 +223,30 @@ def test_confidence():
     assert confidence(0, 3) == 1 - 1 / 8
     assert confidence(2, 3) == 0.5
     assert confidence(7, 7) == 1 - 1 / 128
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_a_daemon_is_started(number, monkeypatch):
+    """It is ended all the same."""
+    made, start = [], subprocess.Popen
+
+    def popen(*args, **options):
+        made.append(start(*args, **options))
+        os.kill(os.getpid(), number)
+        time.sleep(0.01)  # the interpreter looks for signals
+        return made[0]
+
+    def end(*_):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    before = signal.signal(number, end)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            with places.running(["sleep", "60"], "never said"):
+                pass
+    finally:
+        signal.signal(number, before)
+    try:
+        assert made[0].poll() == -signal.SIGTERM
+    finally:
+        made[0].kill()

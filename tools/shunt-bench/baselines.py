@@ -10,6 +10,7 @@ import tempfile
 import time
 
 import dpdk
+import interrupts
 import machine
 from dpdk import Absent
 
@@ -116,14 +117,24 @@ def last_line(text):
     return lines[-1] if lines else "it said nothing"
 
 
+def end_xdp_bench(process):
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+
+
 @contextlib.contextmanager
 def xdp_bench(place):
     """A bare redirect, from the first device to the second."""
-    process = subprocess.Popen(place.dut("xdp-bench", "redirect", "-m", "native", "-i", "1",
-                                         *place.devices),
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               start_new_session=True)
-    try:
+    argv = place.dut("xdp-bench", "redirect", "-m", "native", "-i", "1", *place.devices)
+    with interrupts.started(
+            lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                     start_new_session=True),
+            end_xdp_bench) as process:
         end = time.monotonic() + STOP_S
         while "xdp" not in place.dut_run("ip", "link", "show", "dev", place.devices[0]):
             if process.poll() is not None:
@@ -136,14 +147,6 @@ def xdp_bench(place):
             process.wait(1)
             raise Absent("xdp-bench does not run here: " + last_line(process.stdout.read()))
         yield {"dst_mac": place.sink_mac, "in_use": {}}
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        try:
-            process.communicate(timeout=STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
 
 
 # --- what shunt-bench calls -----------------------------------------------------------------------

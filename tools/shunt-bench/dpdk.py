@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 
+import interrupts
 import paths
 
 READY_S = 30
@@ -187,12 +188,9 @@ class Process:
 def running(argv_of, word):
     """argv_of(prefix) is the command; yields the Process once it has said the word."""
     prefix = f"shunt-{os.getpid()}-{time.monotonic_ns() % 1000000}"
-    process = Process(argv_of(prefix), prefix)
-    try:
+    with interrupts.started(lambda: Process(argv_of(prefix), prefix), Process.stop) as process:
         process.wait_for(word)
         yield process
-    finally:
-        process.stop()
 
 
 # --- testpmd --------------------------------------------------------------------------------------

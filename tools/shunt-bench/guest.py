@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import document
+import interrupts
 import machine
 import options
 import paths
@@ -90,20 +91,23 @@ def run(args, names, progress):
     return docs, failures or [f"shunt-bench: in the guest: {last}"] * bool(code)
 
 
+def _end(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=30)
+
+
 def _follow(argv, progress):
     """Runs it to its end; its lines, those of its progress shown, and its exit status."""
     lines = []
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               cwd=paths.TOP, start_new_session=True)
-    try:
+    with interrupts.started(
+            lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                     cwd=paths.TOP, start_new_session=True),
+            _end) as process:
         for line in process.stdout:
             lines.append(line.strip())
             if PROGRESS.match(line):
                 progress.say(line.strip())
         process.wait(60)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=30)
     return lines, process.returncode

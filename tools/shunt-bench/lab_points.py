@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import forwarders
+import interrupts
 import mem
 import places
 import stats
@@ -80,8 +81,9 @@ class Points:
     def _measure(self, daemon, rate, seconds, latency):
         extra = ["--count-only", *(["--latency"] if latency else [])]
         argv = self.place.argv_trial(daemon.dst_mac, rate, seconds + 3 * LEAD_S, options=extra)
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
+        with interrupts.started(
+                lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True),
+                self._end) as process:
             first = self._wait_for_traffic(daemon, process)
             before = self._snapshot(daemon, first)
             time.sleep(seconds)  # the window that is measured
@@ -89,12 +91,14 @@ class Points:
             if process.poll() is not None:
                 raise TooShort
             out, err = process.communicate(timeout=60)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
         trial = places.result_of(subprocess.CompletedProcess(argv, process.returncode, out, err), rate)
         return difference(before, after, trial)
+
+    @staticmethod
+    def _end(process):
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
     @staticmethod
     def _wait_for_traffic(daemon, process):

@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import time
 
+import interrupts
 import paths
 import steal
 
@@ -231,12 +232,25 @@ class Devices(Place):
 
 # --- processes ------------------------------------------------------------------------------------
 
+def _ended(process, number):
+    """What it said at last on standard error."""
+    if process.poll() is None:
+        process.send_signal(number)
+    try:
+        return process.communicate(timeout=20)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()[1]
+
+
 @contextlib.contextmanager
 def running(argv, word, stream="stderr", seconds=READY_S, number=15):
     """A program on dut that has said a word of being ready; ended by a signal and waited for."""
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True)
-    try:
+    last_words = []
+    with interrupts.started(
+            lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                     start_new_session=True),
+            lambda process: last_words.append(_ended(process, number))) as process:
         lines = []
         end = time.monotonic() + seconds
         while not lines or word not in lines[-1]:
@@ -247,16 +261,8 @@ def running(argv, word, stream="stderr", seconds=READY_S, number=15):
                              f"{argv[-1]} ended without a word")
             lines.append(line)
         yield process
-    finally:
-        if process.poll() is None:
-            process.send_signal(number)
-        try:
-            _, err = process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            _, err = process.communicate()
     if process.returncode not in (0, -number):
-        raise Failed(f"{os.path.basename(argv[-1])}: {err.strip() or process.returncode}")
+        raise Failed(f"{os.path.basename(argv[-1])}: {last_words[0].strip() or process.returncode}")
 
 
 # Of what cpu_seconds() says of one CPU.
