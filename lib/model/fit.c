@@ -8,19 +8,22 @@
 
 #include "base/bytes.h"
 
+/* As much as the queue's model takes. Its square has to be a number yet. */
+#define CYCLES_MAX 1e12
+
 static int check(const struct shunt_fit_point *points, unsigned cnt, struct shunt_err *err)
 {
 	unsigned i, different = 0;
 
 	for (i = 0; i < cnt; i++) {
-		if (!(points[i].batch >= 1) || !isfinite(points[i].batch))
+		if (!(points[i].batch >= 1 && points[i].batch <= CYCLES_MAX))
 			return shunt_err_set(err, EINVAL, "a batch of %g: it must be 1 or more",
 					     points[i].batch);
-		if (!(points[i].cycles > 0) || !isfinite(points[i].cycles))
-			return shunt_err_set(
-				err, EINVAL,
-				"%g cycles a packet with batches of %g: it must be above 0",
-				points[i].cycles, points[i].batch);
+		if (!(points[i].cycles > 0 && points[i].cycles <= CYCLES_MAX))
+			return shunt_err_set(err, EINVAL,
+					     "%g cycles a packet with batches of %g: it must be "
+					     "above 0 and at most %g",
+					     points[i].cycles, points[i].batch, CYCLES_MAX);
 		different += points[i].batch != points[0].batch;
 	}
 	if (!different)

@@ -8,8 +8,8 @@
 #include "base/err.h"
 
 struct shunt_fit_point {
-	double batch;  /* mean packets in a batch, >= 1 */
-	double cycles; /* a packet, C_task not included, > 0 */
+	double batch;  /* mean packets in a batch, 1 to 1e12 */
+	double cycles; /* a packet, C_task not included, > 0 to 1e12 */
 };
 
 struct shunt_fit {

@@ -190,6 +190,7 @@ def test_bad_input(args, status, says):
     ("[1,", "not JSON"),
     (json.dumps(entries(lambda b: 1)[:1]), "two different batches"),
     (json.dumps(entries(lambda b: -1)), "must be above 0"),
+    (json.dumps(entries(lambda b: 1e308)), "at most 1e+12"),
     ('{"total": 3}', "neither"),
     ('[1, "x", {"name": 3, "params": [], "value": "y", "unit": {}}]', "no measurement"),
 ])
