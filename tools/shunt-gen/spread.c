@@ -144,6 +144,21 @@ static void plot_script(FILE *p, const char *file, const struct gen_spread *late
 		plot_data(p, gaps);
 }
 
+/* Whether the file is there to its end: gnuplot does not look. */
+static bool is_whole(const char *file)
+{
+	const char *end = strcmp(strrchr(file, '.'), ".svg") ? "IEND\xae\x42\x60\x82" : "</svg>";
+	char last[16] = "";
+	FILE *f = fopen(file, "rbe");
+	size_t got;
+
+	if (!f)
+		return false;
+	got = fseek(f, -(long)sizeof(last), SEEK_END) ? 0 : fread(last, 1, sizeof(last), f);
+	fclose(f);
+	return memmem(last, got, end, strlen(end));
+}
+
 int gen_spread_plot(const char *file, const struct gen_spread *latency,
 		    const struct gen_spread *gaps, struct shunt_err *err)
 {
@@ -155,6 +170,7 @@ int gen_spread_plot(const char *file, const struct gen_spread *latency,
 				     file);
 	/* Where there is no gnuplot, nobody reads the pipe. */
 	signal(SIGPIPE, SIG_IGN);
+	unlink(file); /* an older one is not this run's */
 	p = popen("gnuplot >/dev/null 2>&1", "we");
 	if (!p)
 		return shunt_err_set(err, errno, "--plot %s: %s", file, strerror(errno));
@@ -165,7 +181,11 @@ int gen_spread_plot(const char *file, const struct gen_spread *latency,
 				     "--plot %s: gnuplot is not installed (package gnuplot-nox); "
 				     "the figures above are complete",
 				     file);
-	if (status || access(file, R_OK))
-		return shunt_err_set(err, EIO, "--plot %s: gnuplot could not draw it", file);
-	return 0;
+	if (!status && is_whole(file))
+		return 0;
+	unlink(file);
+	return shunt_err_set(err, EIO,
+			     "--plot %s: gnuplot could not draw it: is its folder there, and room "
+			     "on the disk?",
+			     file);
 }
