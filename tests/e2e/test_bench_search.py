@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The search for a rate without loss, on a forwarder that is simulated: what it finds is known."""
 import contextlib
+import math
 import os
+import re
+import shutil
 import random
 import signal
 import subprocess
@@ -20,6 +23,7 @@ import exp_compare  # noqa: E402
 import exp_rfc2544  # noqa: E402
 import exp_size  # noqa: E402
 import places  # noqa: E402
+import plot  # noqa: E402
 import stats  # noqa: E402
 from search import Search, confidence  # noqa: E402
 
@@ -250,3 +254,19 @@ def test_interrupted_while_a_daemon_is_started(number, monkeypatch):
         assert made[0].poll() == -signal.SIGTERM
     finally:
         made[0].kill()
+
+
+@pytest.mark.parametrize("lengths", [[30] * 9, [15, 15, 15, 38, 37, 42, 42, 40], [8] * 10, [60, 5, 5]], ids=str)
+def test_rotated_labels_end_within_the_figure(lengths, tmp_path):
+    if not shutil.which("gnuplot"):
+        pytest.skip("no gnuplot")
+    labels = [[i, "ab cd"[i % 5] * length] for i, length in enumerate(lengths)]
+    plot.draw({"name": "x", "title": "x", "x": "", "y": "y", "x_rotated": True, "x_labels": labels,
+               "series": [{"title": "x", "style": "bars", "axis": "y1",
+                           "points": [[i, 1] for i, _ in labels]}]}, str(tmp_path / "x"))
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    starts = [float(x) for x in re.findall(r"translate\(([\d.]+),[\d.]+\) rotate\(40", drawn)]
+    assert len(starts) == len(lengths)
+    letter = 8.4 * math.cos(math.radians(40))  # pixels of its font, on average
+    assert max(x + letter * length for x, length in zip(starts, lengths)) <= plot.WIDTH
+    assert starts[-1] - starts[0] > plot.WIDTH / 4

@@ -147,7 +147,7 @@ def draw_loads(doc, made, top, predicted):
     doc.figure("received", "Batches received by load, at most 256", "offered load [%]",
                "packets received at once",
                [series("mean", [stats.point(x, [r["batch_mean"] for r in runs]) for x, runs in by]),
-                series("99 % of receives are below",
+                series("99 % of receives have at most",
                        [stats.point(x, [stats.quantile(r["batches"], 0.99) for r in runs])
                         for x, runs in by]),
                 predicted.line("mean, by Li, Ren and Yang's queue", [

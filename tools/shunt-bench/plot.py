@@ -14,6 +14,9 @@ KEY_ROW = 24  # of a key below, which long titles want
 KEY_LINES = 1.4  # the same in lines of text
 LABEL_LINES = 3.6  # below the axis: numbers and what they are
 ROTATED = 0.32  # lines that a letter of a rotated label takes
+ROTATED_RIGHT = 0.66  # columns of a margin that it takes
+COLUMNS = 85  # of a whole figure less its left margin
+RIGHT_LEAST = 4
 END_ROOM = 1.12  # of a logarithmic axis beyond its first and last label
 LONG_TITLE = 24
 MANY_LABELS = 8  # of the x axis: they want the width, and height when they are rotated
@@ -83,7 +86,7 @@ def axis_script(figure):
     if figure.get("x_labels"):
         tics = ", ".join(f"{quoted(text)} {at}" for at, text in figure["x_labels"])
         if figure.get("x_rotated"):
-            lines.append("set rmargin 14")  # the last label runs out to the right
+            lines.append(f"set rmargin {right_columns(figure):.1f}")
         lines.append(f"set xtics ({tics}){' rotate by -40' if figure.get('x_rotated') else ''}")
     elif figure.get("x_scale") == "log2" and not figure.get("x_format"):
         lines.append("set xtics 2")
@@ -109,6 +112,17 @@ def bottom_lines(figure):
     if figure.get("x_rotated"):
         lines += ROTATED * max((len(text) for _, text in figure["x_labels"]), default=0)
     return lines
+
+
+def right_columns(figure):
+    """The margin that rotated labels want, which run out to the right: the last ones, or a longer one before."""
+    lengths = [ROTATED_RIGHT * len(text) for _, text in figure["x_labels"]]
+    least = RIGHT_LEAST
+    for before, length in enumerate(reversed(lengths)):
+        # margin + before * (COLUMNS - margin) / cnt >= length
+        share = before / len(lengths)
+        least = max(least, (length - share * COLUMNS) / (1 - share))
+    return least
 
 
 def title_script(figure):
