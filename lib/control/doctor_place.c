@@ -5,8 +5,6 @@
 #include "control/doctor_facts.h"
 #include "io/xdp.h"
 
-#define DISPATCHER "xdp_dispatcher" /* libxdp's */
-
 /* To `ip link` a bare xdp is the driver's program; `off` of one that is not there succeeds. */
 static const char *xdp_word(const struct doctor_program *p)
 {
@@ -83,7 +81,7 @@ static void judge_suspended(struct shunt_doctor *d, const struct doctor_device_f
 	const struct doctor_program *p = &f->program;
 	struct shunt_finding *finding;
 
-	if (!p->id || p->is_ours > 0 || !strcmp(p->name, DISPATCHER)) {
+	if (!p->id || p->is_ours > 0 || !strcmp(p->name, SHUNT_XDP_DISPATCHER)) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
 				 "the daemon's program is off the device while everything is the "
 				 "kernel's; shuntctl show lanes says why");
@@ -115,7 +113,7 @@ static void judge_program_in_use(struct shunt_doctor *d, const struct doctor_dev
 				 mode);
 	} else if (!*p->name || p->is_ours < 0) {
 		judge_unknown_program(d, f);
-	} else if (!strcmp(p->name, DISPATCHER)) {
+	} else if (!strcmp(p->name, SHUNT_XDP_DISPATCHER)) {
 		judge_dispatcher_in_use(d, f);
 	} else {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",
@@ -152,7 +150,7 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 			f->ifname, xdp_word(p));
 	} else if (!*p->name || p->is_ours < 0) {
 		judge_unknown_program(d, f);
-	} else if (!strcmp(p->name, DISPATCHER)) {
+	} else if (!strcmp(p->name, SHUNT_XDP_DISPATCHER)) {
 		judge_dispatcher(d, f, opts);
 	} else {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "program",

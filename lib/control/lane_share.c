@@ -155,8 +155,8 @@ bool shunt_lane_share_is_in_force(const struct shunt_port *port)
 {
 	const struct shunt_lane_choice *lane = &port->lane;
 
-	return port->share.is_set && !lane->is_taken_off && !lane->is_left && !lane->is_blocked &&
-	       !lane->is_refused;
+	return port->share.is_set && !lane->is_gone && !lane->is_taken_off && !lane->is_left &&
+	       !lane->is_blocked && !lane->is_refused;
 }
 
 /* By the name of now; the one that the configuration has serves where none is called so now. */

@@ -170,6 +170,7 @@ int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
 		x->is_suspended = true;
 		x->is_under = info.dispatcher;
 	}
+	shunt_xdp_fds_sweep(&before.fds, x);
 	shunt_xdp_log_end(before);
 	return rc;
 }
@@ -184,6 +185,7 @@ int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
 		return 0;
 	before = shunt_xdp_log_begin();
 	rc = x->is_under ? put(x, err) : shunt_xdp_attach_alone(x, -1, err);
+	shunt_xdp_fds_sweep(&before.fds, x);
 	shunt_xdp_log_end(before);
 	x->looked_id = 0;
 	x->is_suspended = rc != 0;

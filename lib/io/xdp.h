@@ -60,6 +60,9 @@ struct shunt_xdp_info {
 
 struct shunt_xdp;
 
+/* libxdp's name of its dispatcher. */
+#define SHUNT_XDP_DISPATCHER "xdp_dispatcher"
+
 /* shunt_xdp_is_steering says whether a program of this name is shunt's, in any of its variants.
  * Thread: any. */
 bool shunt_xdp_is_steering(const char *name);

@@ -159,6 +159,18 @@ static bool multiprog_has(const struct xdp_multiprog *mp, uint32_t prog_id)
 	return false;
 }
 
+/* Under another dispatcher ours comes beside what runs there; of other programs we cannot tell
+ * without the right to look. */
+static bool is_in_the_way(const struct shunt_xdp *x, uint32_t id)
+{
+	int fd = id && x->is_under ? bpf_prog_get_fd_by_id(id) : -1;
+	const bool is_dispatcher = fd >= 0 && shunt_xdp_is_dispatcher(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return id && !is_dispatcher;
+}
+
 /* What is known of x itself; the kernel's word is the caller's to add. */
 static struct shunt_xdp_info info_of(const struct shunt_xdp *x)
 {
@@ -172,8 +184,8 @@ static struct shunt_xdp_info info_of(const struct shunt_xdp *x)
 	};
 }
 
-/* Whether the program is under libxdp's dispatcher, whose number is id. libxdp (1.3.1) loses a
- * descriptor at each look, and a dispatcher never changes: it is looked at once. */
+/* Whether the program is under libxdp's dispatcher, whose number is id. A dispatcher never changes:
+ * it is looked at once. */
 static bool is_under(struct shunt_xdp *x, uint32_t id)
 {
 	struct shunt_xdp_log before;
@@ -186,6 +198,7 @@ static bool is_under(struct shunt_xdp *x, uint32_t id)
 	x->looked_id = mp ? id : 0;
 	x->is_under = mp && multiprog_has(mp, x->prog_id);
 	xdp_multiprog__close(mp);
+	shunt_xdp_fds_sweep(&before.fds, x);
 	shunt_xdp_log_end(before);
 	return x->is_under;
 }
@@ -206,7 +219,7 @@ int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt
 	if (x->is_suspended) {
 		out->in_use = x->requested;
 		out->dispatcher = x->is_under;
-		out->blocked = id && !x->is_under;
+		out->blocked = is_in_the_way(x, id);
 		return 0;
 	}
 	out->in_use = opts.drv_prog_id ? SHUNT_XDP_NATIVE : SHUNT_XDP_GENERIC;

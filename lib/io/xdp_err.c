@@ -40,15 +40,20 @@ static int log_xdp(enum libxdp_print_level level, const char *fmt, va_list ap)
 
 struct shunt_xdp_log shunt_xdp_log_begin(void)
 {
+	struct shunt_xdp_log before = {.bpf = libbpf_set_print(log_bpf),
+				       .xdp = libxdp_set_print(log_xdp)};
+
 	log_of_call.used = 0;
 	log_of_call.text[0] = 0;
-	return (struct shunt_xdp_log){libbpf_set_print(log_bpf), libxdp_set_print(log_xdp)};
+	shunt_xdp_fds_look(&before.fds);
+	return before;
 }
 
 void shunt_xdp_log_end(struct shunt_xdp_log before)
 {
 	libbpf_set_print(before.bpf);
 	libxdp_set_print(before.xdp);
+	shunt_xdp_fds_sweep(&before.fds, NULL);
 }
 
 /* Copies the line of the log from behind mark to its end; "" if mark is not there. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What xdp.c (open, attach, detach), xdp_program.c and xdp_meta.c (which program that is),
  * xdp_device.c (what else is on the device), xdp_before.c (how it takes the place of that),
- * xdp_maps.c (configuration and counters), xdp_owner.c and xdp_err.c (sentences) share. Nobody
- * else includes it. */
+ * xdp_fds.c (what libxdp leaves open), xdp_maps.c (configuration and counters), xdp_owner.c and
+ * xdp_err.c (sentences) share. Nobody else includes it. */
 #ifndef SHUNT_IO_XDP_PRIVATE_H
 #define SHUNT_IO_XDP_PRIVATE_H
 
@@ -156,9 +156,26 @@ int shunt_xdp_owner_check(const char *ifname, const struct xdp_program *prog,
 int shunt_xdp_watch_start(struct shunt_xdp *x);
 void shunt_xdp_watch_stop(struct shunt_xdp *x);
 
+/* shunt_xdp_is_dispatcher says whether fd is one of libxdp's dispatcher. Thread: any. */
+bool shunt_xdp_is_dispatcher(int fd);
+
+/* Which of the first descriptors are open. */
+#define SHUNT_XDP_FDS_MAX 1024
+struct shunt_xdp_fds {
+	uint64_t open[SHUNT_XDP_FDS_MAX / 64];
+};
+
+/* shunt_xdp_fds_look says which descriptors are open. Of those that are since shunt_xdp_fds_sweep
+ * closes libxdp's dispatchers' and, where x is given, all programs' that are not x's. Thread:
+ * control. Cost: setup. */
+void shunt_xdp_fds_look(struct shunt_xdp_fds *fds);
+void shunt_xdp_fds_sweep(const struct shunt_xdp_fds *before, const struct shunt_xdp *x);
+
 /* shunt_xdp_log_begin keeps what libbpf and libxdp say, for the errors below, until
- * shunt_xdp_log_end puts back who listened before. Thread: control. */
+ * shunt_xdp_log_end puts back who listened before, and closes what libxdp has left open: all that
+ * xdp_multiprog__ gave is closed then. Thread: control. */
 struct shunt_xdp_log {
+	struct shunt_xdp_fds fds;
 	libbpf_print_fn_t bpf;
 	libxdp_print_fn_t xdp;
 };
