@@ -163,16 +163,18 @@ static void follow_addrs(struct shunt_router *router)
 	shunt_local4_retire(old);
 }
 
-/* At once, and not at the next tick: what they divert is no longer ours. */
-static void follow_rules(struct shunt_router *router)
+/* At once, and not at the next tick: what rules divert, or comes in where nothing is forwarded any
+ * more, is no longer ours. */
+static void follow_settings(struct shunt_router *router)
 {
 	const struct shunt_mirror_table *table = shunt_mirror_table(router->mirror);
 	uint32_t diverting =
 		table->divert_cnt[SHUNT_MIRROR_IP4] + table->divert_cnt[SHUNT_MIRROR_IP6];
 
-	if (diverting == router->diverting)
+	if (diverting == router->diverting && table->netconf_cnt == router->netconf_cnt)
 		return;
 	router->diverting = diverting;
+	router->netconf_cnt = table->netconf_cnt;
 	shunt_router_look(router);
 }
 
@@ -210,7 +212,7 @@ int shunt_router_service(struct shunt_router *router, struct shunt_err *err)
 		return ret;
 	}
 	follow_addrs(router);
-	follow_rules(router);
+	follow_settings(router);
 	shunt_router_xdp_follow(router);
 	return ret;
 }

@@ -35,6 +35,7 @@ struct shunt_router {
 	uint64_t addrs_digest; /* of the mirrored addresses, when last looked at */
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
 	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
+	uint32_t netconf_cnt;  /* notices of changed settings, when last looked at */
 	bool is_diverted;      /* so everything routed is the kernel's */
 	struct shunt_bypassed bypassed; /* at the start */
 };

@@ -156,6 +156,7 @@ struct shunt_mirror_table {
 	uint32_t idle_cnt;   /* paths without a route, freed by shunt_mirror_path_reap */
 	uint32_t policy_cnt; /* rules other than the default ones */
 	uint32_t divert_cnt[SHUNT_MIRROR_IP_CNT]; /* of these, those that may divert packets */
+	uint32_t netconf_cnt; /* notices that a device's settings (sysctl) changed */
 	uint64_t unmatched_deletes;
 	/* As the kernel's fib_has_custom_local_routes, which once set stays so. */
 	bool has_custom_locals;

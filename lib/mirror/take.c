@@ -64,6 +64,7 @@ static int take_netconf(struct shunt_mirror_taker *taker, const struct nlmsghdr 
 	struct shunt_mirror_link *link;
 	int ret = shunt_mirror_parse_netconf(nlh, &info);
 
+	taker->table->netconf_cnt++;
 	if (ret <= 0 || info.ifindex <= 0 || nlh->nlmsg_type == RTM_DELNETCONF)
 		return SHUNT_MIN(ret, 0);
 	link = shunt_mirror_link_get(taker->table, (uint32_t)info.ifindex);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd routes: what leaves is what the kernel would have sent, and what only the kernel can do
 the kernel does, though userspace had the frame first."""
+import time
+
 import pytest
 
 from shuntd import Shuntd
@@ -256,6 +258,32 @@ def test_follows_routes_and_forwarding(lab, each_lane):
 
         wait_until(is_handed_over, 5)
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
+
+
+def test_forwarding_switched_off_is_seen_at_once(lab, each_lane):
+    """By the kernel's notice, and not when its settings are next looked at, once a second: else five
+    times would take two and a half."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    took = 0
+    with Shuntd(lab, "route", "eth1", "eth2") as d:
+        def handed():
+            return packets(d, "kernel") + punts(d)
+
+        def is_forwarded():
+            before = handed()
+            gen.send(udp4())
+            sink.expect(routed(udp4()))
+            return handed() == before
+
+        for _ in range(5):
+            wait_until(is_forwarded, 5)
+            before = handed()
+            lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=0")
+            start = time.monotonic()
+            wait_until(lambda was=before: gen.send(udp4()) or handed() > was, 5, "the kernel's turn")
+            took += time.monotonic() - start
+            lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
+    assert took < 1.2, took
 
 
 def test_generic_mode_is_refused(lab):
