@@ -30,108 +30,6 @@
  * service manager) gives up. */
 #define STOP_MS	 5000
 
-/* --- ports ------------------------------------------------------------------------------------ */
-
-static void print_more_queues(const struct shunt_port *port, unsigned cnt, char *out, unsigned len)
-{
-	char command[64];
-
-	shunt_netdev_channels_print(&port->netdev, port->config->name, cnt, command,
-				    sizeof(command));
-	if (port->netdev.queue_max && cnt > port->netdev.queue_max)
-		snprintf(out, len, ", this device can have %u queue%s", port->netdev.queue_max,
-			 port->netdev.queue_max > 1 ? "s" : "");
-	else
-		snprintf(out, len, " or raise the queues with %s", command);
-}
-
-static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shunt_err *err)
-{
-	const struct shunt_port_config *config = port->config;
-	char remedy[128];
-
-	port->queue_cnt = config->queues ? config->queues : port->netdev.queue_cnt;
-	print_more_queues(port, SHUNT_MAX(port->queue_cnt, worker_cnt), remedy, sizeof(remedy));
-	if (port->queue_cnt > port->netdev.queue_cnt)
-		return shunt_err_set(err, EINVAL,
-				     "%s: %u queues asked for and the device has %u; lower "
-				     "queues%s",
-				     config->name, port->queue_cnt, port->netdev.queue_cnt, remedy);
-	if (port->queue_cnt > SHUNT_STEER_SOCKETS_MAX)
-		port->queue_cnt = SHUNT_STEER_SOCKETS_MAX;
-	if (port->queue_cnt < worker_cnt)
-		return shunt_err_set(err, EINVAL,
-				     "%s: %u workers and %u queues: every worker needs a queue of "
-				     "every port to transmit on; use fewer workers%s",
-				     config->name, worker_cnt, port->queue_cnt, remedy);
-	return 0;
-}
-
-static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
-{
-	const struct shunt_config *config = engine->config;
-	struct shunt_xdp_opts opts = {
-		.ifname = port->name,
-		.requested = port->config->driver_mode == SHUNT_DRIVER_GENERIC ? SHUNT_XDP_GENERIC
-									       : SHUNT_XDP_NATIVE,
-		.external = config->external,
-		.replace = config->replace,
-		.persist = config->persist,
-		.metadata = port->config->metadata,
-	};
-	int ret = shunt_netdev_query(port->name, &port->netdev, err);
-
-	if (ret)
-		return ret;
-	if (!port->netdev.is_up)
-		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up", port->name,
-				     port->name);
-	ret = shunt_engine_fit_frames(engine, port, err);
-	if (!ret)
-		ret = check_queues(port, config->worker_cnt, err);
-	opts.multi_buffer = port->multi_buffer;
-	if (!ret)
-		ret = shunt_xdp_open(&port->xdp, &opts, err);
-	shunt_lane_ask(port);
-	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
-	 * is better off waiting for the worker than given to a kernel that drops it. */
-	port->has_fallback =
-		!shunt_engine_forwards_foreign_macs(config, port->index) || port->netdev.has_master;
-	if (ret || !shunt_engine_forwards_foreign_macs(config, port->index))
-		return ret;
-	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->name, err);
-	return port->promisc_fd < 0 ? port->promisc_fd : 0;
-}
-
-static int open_ports(struct shunt_engine *engine, struct shunt_err *err)
-{
-	struct shunt_port *port;
-	unsigned i;
-	int ret = 0;
-
-	for (i = 0; i < engine->port_cnt && !ret; i++) {
-		port = &engine->ports[i];
-		if (port->config->kind == SHUNT_PORT_XSK)
-			ret = open_device(engine, port, err);
-		else
-			port->queue_cnt = engine->config->worker_cnt;
-		if (ret)
-			break;
-		port->queues = calloc(port->queue_cnt, sizeof(*port->queues));
-		if (!port->queues)
-			ret = shunt_err_set(err, ENOMEM, "%s: not enough memory", port->name);
-	}
-	return ret;
-}
-
-static void close_port(struct shunt_port *port)
-{
-	shunt_xdp_detach(port->xdp);
-	if (port->promisc_fd >= 0)
-		close(port->promisc_fd);
-	free(port->queues);
-}
-
 /* --- made and unmade -------------------------------------------------------------------------- */
 
 static int check_ports(const struct shunt_config *config, struct shunt_err *err)
@@ -211,7 +109,7 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 		engine->ports[i].index = i;
 		engine->ports[i].promisc_fd = -1;
 	}
-	ret = open_ports(engine, err);
+	ret = shunt_engine_open_ports(engine, err);
 	shunt_engine_follow_devices(engine);
 	shunt_detours_prepare(engine);
 	if (!ret)
@@ -225,47 +123,13 @@ fail:
 	return ret;
 }
 
-/* Whoever attached it by hand chose where it runs, and the configuration knows nothing of that. */
-static int check_external(const struct shunt_engine *engine, const struct shunt_port *port,
-			  struct shunt_err *err)
-{
-	const int mode = shunt_config_mode(engine->config, port->index);
-	struct shunt_xdp_info info;
-
-	if (!engine->config->external || shunt_config_peer(engine->config, port->index) >= 0 ||
-	    shunt_xdp_info(port->xdp, &info, NULL) || info.in_use != SHUNT_XDP_GENERIC)
-		return 0;
-	return shunt_err_set(err, EINVAL,
-			     "%s: the steering program was attached in generic mode, and what mode "
-			     "%s hands back to the kernel would come to it again, for ever; attach "
-			     "it with `ip link set dev %s xdpdrv obj shunt_steer.bpf.o sec xdp`",
-			     port->name, shunt_forward_mode_name(mode), port->name);
-}
-
-static int attach_ports(struct shunt_engine *engine, struct shunt_err *err)
-{
-	unsigned i;
-	int ret = 0;
-
-	for (i = 0; i < engine->port_cnt && !ret; i++) {
-		struct shunt_port *port = &engine->ports[i];
-
-		shunt_suspend_look(port);
-		if (port->xdp)
-			ret = shunt_xdp_attach(port->xdp, err);
-		if (port->xdp && !ret)
-			ret = check_external(engine, port, err);
-	}
-	return ret;
-}
-
 int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = open_bridge(engine, err);
 
 	shunt_engine_cross(engine);
 	if (!ret)
-		ret = attach_ports(engine, err);
+		ret = shunt_engine_attach_ports(engine, err);
 	if (!ret)
 		ret = open_router(engine, err);
 	if (!ret)
@@ -366,7 +230,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	shunt_router_destroy(engine->router);
 	shunt_detours_end(engine);
 	for (i = 0; i < engine->port_cnt; i++)
-		close_port(&engine->ports[i]);
+		shunt_engine_close_port(&engine->ports[i]);
 	free(engine->punts);
 	shunt_xdp_fail_close(engine->redirects);
 	shunt_locals_fini(&engine->locals);

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an engine is built of; for engine.c alone. */
+/* What an engine is built of; for engine*.c and what chooses lanes. */
 #ifndef SHUNT_CONTROL_ENGINE_WORKER_H
 #define SHUNT_CONTROL_ENGINE_WORKER_H
 
 #include "control/engine.h"
+
+/* shunt_engine_open_ports looks at the devices of all ports and loads their programs;
+ * shunt_engine_attach_ports attaches those. Both return 0 or -errno with err set, and leave to
+ * shunt_engine_close_port what they did, one port a call. Thread: control. */
+int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err);
+int shunt_engine_attach_ports(struct shunt_engine *engine, struct shunt_err *err);
+void shunt_engine_close_port(struct shunt_port *port);
 
 /* shunt_engine_build_worker makes worker number id: pool, UMEM, one queue or more
  * of every port, graph; and counts it in engine->worker_cnt. Returns 0 or -errno
