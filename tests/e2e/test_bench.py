@@ -205,6 +205,17 @@ def test_devices(lab, tmp_path):
     assert lab.changes() == []
 
 
+@pytest.mark.limit(120)
+def test_a_generator_that_fails_says_why(lab, tmp_path):
+    lab.sink("sink", "eth1")
+    ends = ",".join(f"shunt-{lab.name}-{host}/eth1" for host in ("gen", "sink"))
+    done = lab.exec("dut", BENCH, *SHORT, *POINTS, "--ports", "eth1,eth2", "--gen-ports", ends, "-o",
+                    str(tmp_path), "cio", timeout=100, check=False)
+    assert done.returncode == 1
+    assert "shunt-gen: attaching the sink to eth1" in done.stderr and "another XDP program" in done.stderr
+    assert done.stderr.strip().count("\n") == 0
+
+
 @pytest.mark.parametrize("options, said", [
     (["--ports", "eth1,eth9", "--gen-ports", "eth3,eth2"], "there is no device 'eth"),
     (["--ports", "eth1,eth2"], "wants --gen-ports too"),

@@ -84,15 +84,22 @@ class Points:
         with interrupts.started(
                 lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True),
                 self._end) as process:
-            first = self._wait_for_traffic(daemon, process)
-            before = self._snapshot(daemon, first)
-            time.sleep(seconds)  # the window that is measured
-            after = self._snapshot(daemon, first)
-            if process.poll() is not None:
-                raise TooShort
-            out, err = process.communicate(timeout=60)
-        trial = places.result_of(subprocess.CompletedProcess(argv, process.returncode, out, err), rate)
-        return difference(before, after, trial)
+            try:
+                first = self._wait_for_traffic(daemon, process)
+                before = self._snapshot(daemon, first)
+                time.sleep(seconds)  # the window that is measured
+                after = self._snapshot(daemon, first)
+                if process.poll() is not None:
+                    raise TooShort
+            except TooShort:
+                self._result(argv, process, rate)  # a generator that failed says why
+                raise
+            return difference(before, after, self._result(argv, process, rate))
+
+    @staticmethod
+    def _result(argv, process, rate):
+        out, err = process.communicate(timeout=60)
+        return places.result_of(subprocess.CompletedProcess(argv, process.returncode, out, err), rate)
 
     @staticmethod
     def _end(process):
