@@ -16,6 +16,8 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/shunt-bench"))
 
+from lab import wait_until  # noqa: E402
+
 # pylint: disable=wrong-import-position
 import exp_batch  # noqa: E402
 import exp_cio  # noqa: E402
@@ -254,6 +256,24 @@ def test_interrupted_while_a_daemon_is_started(number, monkeypatch):
         assert made[0].poll() == -signal.SIGTERM
     finally:
         made[0].kill()
+
+
+def test_killed_while_a_daemon_runs():
+    """kill -9 takes the daemon along: on devices there is no lab to end it."""
+    script = ("import os, sys; sys.path.insert(0, sys.argv[1]); import places\n"
+              "with places.running(['sh', '-c', 'echo ready >&2; exec sleep 60'], 'ready') as one:\n"
+              "    print(one.pid, flush=True); os.kill(os.getpid(), 9)")
+    done = subprocess.run([sys.executable, "-c", script, os.path.dirname(places.__file__)], text=True,
+                          stdout=subprocess.PIPE, timeout=50, check=False)
+    assert done.returncode == -signal.SIGKILL
+    path = f"/proc/{int(done.stdout)}/cmdline"
+
+    def is_gone():
+        with contextlib.suppress(OSError):
+            with open(path, "rb") as file:
+                return b"sleep" not in file.read()
+        return True
+    wait_until(is_gone, timeout=20, what="the daemon gone")
 
 
 @pytest.mark.parametrize("lengths", [[30] * 9, [15, 15, 15, 38, 37, 42, 42, 40], [8] * 10, [60, 5, 5]], ids=str)

@@ -133,7 +133,7 @@ def xdp_bench(place):
     argv = place.dut("xdp-bench", "redirect", "-m", "native", "-i", "1", *place.devices)
     with interrupts.started(
             lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                     start_new_session=True),
+                                     start_new_session=True, preexec_fn=interrupts.end_with_us),
             end_xdp_bench) as process:
         end = time.monotonic() + STOP_S
         while "xdp" not in place.dut_run("ip", "link", "show", "dev", place.devices[0]):

@@ -123,7 +123,8 @@ class Process:
         self.argv, self.prefix, self.said = argv, prefix, ""
         # testpmd runs until a line comes on its standard input
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, start_new_session=True)
+                                        stderr=subprocess.STDOUT, start_new_session=True,
+                                        preexec_fn=interrupts.end_with_us)
 
     def wait_for(self, word):
         end = time.monotonic() + READY_S

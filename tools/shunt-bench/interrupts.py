@@ -2,8 +2,12 @@
 """Programs that are ended however this one ends. An interrupt that came while one is being started, which
 takes a while on a busy machine, would leave it behind: nobody would know of it yet."""
 import contextlib
+import ctypes
 import os
 import signal
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -20,6 +24,11 @@ def _held_back():
             signal.signal(number, handler)
         for number in came:
             os.kill(os.getpid(), number)
+
+
+def end_with_us():
+    """In a child before it begins (preexec_fn): it gets SIGTERM when this program is killed."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextlib.contextmanager

@@ -249,7 +249,7 @@ def running(argv, word, stream="stderr", seconds=READY_S, number=15):
     last_words = []
     with interrupts.started(
             lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                     start_new_session=True),
+                                     start_new_session=True, preexec_fn=interrupts.end_with_us),
             lambda process: last_words.append(_ended(process, number))) as process:
         lines = []
         end = time.monotonic() + seconds
