@@ -9,7 +9,9 @@ import re
 import subprocess
 import tempfile
 
-WATCHED = ("xdp_redirect_err", "xdp_devmap_xmit", "xdp_exception", "xdp_bulk_tx")
+# Of each the field that says where the frame came in.
+WATCHED = {"xdp_redirect_err": "ifindex", "xdp_devmap_xmit": "from_ifindex",
+           "xdp_exception": "ifindex", "xdp_bulk_tx": "ifindex"}
 MOUNT = 'mount -t tracefs tracefs "$1" && echo mounted && exec cat'
 BUFFER_KB = 4096  # a processor's; a line takes some 50 bytes
 LINE = re.compile(rf": ({'|'.join(WATCHED)}): (.*)")
@@ -41,10 +43,11 @@ def mounted():
 
 
 class Trace:
-    """A trace of the events, which others who trace neither see nor disturb."""
+    """A trace of the events of some ports, by interface index, which others who trace neither see nor
+    disturb. Those of the same indices in other network namespaces are in it too."""
 
-    def __init__(self, folder):
-        self._folder = folder
+    def __init__(self, folder, name_of):
+        self._folder, self._name_of = folder, name_of
 
     def write(self, path, text):
         with open(f"{self._folder}/{path}", "w", encoding="ascii") as file:
@@ -62,13 +65,11 @@ class Trace:
         for name, fields in LINE.findall(self._read("trace")):
             yield name, dict(FIELD.findall(fields))
 
-    def failed(self, name_of):
-        """Frames by port and reason; name_of: the ports by interface index."""
+    def failed(self):
+        """Frames by port and reason."""
         cnt = collections.Counter()
         for event, fields in self.events():
-            port = name_of.get(int(fields.get("to_ifindex", fields.get("ifindex"))))
-            if not port:
-                continue
+            port = self._name_of.get(int(fields.get("to_ifindex", fields.get("ifindex"))))
             reason = REASON.get(-int(fields.get("err", 0)), "other")
             if event == "xdp_exception":
                 reason = "tx_failed" if fields["action"] == "TX" else "aborted"
@@ -77,19 +78,21 @@ class Trace:
 
 
 @contextlib.contextmanager
-def traced():
-    """A Trace while the context lasts."""
+def traced(name_of):
+    """A Trace while the context lasts; name_of: the ports by interface index."""
     with mounted() as tracefs:
         events = [name for name in WATCHED if os.path.isdir(f"{tracefs}/events/xdp/{name}")]
         if not {"xdp_redirect_err", "xdp_devmap_xmit"} <= set(events):
             raise Missing("tracefs has no events of XDP")
         folder = f"{tracefs}/instances/shunt-{os.getpid()}"
         os.mkdir(folder)
-        trace = Trace(folder)
+        trace = Trace(folder, name_of)
         try:
             trace.write("buffer_size_kb", BUFFER_KB)
-            trace.write("events/xdp/xdp_devmap_xmit/filter", "drops > 0")
             for name in events:
+                ours = " || ".join(f"{WATCHED[name]} == {index}" for index in name_of)
+                some = " && drops > 0" if name == "xdp_devmap_xmit" else ""
+                trace.write(f"events/xdp/{name}/filter", f"({ours}){some}")
                 trace.write(f"events/xdp/{name}/enable", 1)
             yield trace
         finally:

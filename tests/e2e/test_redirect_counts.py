@@ -22,16 +22,6 @@ FRAMES = 7
 TAP_QUEUE = 100
 
 
-@pytest.fixture
-def trace():
-    """From before the daemon starts, as its own count."""
-    try:
-        with traced() as trace:
-            yield trace
-    except Missing as why:
-        pytest.skip(str(why))
-
-
 class Ports:
     """`near` and `far` of dut, beside the lab's own: their indices are nobody else's on this machine,
     for the trace has those of every namespace. The far one is a veth or a tap."""
@@ -78,6 +68,16 @@ def ports(lab):
     return Ports(lab)
 
 
+@pytest.fixture
+def trace(ports):
+    """From before the daemon starts, as its own count."""
+    try:
+        with traced(ports.name_of) as trace:
+            yield trace
+    except Missing as why:
+        pytest.skip(str(why))
+
+
 def start(lab, mode="native"):
     return Shuntd(lab, "xconnect", "near", "far", "--lane", "xdp", "--driver-mode", mode, check=False,
                   chatty=True)
@@ -111,7 +111,7 @@ def test_as_the_trace_has_it(trace, lab, ports, mode, frame, reason, change):
     with start(lab, mode) as shuntd:
         send_meanwhile(shuntd, ports, frame, *change.split())
         wait_until(lambda: failed(shuntd).total() >= FRAMES, 10, "every frame to be counted")
-        assert failed(shuntd) == {("far", reason): FRAMES} == trace.failed(ports.name_of)
+        assert failed(shuntd) == {("far", reason): FRAMES} == trace.failed()
 
 
 def test_tap_that_nobody_reads(trace, lab, ports):
@@ -119,7 +119,7 @@ def test_tap_that_nobody_reads(trace, lab, ports):
     with ports.far_is_tap(), start(lab) as shuntd:
         ports.gen.send(*(TAP_QUEUE + FRAMES) * [SMALL])
         wait_until(lambda: failed(shuntd).total() >= FRAMES, 10, "every frame to be counted")
-        assert failed(shuntd) == {("far", "queue_full"): FRAMES} == trace.failed(ports.name_of)
+        assert failed(shuntd) == {("far", "queue_full"): FRAMES} == trace.failed()
 
 
 def test_tap_at_full_speed(trace, lab, ports):
@@ -142,4 +142,4 @@ def test_tap_at_full_speed(trace, lab, ports):
         count = failed(shuntd)
         assert read > TAP_QUEUE and count["far", "queue_full"] > 0
         assert read + count.total() == sent
-        assert count == trace.failed(ports.name_of)
+        assert count == trace.failed()
