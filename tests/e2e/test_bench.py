@@ -257,6 +257,19 @@ def test_report_again(memory_report, tmp_path):
     check_report(tmp_path, [check_document(folder / f"{n}-mem.json") for n in MEMORY])
 
 
+@pytest.mark.parametrize("of", [lambda doc: doc, lambda doc: doc["ports"], lambda doc: doc["figures"][0]],
+                         ids=["experiment", "kind", "name"])
+def test_a_name_is_no_path(memory_report, tmp_path, of, request):
+    folder, _ = memory_report
+    key = request.node.callspec.id
+    doc = json.loads((folder / "batch-mem.json").read_text(encoding="utf-8"))
+    of(doc)[key] = "../out"
+    (tmp_path / "in.json").write_text(json.dumps(doc), encoding="utf-8")
+    done = bench("-o", str(tmp_path), "report", str(tmp_path / "in.json"))
+    assert done.returncode == 1 and "../out'" in done.stderr.replace("batch-", "").replace("-mem", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.json"]
+
+
 @pytest.mark.limit(180)
 def test_two_documents_of_a_name(memory_report, tmp_path):
     """Two runs of an experiment side by side, each with its own figures."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The search for a rate without loss, on a forwarder that is simulated: what it finds is known."""
 import contextlib
+import html
 import math
 import os
 import re
@@ -290,3 +291,19 @@ def test_rotated_labels_end_within_the_figure(lengths, tmp_path):
     letter = 8.4 * math.cos(math.radians(40))  # pixels of its font, on average
     assert max(x + letter * length for x, length in zip(starts, lengths)) <= plot.WIDTH
     assert starts[-1] - starts[0] > plot.WIDTH / 4
+
+
+def test_a_figures_words_are_drawn_as_they_are(tmp_path):
+    """A document may be another's: gnuplot is told nothing by it."""
+    if not shutil.which("gnuplot"):
+        pytest.skip("no gnuplot")
+    words = f"`touch {tmp_path}/made` a\"b'c\\\\d $e @f"
+    folder = tmp_path / "it's `x` \"y\""
+    folder.mkdir()
+    plot.draw({"name": "x", "title": words, "paper": words, "x": words, "y": words, "y2": words,
+               "marks": [[1, words]], "x_labels": [[1, words], [2, words]],
+               "series": [{"title": words, "style": "lines", "axis": "y2", "points": [[1, 1], [2, 2]]}]},
+              str(folder / "x"))
+    assert not (tmp_path / "made").exists()
+    drawn = html.unescape((folder / "x.svg").read_text(encoding="utf-8"))
+    assert f">{words}<" in drawn and f"(after {words})" in drawn

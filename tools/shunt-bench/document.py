@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import json
 import os
+import re
 import shlex
 import sys
 
@@ -120,4 +121,8 @@ def load(path):
         lacks = [key for key in json.load(file)["required"] if key not in data]
     if lacks:
         raise ValueError(f"{path} is no whole result of shunt-bench: it lacks {', '.join(lacks)}")
+    # they become names of files
+    for name in (ident(data), *(figure["name"] for figure in data["figures"])):
+        if not re.fullmatch(r"[\w-]+", name):
+            raise ValueError(f"{path} is no result of shunt-bench: nothing in one is called '{name}'")
     return data

@@ -38,14 +38,15 @@ def find():
 
 
 def quoted(text):
-    return '"' + str(text).replace("\\", "\\\\").replace('"', "'").replace("\n", " ") + '"'
+    """As gnuplot takes it literally: in its double quotes, what stands in backquotes is run by a shell."""
+    return "'" + str(text).replace("'", "''").replace("\n", " ") + "'"
 
 
 def style_of(line, i, areas):
     colour = COLOURS[i % len(COLOURS)]
     using = "using 1:2"
     has_bars = all(len(p) == 4 for p in line["points"])
-    axes = f"axes x1{line['axis']}"
+    axes = "axes x1" + ("y2" if line["axis"] == "y2" else "y1")
     title = f"title {quoted(line['title'])}"
     plots = []
     if line["style"] == "area":
@@ -81,10 +82,10 @@ def axis_script(figure):
             # rounding drops a label that stands at the very end of a logarithmic axis
             bounds = [figure["x_labels"][0][0] / END_ROOM, figure["x_labels"][-1][0] * END_ROOM]
         if bounds:
-            low, high = ("*" if b is None else b for b in bounds)
+            low, high = ("*" if b is None else f"{b:.9g}" for b in bounds)
             lines.append(f"set {axis}range [{low}:{high}]")
     if figure.get("x_labels"):
-        tics = ", ".join(f"{quoted(text)} {at}" for at, text in figure["x_labels"])
+        tics = ", ".join(f"{quoted(text)} {at:.9g}" for at, text in figure["x_labels"])
         if figure.get("x_rotated"):
             lines.append(f"set rmargin {right_columns(figure):.1f}")
         lines.append(f"set xtics ({tics}){' rotate by -40' if figure.get('x_rotated') else ''}")
@@ -129,7 +130,7 @@ def title_script(figure):
     title = quoted(figure["title"])
     if not figure.get("paper"):
         return f"set title {title}"
-    return f"set title {title[:-1]}\\n(after {quoted(figure['paper'])[1:-1]})\""
+    return f"set title {title}.\"\\n\".{quoted('(after ' + figure['paper'] + ')')}"
 
 
 def script(figure, terminal, path):
