@@ -110,6 +110,8 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 		engine->ports[i].promisc_fd = -1;
 	}
 	ret = shunt_engine_open_ports(engine, err);
+	if (!ret)
+		ret = shunt_engine_check_workers(engine, err);
 	shunt_engine_follow_devices(engine);
 	shunt_detours_prepare(engine);
 	if (!ret)

@@ -38,6 +38,37 @@ static uint32_t frames_needed(const struct shunt_engine *engine, unsigned id)
 	return frames;
 }
 
+/* What the fill rings of the first worker, who has the most queues, take at once. */
+static int check_frames(const struct shunt_engine *engine, struct shunt_err *err)
+{
+	const struct shunt_config *config = engine->config;
+	unsigned i, q, cnt = 0;
+	uint32_t least;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		for (q = 0; engine->ports[i].xdp && q < engine->ports[i].queue_cnt;
+		     q += config->worker_cnt)
+			cnt++;
+	least = cnt * config->ring_size;
+	if (!config->frames || config->frames >= least)
+		return 0;
+	return shunt_err_set(err, EINVAL,
+			     "frames is %u, and the fill rings of worker 0's %u queues take %u; "
+			     "raise it (0: what the rings need), or lower ring_size",
+			     config->frames, cnt, least);
+}
+
+int shunt_engine_check_workers(const struct shunt_engine *engine, struct shunt_err *err)
+{
+	const struct shunt_config *config = engine->config;
+	int ret = check_frames(engine, err);
+	unsigned i;
+
+	for (i = 0; i < config->worker_cnt && config->worker_cpus && !ret; i++)
+		ret = shunt_worker_check_cpu(i, config->worker_cpus[i], err);
+	return ret;
+}
+
 /* One mode for all sockets of a worker: they share a UMEM, and the kernel gives
  * later sockets the first one's. */
 static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)

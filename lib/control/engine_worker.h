@@ -12,6 +12,11 @@ int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err);
 int shunt_engine_attach_ports(struct shunt_engine *engine, struct shunt_err *err);
 void shunt_engine_close_port(struct shunt_port *port);
 
+/* shunt_engine_check_workers looks, before a daemon that runs is asked to hand over, whether the
+ * workers can be: their CPUs, and the frames asked for. Returns 0 or -EINVAL with err set. Thread:
+ * control. */
+int shunt_engine_check_workers(const struct shunt_engine *engine, struct shunt_err *err);
+
 /* shunt_engine_build_worker makes worker number id: pool, UMEM, one queue or more
  * of every port, graph; and counts it in engine->worker_cnt. Returns 0 or -errno
  * with err set and the worker gone again. Thread: control. */

@@ -175,6 +175,10 @@ int shunt_worker_audit(const struct shunt_worker *worker, struct shunt_err *err)
 void shunt_worker_loop(struct shunt_worker *worker);
 void shunt_worker_answer(struct shunt_worker *worker);
 
+/* shunt_worker_check_cpu returns 0 where this thread may run on cpu (-1: any), else -EINVAL with
+ * err set, for worker number id. Thread: control. */
+int shunt_worker_check_cpu(unsigned id, int cpu, struct shunt_err *err);
+
 /* shunt_worker_start runs the worker in a thread of its own, pinned to
  * opts.cpu. Returns 0 or -errno with err set. Thread: control. */
 int shunt_worker_start(struct shunt_worker *worker, struct shunt_err *err);

@@ -128,6 +128,29 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+static int refuse_cpu(unsigned id, int cpu, struct shunt_err *err)
+{
+	return shunt_err_set(err, EINVAL,
+			     "worker %u: CPU %d is not there or not allowed; see nproc and "
+			     "taskset -p $$",
+			     id, cpu);
+}
+
+/* The kernel alone knows; so it is tried. */
+int shunt_worker_check_cpu(unsigned id, int cpu, struct shunt_err *err)
+{
+	cpu_set_t before, wanted;
+	int ret;
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof(before), &before))
+		return 0;
+	CPU_ZERO(&wanted);
+	CPU_SET(cpu, &wanted);
+	ret = sched_setaffinity(0, sizeof(wanted), &wanted);
+	sched_setaffinity(0, sizeof(before), &before);
+	return ret ? refuse_cpu(id, cpu, err) : 0;
+}
+
 int shunt_worker_start(struct shunt_worker *w, struct shunt_err *err)
 {
 	struct start start = {.worker = w, .err = {""}};
@@ -148,10 +171,7 @@ int shunt_worker_start(struct shunt_worker *w, struct shunt_err *err)
 	ret = pthread_create(&w->thread, &attr, thread_main, &start);
 	pthread_attr_destroy(&attr);
 	if (ret == EINVAL && w->opts.cpu >= 0)
-		return shunt_err_set(err, EINVAL,
-				     "worker %u: CPU %d is not there or not allowed; see nproc and "
-				     "taskset -p $$",
-				     w->opts.id, w->opts.cpu);
+		return refuse_cpu(w->opts.id, w->opts.cpu, err);
 	if (ret)
 		return shunt_err_set(err, ret, "worker %u: cannot start a thread: %s", w->opts.id,
 				     strerror(ret));

@@ -359,7 +359,7 @@ def arguments(pid):
         return file.read().rstrip(b"\0").decode().split("\0")
 
 
-@pytest.mark.parametrize("how", ["no such CPU", "no room", "replaced binary"])
+@pytest.mark.parametrize("how", ["no such user", "no pid file", "replaced binary"])
 def test_takeover_that_fails_is_taken_back(lab, tmp_path, how):
     """The new daemon ends with its one sentence, and the old one runs again as it was started, even
     if its file is gone by now. What is sent meanwhile the kernel forwards."""
@@ -372,14 +372,14 @@ def test_takeover_that_fails_is_taken_back(lab, tmp_path, how):
     if how == "replaced binary":
         os.unlink(program)
     stream.run(0.05)
-    options = ["--frames", 256] if how == "no room" else ["--cpu", 1023]
+    options = ["--pidfile", "/nix/pid"] if how == "no pid file" else ["--user", "nix"]
     done = lab.popen("dut", "shuntd", *with_lane(STATIC3), *options, "--takeover", "--control",
                      first.control)
     stream.run(60, lambda: done.poll() is not None)
     said = done.communicate(timeout=60)[1].splitlines()
     assert done.returncode == 1, said
     assert said[-1] == "shuntd: the daemon before was started again and answers", said
-    assert ("CPU 1023" if how != "no room" else "frames") in said[-2], said
+    assert ("user 'nix'" if how != "no pid file" else "/nix/pid") in said[-2], said
     assert first.process.wait(60) == 0
     pid = pid_of_answer(first)
     assert pid > 0 and pid != first.process.pid

@@ -20,7 +20,7 @@ ARGUMENTS = [
     (["xconnect", "eth1", "eth2", "--cpu", "900"], 1, ["CPU 900"]),
     (["xconnect", "eth1", "eth2", "--require", "zerocopy"], 1, ["zero-copy", "veth"]),
     (["xconnect", "eth1", "eth2", "--copy-mode", "zerocopy"], 1, ["zero-copy", "copy"]),
-    (["xconnect", "eth1", "eth2", "--frames", "64"], 1, ["64 frames left", "raise frames"]),
+    (["xconnect", "eth1", "eth2", "--frames", "64"], 1, ["frames is 64", "take 4096", "raise it"]),
     (["xconnect", "eth1", "eth2", "--attach", "external"], 1, ["no steering program", "ip link"]),
     (["xconnect", "eth1", "cap,kind=pcap,in=/nonexistent"], 1, ["/nonexistent", "No such file"]),
     (["xconnect", "eth1", "cap,kind=pcap,out=/nonexistent/x"], 1, ["/nonexistent/x"]),

@@ -81,7 +81,8 @@ def test_a_takeover_leaves_it_off(lab, igb):
 def test_a_takeover_that_fails(lab, igb):
     """The one before runs again, and gives back what he had found at first."""
     first = Shuntd(lab, *PAIR)
-    done = lab.popen("dut", "shuntd", *PAIR, "--cpu", 1023, "--takeover", "--control", first.control)
+    done = lab.popen("dut", "shuntd", *PAIR, "--user", "nix", "--takeover", "--control",
+                     first.control)
     assert "was started again and answers" in done.communicate(timeout=60)[1]
     assert igb.takes_tags() == OFF
     pid = pid_of_answer(first)

@@ -144,10 +144,12 @@ def test_of_a_program_that_was_left(lab, end):
 @pytest.mark.parametrize("wrap, args, says", [
     (("setpriv", "--bounding-set=-sys_admin"), XCONNECT, "CAP_SYS_ADMIN"),
     ((), ("xconnect", "eth1", "nix"), "nix"),
-], ids=["program", "device"])
+    ((), (*XCONNECT, "--frames", "64"), "frames is 64, and the fill rings of worker 0's"),
+    ((), (*XCONNECT, "--cpu", "1023"), "CPU 1023 is not there"),
+], ids=["program", "device", "frames", "cpu"])
 def test_one_that_cannot_does_not_ask(lab, wrap, args, says):
-    """Where the next one's program is refused, or a device is not there, the running daemon was not
-    asked, and serves on with all that it has."""
+    """Where the next one's program is refused, or a device, a CPU or room for its rings is not there,
+    the running daemon was not asked, and serves on with all that it has."""
     stream = Stream(lab, numbered_to_sink, numbered_to_sink)
     with Shuntd(lab, *XCONNECT) as daemon:
         was = ids_on(lab)

@@ -76,11 +76,11 @@ def taken_over(dut, _rng):
     return f"{took * 1e3:.0f} ms"
 
 
-@fault("takeover fails", "the new daemon cannot start its worker; the old one is started again")
+@fault("takeover fails", "the new daemon cannot become its user; the old one is started again")
 def takeover_fails(dut, _rng):
     start = time.monotonic()
     old = dut.daemon
-    new = dut.popen("--takeover", "--cpu", "1023")
+    new = dut.popen("--takeover", "--user", "nix")
     said = new.communicate(timeout=90)[1]
     if new.returncode != 1 or "was started again" not in said:
         raise Broken(f"exit code {new.returncode}: {said.strip()}")
