@@ -76,8 +76,8 @@ class Points:
         """Instructions of generator and sink by packet."""
         if (size, flows) not in self._alone:
             nobody = GuestForwarder("nobody", self.bench.nobody, self.bench.vm.DUT)
-            self._alone[size, flows] = self._look("dut", nobody, self.bench.Load(size, flows=flows),
-                                                  lambda rig: rig.busy(self.bench.OF_ALONE))[0]
+            load = self.bench.Load(size, flows=flows)
+            self._alone[size, flows] = self._look("dut", nobody, load, self.bench.Rig.busy)[0]
         return self._alone[size, flows]
 
     def set_queues(self, count):
@@ -91,7 +91,7 @@ class Points:
         the frames that each queue had meanwhile."""
         def look(rig):
             before = frames_of(rig.daemon)
-            busy, _ = rig.busy(self.bench.WINDOWS)
+            busy, _ = rig.busy()
             return busy, [b - a for a, b in zip(before, frames_of(rig.daemon))]
         alone = self.alone(flows=flows)
         busy, frames = self._look("sink", one, self.bench.Load(flows=flows), look)
@@ -101,8 +101,7 @@ class Points:
         """Instructions that a forwarder (guest_forwarders()) takes for a packet, and what its worker
         says: itself, packets of a turn, kicks."""
         alone = self.alone(size)
-        busy, said = self._look("sink", one, self.bench.Load(size),
-                                lambda rig: rig.busy(self.bench.WINDOWS))
+        busy, said = self._look("sink", one, self.bench.Load(size), self.bench.Rig.busy)
         return busy - alone, said
 
     def point(self, cycles=0, batch=64, mode="xconnect", **_):
@@ -110,7 +109,7 @@ class Points:
         counts of that himself (c_io, c_task), and what follows (pps)."""
         def look(rig):
             before = rig.daemon.show("runtime")["total"]
-            busy, _ = rig.busy(self.bench.WINDOWS)
+            busy, _ = rig.busy()
             return busy, lab_points.counted(before, rig.daemon.show("runtime")["total"])
         alone = self.alone()
         busy, (c_io, c_task) = self._look("sink", worker(mode, batch, cycles),
