@@ -66,7 +66,8 @@ struct doctor_device_facts {
 struct doctor_host_facts {
 	char release[65];
 	unsigned kernel[2];
-	char missing[96]; /* names of capabilities that shuntd needs and this process lacks */
+	char missing[96];  /* names of capabilities that shuntd needs and this process lacks */
+	bool is_in_userns; /* whose capabilities the kernel does not load programs for */
 	bool has_ipc_lock;
 	uint64_t memlock_bytes; /* UINT64_MAX: no limit */
 	uint64_t hugepages_free, hugepages_kb;

@@ -44,6 +44,15 @@ static void judge_rights(struct shunt_doctor *d, const struct doctor_host_facts 
 {
 	struct shunt_finding *finding;
 
+	if (!*f->missing && f->is_in_userns) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, HOST, "rights",
+					   "this is a user namespace, as of an unprivileged "
+					   "container: the kernel loads no XDP program by the "
+					   "capabilities that it gives");
+		shunt_doctor_remedy(finding, "run shuntd outside of it; the network namespace may "
+					     "stay: nsenter --net=/proc/PID/ns/net shuntd ...");
+		return;
+	}
 	if (!*f->missing) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "rights",
 				 "CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN are there");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -37,6 +38,16 @@ void shunt_doctor_kernel(char release[65], unsigned version[2])
 		version[0] = version[1] = 0;
 }
 
+/* The first one's number is the kernel's (PROC_USER_INIT_INO). */
+#define USERNS_FIRST 0xEFFFFFFDU
+
+static bool is_in_userns(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/user", &st) && st.st_ino != USERNS_FIRST;
+}
+
 static void read_rights(struct doctor_host_facts *out)
 {
 	static const struct {
@@ -54,7 +65,9 @@ static void read_rights(struct doctor_host_facts *out)
 			snprintf(out->missing + strlen(out->missing),
 				 sizeof(out->missing) - strlen(out->missing), "%s%s",
 				 *out->missing ? " " : "", needed[i].name);
-	out->has_ipc_lock = capng_have_capability(CAPNG_EFFECTIVE, CAP_IPC_LOCK);
+	out->is_in_userns = is_in_userns();
+	out->has_ipc_lock =
+		!out->is_in_userns && capng_have_capability(CAPNG_EFFECTIVE, CAP_IPC_LOCK);
 }
 
 static void read_hugepages(struct doctor_host_facts *out)

@@ -203,3 +203,14 @@ def test_the_other_end_is_here(lab):
         lab.exec("dut", *remedy.split())
     _, found = doctor(lab, "-s", "/nowhere", "v0")
     assert levels(found["v0", "offload"]) == ["ok"], found["v0", "offload"]
+
+
+def test_in_a_user_namespace(lab):
+    """What capabilities there say is not what the kernel loads programs by."""
+    done = lab.exec("dut", "unshare", "--user", "--map-root-user", "shuntctl", "-s", "/nowhere", "-j",
+                    "doctor", "eth1", check=False)
+    found = next(row for row in json.loads(done.stdout)["findings"] if row["topic"] == "rights")
+    assert done.returncode == 1 and found["level"] == "error", found
+    assert "user namespace" in found["sentence"]
+    assert "user namespace" in refused(lab, "xconnect", "eth1", "eth2",
+                                       wrap=("unshare", "--user", "--map-root-user"))
