@@ -229,10 +229,12 @@ class Lab:
         """Takes the lab down and returns what it should not have left behind."""
         for process in self._processes:
             process.kill()
-            process.communicate()
         for wire in self._wires:
             wire.close()
         done = tool("down", "--name", self.name)
+        # not before what they left running in the lab has gone: it may have their pipes
+        for process in self._processes:
+            process.communicate()
         left = [done.stderr] if done.returncode else []
         left += [path for path in
                  [f"/run/shunt-lab/{self.name}"] +

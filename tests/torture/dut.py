@@ -89,8 +89,11 @@ class Stranger:
     def kill(self):
         self.send_signal(signal.SIGKILL)
 
-    def communicate(self, timeout):
+    def wait(self, timeout):
         wait_until(lambda: self.poll() is not None, timeout, "the end of shuntd")
+
+    def communicate(self, timeout):
+        self.wait(timeout)
         return "", ""
 
 
