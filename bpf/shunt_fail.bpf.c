@@ -119,7 +119,7 @@ int BPF_PROG(shunt_fail_xmit, const struct net_device *from, const struct net_de
 	return count(from, BPF_CORE_READ(to, ifindex), reason_of(err), drops);
 }
 
-/* Drivers tell of a failed redirect here as well (mlx5): that is counted above. */
+/* Drivers tell of a failed redirect here as well (igb, mlx5): that is counted above. */
 SEC("raw_tp/xdp_exception")
 int BPF_PROG(shunt_fail_exception, const struct net_device *dev, const struct bpf_prog *prog,
 	     __u32 act)

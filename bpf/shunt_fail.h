@@ -15,7 +15,8 @@
 	X(queue_full, "this port's driver took no more: its queue was full, or a veth's other "   \
 		      "end has a smaller MTU")                                                    \
 	X(other, "redirected to this port and refused for another reason")                        \
-	X(tx_failed, "to be sent back by this port, and refused")                                 \
+	X(tx_failed, "the driver took no more: sent back by this port, or redirected to it in "   \
+		     "driver mode generic")                                                       \
 	X(aborted, "the program on this port gave up, or its verdict was unknown")
 
 #define SHUNT_FAIL_X(name, help) SHUNT_FAIL_##name,

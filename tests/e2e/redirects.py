@@ -72,6 +72,8 @@ class Trace:
             port = self._name_of.get(int(fields.get("to_ifindex", fields.get("ifindex"))))
             reason = REASON.get(-int(fields.get("err", 0)), "other")
             if event == "xdp_exception":
+                if fields["action"] == "REDIRECT":  # igb tells of those once more
+                    continue
                 reason = "tx_failed" if fields["action"] == "TX" else "aborted"
             cnt[port, reason] += int(fields.get("drops", 1))
         return cnt
