@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The way to a device that takes no frames from XDP, for programs that redirect: a veth pair of
  * ours, which takes them, and a tc program at its other end that sends each frame by the device's
- * ordinary transmit, in its qdisc. A socket buffer a frame, but neither a copy nor a worker; half
- * the cost of a copying AF_XDP transmit.
+ * ordinary transmit, in its qdisc. A socket buffer a frame, but neither a copy nor a worker.
  *
  *	shunt_detours_open(&detours, &err);
  *	ifindex = shunt_detour_open(detours, far_ifindex, mtu, &err);	for the devmap

@@ -9,7 +9,8 @@ On a machine that others use a single run may come out at half the rate: what se
 again, a pair of runs each time, until the median ratio of three pairs or more says it is not, or that
 of PAIRS_MAX says that it is. All is measured at least once, and again while SECONDS (150) last.
 
-usage: bench_auto.py [SECONDS [WORD-OF-NAME...]]"""
+usage: bench_auto.py [SECONDS [WORD-OF-NAME...]]
+BENCH_LANE is another lane to hold beside the kernel, as user: to see what auto's choice is worth."""
 import contextlib
 import json
 import os
@@ -56,7 +57,8 @@ def macvlan():
 @contextlib.contextmanager
 def auto(case):
     """shuntd as a user starts it, but for the CPU."""
-    with veth.shunt(case.mode, *case.options, lane="auto", ports=case.ports):
+    with veth.shunt(case.mode, *case.options, lane=os.environ.get("BENCH_LANE", "auto"),
+                    ports=case.ports):
         shown = subprocess.run([os.path.join(veth.BIN, "shuntctl"), "-j", "-s", veth.CONTROL,
                                 "show", "lanes"], capture_output=True, text=True, check=True,
                                timeout=40)
@@ -224,6 +226,7 @@ def cases():
         yield Case(mode, "eth1", "eth2", what="plain")  # its peer has no NAPI
         yield Case(mode, "eth1", "tap1")
         yield Case(mode, "tap1", "eth2")
+    yield Case("xconnect", "eth1", "eth2", what="plain", threaded=True)
     yield Case("xconnect", "eth1", "eth2", what="plain, bridge beneath")
     yield Case("xconnect", "eth1", "tap1", **GENERIC)
     yield Case("xconnect", "tap1", "eth2", **GENERIC)
