@@ -163,6 +163,14 @@ bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsi
 	return ga && gb && (ga == gb || (ga->mode == SHUNT_FORWARD_ROUTE && gb->mode == ga->mode));
 }
 
+bool shunt_config_reaches(const struct shunt_config *config, unsigned from, unsigned to)
+{
+	const int peer = shunt_config_peer(config, from);
+
+	return from != to &&
+	       (peer >= 0 ? peer == (int)to : shunt_config_are_joined(config, from, to));
+}
+
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port)
 {
 	const struct shunt_group_config *group = group_of(config, port);

@@ -170,12 +170,14 @@ bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mod
  * shunt_config_next_hop returns the MAC address behind that port which what comes in here is sent
  * to, NULL where the mode has none. shunt_config_is_transparent says whether every frame of the
  * port crosses to its peer. shunt_config_are_joined says whether two ports are in one
- * group; shunt_config_lane returns the lane asked for; shunt_config_set_lane asks for one
+ * group; shunt_config_reaches whether what comes in on one can leave by the other, its peer or
+ * joined with it; shunt_config_lane returns the lane asked for; shunt_config_set_lane asks for one
  * everywhere. Thread: any. */
 int shunt_config_peer(const struct shunt_config *config, unsigned port);
 const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port);
 bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port);
 bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b);
+bool shunt_config_reaches(const struct shunt_config *config, unsigned from, unsigned to);
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port);
 void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane);
 

@@ -6,14 +6,6 @@
 #include "control/redirects.h"
 #include "io/detour.h"
 
-static bool reaches(const struct shunt_engine *engine, unsigned from, unsigned to)
-{
-	const int peer = shunt_config_peer(engine->config, from);
-
-	return from != to &&
-	       (peer >= 0 ? peer == (int)to : shunt_config_are_joined(engine->config, from, to));
-}
-
 void shunt_detours_prepare(struct shunt_engine *engine)
 {
 	struct shunt_err ignored;
@@ -47,7 +39,8 @@ static bool is_needed(const struct shunt_engine *engine, const struct shunt_port
 		const struct shunt_port *from = &engine->ports[i];
 
 		if (from->xdp && !from->has_fallback && from->lane.in_use == SHUNT_LANE_XDP &&
-		    reaches(engine, i, to->index) && !shunt_lane_takes_frames(from, to))
+		    shunt_config_reaches(engine->config, i, to->index) &&
+		    !shunt_lane_takes_frames(from, to))
 			return true;
 	}
 	return false;

@@ -131,17 +131,14 @@ static void far_add(struct far *far, const struct shunt_port *port, const struct
 static struct far far_of(const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	const struct shunt_config *config = engine->config;
-	int peer = shunt_config_peer(config, port->index);
 	bool zerocopy = shunt_lane_is_zerocopy(port);
 	struct far far = {.are_devices = port->xdp != NULL,
 			  .are_zerocopy = zerocopy,
 			  .no_zerocopy = zerocopy ? NULL : port};
 	unsigned i;
 
-	if (peer >= 0)
-		far_add(&far, port, &engine->ports[peer]);
-	for (i = 0; i < engine->port_cnt && peer < 0; i++)
-		if (i != port->index && shunt_config_are_joined(config, port->index, i))
+	for (i = 0; i < engine->port_cnt; i++)
+		if (shunt_config_reaches(config, port->index, i))
 			far_add(&far, port, &engine->ports[i]);
 	return far;
 }

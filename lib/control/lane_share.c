@@ -139,11 +139,10 @@ void shunt_lane_share_steer(const struct shunt_lane_share *share, bool has_xdp,
 /* One of the ports that the port's frames can leave by takes frames from XDP. */
 bool shunt_lane_share_has_xdp(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	int peer = shunt_config_peer(engine->config, port->index);
 	unsigned i;
 
 	for (i = 0; i < engine->port_cnt; i++)
-		if ((peer == (int)i || shunt_config_are_joined(engine->config, port->index, i)) &&
+		if (shunt_config_reaches(engine->config, port->index, i) &&
 		    shunt_lane_far_ifindex(port, &engine->ports[i]))
 			return true;
 	return false;

@@ -53,10 +53,8 @@ static bool is_needed(const struct shunt_engine *engine, const struct shunt_port
 	for (i = 0; i < engine->port_cnt; i++) {
 		const struct shunt_port *from = &engine->ports[i];
 
-		if (from != port &&
-		    (shunt_config_peer(config, i) == (int)port->index ||
-		     shunt_config_are_joined(config, i, port->index)) &&
-		    !is_idle(engine, from) && !sends_bare(from, port))
+		if (shunt_config_reaches(config, i, port->index) && !is_idle(engine, from) &&
+		    !sends_bare(from, port))
 			return true;
 	}
 	return false;

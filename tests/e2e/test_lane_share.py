@@ -9,6 +9,19 @@ from shuntd import Shuntd
 FLOWS = 16
 
 
+def quiet(lab):
+    """The far hosts send nothing of their own (router solicitations, multicast reports), where every
+    frame counts."""
+    for host in "gen", "sink":
+        lab.exec(host, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+
+
+@pytest.fixture(name="lab")
+def quiet_lab(lab):
+    quiet(lab)
+    return lab
+
+
 def lane(shuntd, port="eth1"):
     return next(row for row in shuntd.show("lanes")["lanes"] if row["port"] == port)
 
@@ -132,13 +145,6 @@ def test_too_big_for_the_far_port(lab):
         assert row["lost"] is True
 
 
-def quiet(lab):
-    """The far hosts send nothing of their own (router solicitations, multicast reports), where every
-    frame counts."""
-    for host in "gen", "sink":
-        lab.exec(host, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
-
-
 def test_every_frame_arrives_or_is_counted(make_lab):
     """At full speed into a queue that another core empties: what XDP redirected is what arrived and
     what the tracepoints saw refused."""
@@ -172,7 +178,6 @@ def test_far_port_down(lab):
 def test_far_end_loses_its_napi(lab):
     """Before the daemon looks again, frames are refused and counted; from then on they take a detour."""
     gen, sink = lab.wire("gen"), lab.wire("sink")
-    quiet(lab)
     shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp")
     lab.exec("sink", "ethtool", "-K", "eth1", "gro", "off")
     sent = 0
