@@ -46,12 +46,11 @@ static bool is_needed(const struct shunt_engine *engine, const struct shunt_port
 	return false;
 }
 
-static int follow_mtu(struct shunt_port *port)
+static void follow_mtu(struct shunt_port *port)
 {
-	if (port->detour_mtu == port->mtu)
-		return 0;
+	if (port->detour_mtu != port->mtu)
+		shunt_detour_set_mtu(port->netdev.ifindex, port->mtu);
 	port->detour_mtu = port->mtu;
-	return shunt_detour_set_mtu(port->netdev.ifindex, port->mtu);
 }
 
 /* Of the widest port: on as many CPUs may frames for this one come in. */
@@ -98,7 +97,10 @@ bool shunt_detours_follow(struct shunt_engine *engine)
 
 static void remove_one(struct shunt_engine *engine, struct shunt_port *port)
 {
-	shunt_detour_clean(port->netdev.ifindex, NULL);
+	if (port->has_detour)
+		shunt_detour_close(engine->detours, port->netdev.ifindex);
+	else /* the daemon's before */
+		shunt_detour_clean(port->netdev.ifindex, NULL);
 	port->has_detour = false;
 	port->detour_ifindex = 0;
 	shunt_redirects_set_detour(engine, port);

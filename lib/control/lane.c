@@ -11,6 +11,7 @@
 #include "control/detours.h"
 #include "control/engine.h"
 #include "control/router.h"
+#include "io/detour.h"
 #include "io/netdev_xdp.h"
 
 /* ---- what the devices can ------------------------------------------------------------------- */
@@ -158,6 +159,18 @@ static const char *refusal(const struct shunt_port *port)
 	return port->lane.is_gone ? "is gone" : "takes no frames from XDP";
 }
 
+static void say_detour(struct shunt_lane_choice *choice, const struct shunt_port *to,
+		       const struct shunt_port *no_zerocopy)
+{
+	char pair[IF_NAMESIZE];
+
+	shunt_detour_name(to->netdev.ifindex, pair);
+	say(choice, SHUNT_LANE_XDP,
+	    "%s%s; %s takes no frames from XDP and gets them by a veth pair, %s",
+	    no_zerocopy ? "no zero-copy on " : "asked for", no_zerocopy ? no_zerocopy->name : "",
+	    to->name, pair);
+}
+
 static void choose_auto(const struct shunt_engine *engine, const struct shunt_port *port,
 			struct shunt_lane_choice *choice)
 {
@@ -185,10 +198,7 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 		say(choice, SHUNT_LANE_KERNEL, "no zero-copy on %s, and %s %s",
 		    far.no_zerocopy->name, far.not_taking->name, refusal(far.not_taking));
 	else if (shunt_detours_can(engine, far.not_taking))
-		say(choice, SHUNT_LANE_XDP,
-		    "no zero-copy on %s; %s takes no frames from XDP and gets them by a veth pair, "
-		    "shunt-d%u",
-		    far.no_zerocopy->name, far.not_taking->name, far.not_taking->netdev.ifindex);
+		say_detour(choice, far.not_taking, far.no_zerocopy);
 	else if (far.not_taking->has_no_detour)
 		say(choice, SHUNT_LANE_USER, "%s takes no frames from XDP; %.140s",
 		    far.not_taking->name, engine->detour_err.msg);
@@ -210,10 +220,7 @@ static void choose_asked(const struct shunt_engine *engine, const struct shunt_p
 			    ? ""
 			    : "; the kernel forwards nothing between these ports, nothing crosses");
 	else if (far.not_taking && !port->has_fallback && shunt_detours_can(engine, far.not_taking))
-		say(choice, SHUNT_LANE_XDP,
-		    "asked for; %s takes no frames from XDP and gets them by a veth pair, "
-		    "shunt-d%u",
-		    far.not_taking->name, far.not_taking->netdev.ifindex);
+		say_detour(choice, far.not_taking, NULL);
 	else if (far.not_taking)
 		say(choice, SHUNT_LANE_XDP, "asked for; %s %s, so what goes there is the kernel's",
 		    far.not_taking->name, refusal(far.not_taking));

@@ -176,6 +176,17 @@ int shunt_detour_set_mtu(unsigned far, uint32_t mtu)
 	return ret ? ret : shunt_veth_set_mtu(end, mtu);
 }
 
+void shunt_detour_close(struct shunt_detours *detours, unsigned far)
+{
+	char end[IFNAMSIZ];
+	__u32 key;
+
+	far_end_name(far, end);
+	key = if_nametoindex(end);
+	shunt_detour_clean(far, NULL);
+	bpf_map_delete_elem(bpf_map__fd(detours->skel->maps.shunt_ways), &key);
+}
+
 int shunt_detour_clean(unsigned far, struct shunt_err *err)
 {
 	char name[IFNAMSIZ];

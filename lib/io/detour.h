@@ -4,7 +4,7 @@
  * ordinary transmit, in its qdisc. A socket buffer a frame, but neither a copy nor a worker.
  *
  *	shunt_detours_open(&detours, &err);
- *	ifindex = shunt_detour_open(detours, far_ifindex, mtu, &err);	for the devmap
+ *	ifindex = shunt_detour_open(detours, far_ifindex, mtu, queues, &err);	for the devmap
  *	...
  *	shunt_detour_close(detours, far_ifindex);
  *	shunt_detours_close(detours);
@@ -38,17 +38,20 @@ unsigned shunt_detour_find(unsigned far);
 
 /* shunt_detour_open makes the pair for the device far, or takes the one that is there, which goes
  * on forwarding meanwhile. mtu in bytes: longer frames are refused like by far itself. queues: as
- * many CPUs can send at once. Returns the
- * ifindex of the end that takes frames (over 0), or -errno with err set and nothing left: -EEXIST
- * where another device has the name. Thread: control, with CAP_NET_ADMIN. Cost: some ms. */
+ * many CPUs can send at once. Returns the ifindex of the end that takes frames (over 0), or -errno
+ * with err set and nothing left: -EEXIST where another device has the name. Thread: control, with
+ * CAP_NET_ADMIN. Cost: some ms. */
 int shunt_detour_open(struct shunt_detours *detours, unsigned far, uint32_t mtu, uint32_t queues,
 		      struct shunt_err *err);
 
 /* shunt_detour_set_mtu returns 0 or -errno. Thread: control. */
 int shunt_detour_set_mtu(unsigned far, uint32_t mtu);
 
-/* shunt_detour_clean removes the pair, whoever made it. Returns 1, 0 where there is none, or -errno
- * with err set. Thread: control. */
+/* shunt_detour_close removes the pair, and forgets it. Thread: control. */
+void shunt_detour_close(struct shunt_detours *detours, unsigned far);
+
+/* shunt_detour_clean removes the pair that an ended daemon left. Returns 1, 0 where there is none,
+ * or -errno with err set. Thread: control. */
 int shunt_detour_clean(unsigned far, struct shunt_err *err);
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Lane xdp to ports that take no frames from XDP, where the kernel would not forward: by a veth pair
 of shunt's own."""
+import re
 import signal
 
 import pytest
@@ -28,6 +29,14 @@ def ours(lab):
 
 def name_of(lab, port):
     return f"shunt-d{lab.json('dut', 'ip', '-j', 'link', 'show', port)[0]['ifindex']}"
+
+
+def ways(lab):
+    """How many pairs the tc program of eth2's knows."""
+    end = name_of(lab, "eth2").replace("-d", "-e")
+    shown = lab.exec("dut", "tc", "filter", "show", "dev", end, "ingress").stdout
+    program = lab.json("dut", "bpftool", "-j", "prog", "show", "id", re.search(r" id (\d+)", shown)[1])
+    return len(lab.json("dut", "bpftool", "-j", "map", "dump", "id", program["map_ids"][0]))
 
 
 def drops(shuntd, where, port):
@@ -81,6 +90,7 @@ def test_comes_and_goes(net):
         wait_until(lambda: ours(net) == [name_of(net, "eth1")], what="eth2's to go")
         net.exec("sink", "ethtool", "-K", "eth1", "gro", "off")
         wait_until(lambda: len(ours(net)) == 2, what="eth2's to come")
+        wait_until(lambda: ways(net) == 2, what="the one that went to be forgotten")
     assert ours(net) == []
 
 
