@@ -81,7 +81,8 @@ def check_report(folder, docs):
 @pytest.fixture(scope="module")
 def memory_report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    done = bench(*SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY)
+    done = bench(*SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY,
+                 timeout=400)  # DPDK's l3fwd may have to be built
     assert done.returncode == 0, done.stderr
     return folder, done
 
@@ -112,7 +113,7 @@ def test_model(tmp_path):
     check_report(tmp_path, [doc])
 
 
-@pytest.mark.limit(180)
+@pytest.mark.limit(500)  # with the first use of memory_report
 def test_memory_experiments(memory_report):
     folder, done = memory_report
     docs = [check_document(folder / f"{name}-mem.json") for name in MEMORY]

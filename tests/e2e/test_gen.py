@@ -169,8 +169,8 @@ def test_send_stops_on_signal(lab, rate):
 def test_duration_without_a_rate(lab):
     sent = lab.send("gen", "eth1", "--duration", 1)
     assert sent["seconds"] == pytest.approx(1, rel=0.1)
-    # Some may find the receiver's ring full when the machine is busy.
-    assert sent["sent"] / 2 < sent["device_frames"] <= sent["sent"] + 100
+    # Many find the receiver's ring full where it is emptied by another CPU than the sender's.
+    assert 10000 < sent["device_frames"] <= sent["sent"] + 100
 
 
 def test_two_generators_are_told_apart(lab):

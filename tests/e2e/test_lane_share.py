@@ -152,7 +152,7 @@ def test_every_frame_arrives_or_is_counted(make_lab):
     quiet(lab)
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp") as shuntd:
         sink = lab.sink("sink", "eth1", "--drop", "--count-only", "--idle", "2", "--duration", "60")
-        lab.send("gen", "eth1", "--count", "300000", "--rate", "max", "--dst-mac", SINK)
+        lab.send("gen", "eth1", "--count", "2000000", "--rate", "max", "--dst-mac", SINK)
         arrived = sink.finish()["frames"]
         assert arrived > 1000
         assert packets(shuntd)["xdp"] == arrived + sum(drops(shuntd, "redirect", "eth2").values())

@@ -3,6 +3,7 @@
 of l3fwd, libdpdk-dev builds it): found, built, started, counted and ended. Nothing else is changed:
 without huge pages they run on ordinary ones, and their answer says so."""
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -68,8 +69,11 @@ def l3fwd():
     built = os.path.join(paths.BUILD if paths.IS_SOURCE_TREE else "/var/cache/shunt", "dpdk",
                          version().split()[-1], "l3fwd")
     program = os.path.join(built, "build", "l3fwd-shared")
-    if not os.access(program, os.X_OK):
-        build_l3fwd(built)
+    os.makedirs(os.path.dirname(built), exist_ok=True)
+    with open(built + ".lock", "w", encoding="ascii") as lock:  # another may be building it now
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.access(program, os.X_OK):
+            build_l3fwd(built)
     return program
 
 
@@ -256,13 +260,18 @@ def write_capture(path, network, flows=1024):
 
 def measured(argv_of, word, seconds):
     """What a forwarder sends on its two in-memory ports: {pps, cpu_share: of its CPU, which it polls
-    all the time}."""
+    all the time}. On a CPU that others keep from it, for longer than asked: until it has sent at all."""
     with running(argv_of, word) as process:
         before, start, had = process.sent(), time.monotonic(), process.cpu_seconds()
-        while time.monotonic() < start + seconds:  # the quantity measured, not a wait for something
+        after, end = before, start
+        while end < start + seconds or after == before:
+            if end > start + seconds + READY_S:
+                raise Absent(f"{process.name()} sent nothing within {end - start:.0f} s")
             time.sleep(min(seconds, 0.2))
             process.drain()
-        after, end, has = process.sent(), time.monotonic(), process.cpu_seconds()
+            end = time.monotonic()
+            if end >= start + seconds:
+                after, end, has = process.sent(), time.monotonic(), process.cpu_seconds()
     return {"pps": (after - before) / (end - start),
             "cpu_share": min(1.0, (has - had) / (end - start))}
 
