@@ -57,6 +57,34 @@ def test_sweep_is_what_single_runs_say():
         assert got["latency_ns"] == pytest.approx(alone["latency_ns"])
 
 
+@pytest.mark.parametrize("args, status, failed", [
+    (["queue", "--ring", "infinite", "--sweep", "load=0.5,1.5,0.7,2"], 1, {1.5, 2}),
+    (["queue", "--load", "0.7", "--ring", "64", "--sweep", "batch=0,8,128,32"], 2, {0, 128}),
+    (["tmax", "--sweep", "size=59,60,70000"], 2, {59, 70000}),
+])
+def test_a_sweep_goes_on_where_a_value_has_no_answer(args, status, failed):
+    name, _, values = args[-1].partition("=")
+    wanted = [float(value) for value in values.split(",")]
+    solved = [value for value in wanted if value not in failed]
+    text, as_json = run(*args), run(*args, "-j")
+    assert text.returncode == as_json.returncode == status
+    assert [float(line.split()[0]) for line in text.stdout.splitlines()[1:]] == solved
+    sentences = [line.removeprefix("shunt-model: ") for line in text.stderr.splitlines()]
+    assert text.stderr == as_json.stderr and len(sentences) == len(failed)
+    for value, sentence in zip(sorted(failed), sentences):
+        assert sentence.startswith(f"--sweep {name}={value:g}: "), sentences
+    rows = json.loads(as_json.stdout)
+    assert len(rows) == len(wanted)
+    assert [row["input"][name] for row in rows if "error" in row] == sorted(failed)
+    assert [row["error"] for row in rows if "error" in row] == sentences
+    assert all("latency_ns" in row or "t_max_pps" in row for row in rows if "error" not in row)
+
+
+def test_a_sweep_without_any_answer():
+    done = run("queue", "--ring", "infinite", "--sweep", "load=1.5,2")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 2)
+
+
 def test_task_with_a_distribution():
     one = answer("queue", "--load", 0.5, "--c-task", 200)
     mixed = answer("queue", "--load", 0.5, "--c-task", "100:0.9,1.1k:0.1")

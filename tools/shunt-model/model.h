@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* shunt-model's parts: the parameters (opts.c), one file for each command, and the
- * files that `fit` reads (measured.c). */
+/* shunt-model's parts: the parameters (opts.c), one file for each command, their sweeps (sweep.c),
+ * and the files that `fit` reads (measured.c). */
 #ifndef SHUNT_MODEL_TOOL_H
 #define SHUNT_MODEL_TOOL_H
 
@@ -79,6 +79,23 @@ const char *model_param_name(enum model_param param);
 int model_queue(struct model_opts *opts);
 int model_tmax(struct model_opts *opts);
 int model_fit(struct model_opts *opts, char **files, int file_cnt);
+
+/* A command that has an answer for each value of a sweep; a result is its own struct. */
+struct model_solver {
+	const char *name;
+	/* 0, or the exit status with err set */
+	int (*solve)(const struct model_opts *opts, void *result, struct shunt_err *err);
+	struct json_t *(*json)(const void *result);
+	void (*print)(const void *result);
+	void (*print_head)(const char *param);
+	void (*print_row)(double value, const void *result);
+};
+
+/* model_solve prints the answer, or one for each value of opts->sweep and, for those that have
+ * none, one sentence. result is room for one. Returns the exit status, that of the first without an
+ * answer.
+ */
+int model_solve(struct model_opts *opts, const struct model_solver *solver, void *result);
 
 struct measured {
 	struct shunt_fit_point points[MODEL_POINT_MAX];

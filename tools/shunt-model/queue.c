@@ -9,6 +9,12 @@
 
 #define LOADS_TEXT "--load, --rate or --lambda"
 
+/* What is asked of the model, and its answer. */
+struct answer {
+	struct shunt_mxgb1_opts q;
+	struct shunt_mxgb1 r;
+};
+
 static unsigned loads_given(const struct model_opts *opts)
 {
 	return opts->is_given[MODEL_load] + opts->is_given[MODEL_rate] +
@@ -61,8 +67,10 @@ static int prepare(const struct model_opts *opts, struct shunt_mxgb1_opts *q, st
 	return ret ? ret : offered(opts, q, err);
 }
 
-static json_t *row_json(const struct shunt_mxgb1_opts *q, const struct shunt_mxgb1 *r)
+static json_t *row_json(const void *result)
 {
+	const struct shunt_mxgb1_opts *q = &((const struct answer *)result)->q;
+	const struct shunt_mxgb1 *r = &((const struct answer *)result)->r;
 	json_t *sizes = json_array(), *input;
 	unsigned j;
 
@@ -108,8 +116,11 @@ static void print_sizes(const struct shunt_mxgb1 *r)
 	putchar('\n');
 }
 
-static void print_one(const struct shunt_mxgb1_opts *q, const struct shunt_mxgb1 *r)
+static void print_one(const void *result)
 {
+	const struct shunt_mxgb1_opts *q = &((const struct answer *)result)->q;
+	const struct shunt_mxgb1 *r = &((const struct answer *)result)->r;
+
 	printf("offered              %.6g packets/s (%.6g batches/s), %.2f %% of saturation\n",
 	       q->offered_pps, r->lambda, 100 * q->offered_pps / r->saturation_pps);
 	printf("saturation           %.6g packets/s\n", r->saturation_pps);
@@ -133,64 +144,37 @@ static void print_head(const char *name)
 	       "loss", "latency_us", "util", "cycles", "c_busy", "batch");
 }
 
-static void print_row(double value, const struct shunt_mxgb1_opts *q, const struct shunt_mxgb1 *r)
+static void print_row(double value, const void *result)
 {
+	const struct shunt_mxgb1_opts *q = &((const struct answer *)result)->q;
+	const struct shunt_mxgb1 *r = &((const struct answer *)result)->r;
+
 	printf("%-14g %12.6f %12.6f %10.3g %12.4f %8.5f %10.3f %12.3f %8.3f\n", value,
 	       q->offered_pps / 1e6, r->throughput_pps / 1e6, r->loss, r->latency_s * 1e6,
 	       r->utilisation, r->cost_per_packet, r->c_busy, r->batch_mean);
 }
 
-static int solve_all(struct model_opts *opts, json_t *rows, struct shunt_err *err)
+static int solve(const struct model_opts *opts, void *result, struct shunt_err *err)
 {
-	const unsigned cnt = opts->sweep < 0 ? 1 : opts->point_cnt;
-	static struct shunt_mxgb1 result; /* 4 KiB */
-	struct shunt_mxgb1_opts q;
-	unsigned i;
+	struct answer *answer = result;
 
-	for (i = 0; i < cnt; i++) {
-		if (opts->sweep >= 0 &&
-		    model_opts_put(opts, (enum model_param)opts->sweep, opts->points[i], err))
-			return EXIT_USAGE;
-		if (prepare(opts, &q, err))
-			return EXIT_USAGE;
-		if (shunt_mxgb1_solve(&q, &result, err))
-			return 1;
-		if (opts->json) {
-			json_array_append_new(rows, row_json(&q, &result));
-		} else if (opts->sweep < 0) {
-			print_one(&q, &result);
-		} else {
-			if (!i)
-				print_head(model_param_name((enum model_param)opts->sweep));
-			print_row(opts->points[i], &q, &result);
-			fflush(stdout);
-		}
-	}
-	return 0;
+	if (prepare(opts, &answer->q, err))
+		return EXIT_USAGE;
+	return shunt_mxgb1_solve(&answer->q, &answer->r, err) ? 1 : 0;
 }
 
 int model_queue(struct model_opts *opts)
 {
-	json_t *rows = json_array();
+	static const struct model_solver solver = {"queue",   solve,	  row_json,
+						   print_one, print_head, print_row};
+	static struct answer answer; /* 4 KiB and more */
 	struct shunt_err err;
-	int ret;
 
 	if (opts->sweep >= 0)
 		opts->is_given[opts->sweep] = true;
-	if (loads_given(opts) != 1) {
-		shunt_err_set(&err, EINVAL, "queue wants one of " LOADS_TEXT ", %s given",
-			      loads_given(opts) ? "not several" : "none was");
-		json_decref(rows);
-		return model_fail(&err, EXIT_USAGE);
-	}
-	ret = solve_all(opts, rows, &err);
-	if (ret)
-		model_fail(&err, ret);
-	else if (opts->json)
-		json_dumpf(opts->sweep < 0 ? json_array_get(rows, 0) : rows, stdout,
-			   JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-	if (!ret && opts->json)
-		putchar('\n');
-	json_decref(rows);
-	return ret;
+	if (loads_given(opts) == 1)
+		return model_solve(opts, &solver, &answer);
+	shunt_err_set(&err, EINVAL, "queue wants one of " LOADS_TEXT ", %s given",
+		      loads_given(opts) ? "not several" : "none was");
+	return model_fail(&err, EXIT_USAGE);
 }

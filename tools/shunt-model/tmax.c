@@ -6,8 +6,16 @@
 
 #include "model.h"
 
-static json_t *row_json(const struct shunt_tmax_opts *o, const struct shunt_tmax *r)
+/* What is asked of the model, and its answer. */
+struct answer {
+	struct shunt_tmax_opts o;
+	struct shunt_tmax r;
+};
+
+static json_t *row_json(const void *result)
 {
+	const struct shunt_tmax_opts *o = &((const struct answer *)result)->o;
+	const struct shunt_tmax *r = &((const struct answer *)result)->r;
 	const bool has_link = o->link_bps > 0;
 	json_t *input = json_pack("{s:f, s:o, s:f, s:f, s:f}", "freq_hz", o->freq_hz, "link_bps",
 				  has_link ? json_real(o->link_bps) : json_null(), "size",
@@ -20,8 +28,10 @@ static json_t *row_json(const struct shunt_tmax_opts *o, const struct shunt_tmax
 			 o->c_task, "c_busy", r->c_busy);
 }
 
-static void print_one(const struct shunt_tmax_opts *o, const struct shunt_tmax *r)
+static void print_one(const void *result)
 {
+	const struct shunt_tmax_opts *o = &((const struct answer *)result)->o;
+	const struct shunt_tmax *r = &((const struct answer *)result)->r;
 	const double all = o->c_io + o->c_task + r->c_busy;
 
 	if (o->link_bps > 0)
@@ -36,8 +46,17 @@ static void print_one(const struct shunt_tmax_opts *o, const struct shunt_tmax *
 	printf("c_busy     %.2f cycles a packet, %.1f %%\n", r->c_busy, 100 * r->c_busy / all);
 }
 
-static void print_row(double value, const struct shunt_tmax_opts *o, const struct shunt_tmax *r)
+static void print_head(const char *name)
 {
+	printf("# %-12s %12s %12s %12s %10s %10s %10s\n", name, "r_max_Mpps", "c_max_Mpps",
+	       "T_max_Mpps", "c_io", "c_task", "c_busy");
+}
+
+static void print_row(double value, const void *result)
+{
+	const struct shunt_tmax_opts *o = &((const struct answer *)result)->o;
+	const struct shunt_tmax *r = &((const struct answer *)result)->r;
+
 	printf("%-14g %12.6f %12.6f %12.6f %10.3f %10.3f %10.3f\n", value, r->r_max_pps / 1e6,
 	       r->c_max_pps / 1e6, r->t_max_pps / 1e6, o->c_io, o->c_task, r->c_busy);
 }
@@ -55,49 +74,19 @@ static void prepare(const struct model_opts *opts, struct shunt_tmax_opts *o)
 	};
 }
 
-static int solve_all(struct model_opts *opts, json_t *rows, struct shunt_err *err)
+static int solve(const struct model_opts *opts, void *result, struct shunt_err *err)
 {
-	const unsigned cnt = opts->sweep < 0 ? 1 : opts->point_cnt;
-	struct shunt_tmax_opts o;
-	struct shunt_tmax r;
-	unsigned i;
+	struct answer *answer = result;
 
-	for (i = 0; i < cnt; i++) {
-		if (opts->sweep >= 0 &&
-		    model_opts_put(opts, (enum model_param)opts->sweep, opts->points[i], err))
-			return EXIT_USAGE;
-		prepare(opts, &o);
-		if (shunt_tmax_solve(&o, &r, err))
-			return EXIT_USAGE;
-		if (opts->json) {
-			json_array_append_new(rows, row_json(&o, &r));
-		} else if (opts->sweep < 0) {
-			print_one(&o, &r);
-		} else {
-			if (!i)
-				printf("# %-12s %12s %12s %12s %10s %10s %10s\n",
-				       model_param_name((enum model_param)opts->sweep),
-				       "r_max_Mpps", "c_max_Mpps", "T_max_Mpps", "c_io", "c_task",
-				       "c_busy");
-			print_row(opts->points[i], &o, &r);
-		}
-	}
-	return 0;
+	prepare(opts, &answer->o);
+	return shunt_tmax_solve(&answer->o, &answer->r, err) ? EXIT_USAGE : 0;
 }
 
 int model_tmax(struct model_opts *opts)
 {
-	json_t *rows = json_array();
-	struct shunt_err err;
-	int ret = solve_all(opts, rows, &err);
+	static const struct model_solver solver = {"tmax",    solve,	  row_json,
+						   print_one, print_head, print_row};
+	struct answer answer;
 
-	if (ret)
-		model_fail(&err, ret);
-	else if (opts->json)
-		json_dumpf(opts->sweep < 0 ? json_array_get(rows, 0) : rows, stdout,
-			   JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-	if (!ret && opts->json)
-		putchar('\n');
-	json_decref(rows);
-	return ret;
+	return model_solve(opts, &solver, &answer);
 }
