@@ -201,7 +201,9 @@ struct shunt_steer_ctl {
 	__u64 quick;	   /* not 0: the short way is open, below */
 	__u64 handover_until_ns; /* CLOCK_MONOTONIC: when LIVE_HANDOVER ends */
 	__u64 version;		 /* of the program's source; nobody writes it */
-	__u64 zero[3];
+	__u64 owner_netns;   /* where that process serves the device of this number: the program */
+	__u64 owner_ifindex; /* may be on none meanwhile */
+	__u64 zero;
 	struct shunt_tables_cfg tables;
 	__u64 zeros[2];
 	struct shunt_steer_half half[2];

@@ -139,10 +139,13 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, st
 int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct shunt_xdp_log before = shunt_xdp_log_begin();
-	int rc = x->is_external ? shunt_xdp_program_find(x, err) : put_or_do_without_meta(x, err);
+	int rc = shunt_xdp_owner_look(x->ifname, x->ifindex, err);
 
+	if (!rc)
+		rc = x->is_external ? shunt_xdp_program_find(x, err)
+				    : put_or_do_without_meta(x, err);
 	if (!rc) {
-		shunt_xdp_owner_set(x->ctl);
+		shunt_xdp_owner_set(x->ctl, x->ifindex);
 		shunt_xdp_watch_start(x);
 	}
 	shunt_xdp_log_end(before);

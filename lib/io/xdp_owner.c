@@ -5,6 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
+#include "base/netns.h"
 #include "io/xdp_private.h"
 
 /* Field 22 of /proc/PID/stat, in clock ticks since boot: a pid comes again, a pid
@@ -37,8 +40,10 @@ static uint64_t process_start(uint32_t pid)
 	return start;
 }
 
-void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl)
+void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl, unsigned ifindex)
 {
+	ctl->owner_netns = shunt_netns_number();
+	ctl->owner_ifindex = ifindex;
 	ctl->owner_start = process_start(getpid());
 	ctl->owner_pid = getpid();
 }
@@ -76,5 +81,42 @@ int shunt_xdp_owner_check(const char *ifname, const struct xdp_program *prog, st
 		return 0; /* another version's: nobody we could ask */
 	pid = shunt_xdp_owner_alive(other.ctl);
 	shunt_xdp_maps_close(&other);
+	return pid ? shunt_xdp_owner_error(ifname, pid, err) : 0;
+}
+
+static bool serves(const struct shunt_steer_ctl *ctl, unsigned ifindex)
+{
+	return ctl->owner_ifindex == ifindex && ctl->owner_netns == shunt_netns_number();
+}
+
+/* Who serves the device by that program, 0 if nobody else does or it is none of ours. */
+static uint32_t other_of(int prog_fd, unsigned ifindex)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info), pid;
+	struct shunt_xdp other;
+
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len) || !shunt_xdp_is_steering(info.name))
+		return 0;
+	shunt_xdp_maps_init(&other);
+	if (shunt_xdp_maps_open(&other, prog_fd, NULL) < 0)
+		return 0;
+	pid = serves(other.ctl, ifindex) ? shunt_xdp_owner_alive(other.ctl) : 0;
+	shunt_xdp_maps_close(&other);
+	return pid == (uint32_t)getpid() ? 0 : pid;
+}
+
+int shunt_xdp_owner_look(const char *ifname, unsigned ifindex, struct shunt_err *err)
+{
+	uint32_t id = 0, pid = 0;
+
+	while (!pid && !bpf_prog_get_next_id(id, &id)) {
+		int fd = bpf_prog_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue; /* it has ended meanwhile */
+		pid = other_of(fd, ifindex);
+		close(fd);
+	}
 	return pid ? shunt_xdp_owner_error(ifname, pid, err) : 0;
 }

@@ -134,9 +134,9 @@ void shunt_xdp_maps_close(struct shunt_xdp *x);
  * Thread: control. */
 void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t quick);
 
-/* shunt_xdp_owner_set writes this process into ctl, shunt_xdp_owner_clear takes it
- * out and gives every frame to the kernel. Thread: control. */
-void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl);
+/* shunt_xdp_owner_set writes into ctl that this process serves the device, shunt_xdp_owner_clear
+ * takes it out and gives every frame to the kernel. Thread: control. */
+void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl, unsigned ifindex);
 void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl);
 
 /* shunt_xdp_owner_alive returns the pid of the process that configures ctl, if it
@@ -149,6 +149,11 @@ uint32_t shunt_xdp_owner_alive(const struct shunt_steer_ctl *ctl);
 int shunt_xdp_owner_error(const char *ifname, uint32_t pid, struct shunt_err *err);
 int shunt_xdp_owner_check(const char *ifname, const struct xdp_program *prog,
 			  struct shunt_err *err);
+
+/* shunt_xdp_owner_look returns the same -EBUSY where another process serves the device by a program
+ * that need not be on it now (shunt_xdp_suspend), 0 otherwise. Thread: control. Cost: setup, three
+ * syscalls for each BPF program of the machine. */
+int shunt_xdp_owner_look(const char *ifname, unsigned ifindex, struct shunt_err *err);
 
 /* shunt_xdp_watch_start starts the kernel's watch over the workers' signs of life.
  * Returns 0 or -errno: without it a hung worker is not noticed. shunt_xdp_watch_stop

@@ -4,7 +4,7 @@ import pytest
 
 from frames import SINK, routed, udp4
 from lab import wait_until
-from shuntd import Shuntd
+from shuntd import Shuntd, refused, unchanged
 from test_doctor import doctor, foreign_program
 
 AUTO = "route", "eth1", "eth2", "--lane", "auto"
@@ -103,6 +103,27 @@ def test_rules_bring_it_back(net, tmp_path):
 def test_asked_for_it_stays(net):
     with Shuntd(net, "route", "eth1", "eth2", "--lane", "kernel"):
         assert both_on_device(net) == [True, True]
+
+
+@pytest.mark.parametrize("args", [AUTO, ("xconnect", "eth1", "eth2", "--driver-mode", "generic"),
+                                  (*AUTO, "--attach", "external"), ("static3", f"eth2,next_hop={SINK}",
+                                                                    f"eth1,next_hop={SINK}")])
+def test_another_daemon_is_refused(net, args):
+    """By name of the process, as where the program is on the device; the first one is not disturbed."""
+    with Shuntd(net, *AUTO) as first:
+        assert both_on_device(net) == [False, False]
+        with unchanged(net):
+            sentence = refused(net, *args)
+        port = "eth2" if args[0] == "static3" else "eth1"
+        assert sentence == (f"{port}: process {first.process.pid} runs shunt on the device already; "
+                            "stop it first")
+        assert "another's" not in lane(first)["why"]
+
+
+def test_a_device_of_the_same_number_elsewhere(net, make_lab):
+    """In another network namespace it is another device."""
+    with Shuntd(net, *AUTO) as first, Shuntd(make_lab(static_neigh=True, gro=False), *AUTO) as second:
+        assert lane(first)["suspended"] is True and lane(second)["suspended"] is True
 
 
 def test_ip_rules(make_lab):
