@@ -132,6 +132,7 @@ def test_mtu_edge(jumbo, way):
     """To the byte; beyond it the kernel answers, or fragments."""
     gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
     mtu(jumbo, "dut", "eth2", 5000)
+    jumbo.remember()
     with Shuntd(jumbo, "route", "eth1", "eth2", *way) as d:
         for frame in packet(5014), udp6(5014):
             gen.send(frame)
@@ -148,7 +149,6 @@ def test_mtu_edge(jumbo, way):
         last = sink.receive(lambda f: f[12:14] == b"\x08\0" and f[23] == 17, 10)
         assert first[34:] + last[34:] == whole[34:]
         assert punts(d) >= 3
-        mtu(jumbo, "dut", "eth2", MTU)
 
 
 def test_xconnect_to_a_smaller_port(jumbo):
@@ -157,13 +157,13 @@ def test_xconnect_to_a_smaller_port(jumbo):
     gen, sink = jumbo.wire("gen"), jumbo.wire("sink")
     mtu(jumbo, "dut", "eth2", 1500)
     mtu(jumbo, "sink", "eth1", 1500)
+    jumbo.remember()
     with Shuntd(jumbo, "xconnect", "eth1", "eth2") as d:
         assert [port["multi_buffer"] for port in in_use(d)] == [True, False]
         marker = packet(1514, eth_dst=SINK)
         gen.send(packet(9014, eth_dst=SINK), packet(4000, eth_dst=SINK), marker)
         sink.until(marker)
         assert drops(d, "too_big") == 2
-        mtu(jumbo, "dut", "eth2", MTU)
 
 
 def test_raised_meanwhile(lab):
