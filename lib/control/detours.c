@@ -25,24 +25,43 @@ void shunt_detours_prepare(struct shunt_engine *engine)
 		engine->detours = NULL;
 }
 
+static bool can_have(const struct shunt_engine *engine, const struct shunt_port *to)
+{
+	return engine->detours && to->xdp && !to->lane.is_gone && !to->lane.has_xdp_transmit;
+}
+
 bool shunt_detours_can(const struct shunt_engine *engine, const struct shunt_port *to)
 {
-	return engine->detours && to->xdp && !to->lane.is_gone && !to->lane.has_xdp_transmit &&
-	       !to->has_no_detour;
+	return can_have(engine, to) && !to->has_no_detour;
+}
+
+static bool can_need(const struct shunt_engine *engine, const struct shunt_port *from,
+		     const struct shunt_port *to)
+{
+	return from->xdp && !from->has_fallback &&
+	       shunt_config_reaches(engine->config, from->index, to->index) &&
+	       !shunt_lane_takes_frames(from, to);
 }
 
 static bool is_needed(const struct shunt_engine *engine, const struct shunt_port *to)
 {
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt && shunt_detours_can(engine, to); i++) {
-		const struct shunt_port *from = &engine->ports[i];
-
-		if (from->xdp && !from->has_fallback && from->lane.in_use == SHUNT_LANE_XDP &&
-		    shunt_config_reaches(engine->config, i, to->index) &&
-		    !shunt_lane_takes_frames(from, to))
+	for (i = 0; i < engine->port_cnt && shunt_detours_can(engine, to); i++)
+		if (engine->ports[i].lane.in_use == SHUNT_LANE_XDP &&
+		    can_need(engine, &engine->ports[i], to))
 			return true;
-	}
+	return false;
+}
+
+/* By a port whose lane would be xdp then; it may be another meanwhile. */
+static bool is_missed(const struct shunt_engine *engine, const struct shunt_port *to)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt && can_have(engine, to); i++)
+		if (can_need(engine, &engine->ports[i], to))
+			return true;
 	return false;
 }
 
@@ -67,10 +86,14 @@ static uint32_t queues_of(const struct shunt_engine *engine)
 static int open_one(struct shunt_engine *engine, struct shunt_port *port)
 {
 	const int ret = shunt_detour_open(engine->detours, port->netdev.ifindex, port->mtu,
-					  queues_of(engine), &engine->detour_err);
+					  queues_of(engine), &port->detour_err);
 
 	port->has_detour = ret > 0;
 	port->has_no_detour = ret < 0;
+	if (port->has_no_detour)
+		shunt_retry_refused(&port->detour_retry);
+	else
+		port->detour_retry = (struct shunt_retry){0};
 	port->detour_ifindex = ret > 0 ? (unsigned)ret : 0;
 	port->detour_mtu = port->mtu;
 	shunt_redirects_set_detour(engine, port);
@@ -93,6 +116,21 @@ bool shunt_detours_follow(struct shunt_engine *engine)
 			is_refused |= open_one(engine, port) < 0;
 	}
 	return is_refused;
+}
+
+bool shunt_detours_retry(struct shunt_engine *engine)
+{
+	bool is_any_open = false;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		struct shunt_port *port = &engine->ports[i];
+
+		if (port->has_no_detour && shunt_retry_is_due(&port->detour_retry) &&
+		    is_missed(engine, port))
+			is_any_open |= open_one(engine, port) > 0;
+	}
+	return is_any_open;
 }
 
 static void remove_one(struct shunt_engine *engine, struct shunt_port *port)

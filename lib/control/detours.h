@@ -24,6 +24,10 @@ bool shunt_detours_can(const struct shunt_engine *engine, const struct shunt_por
 bool shunt_detours_follow(struct shunt_engine *engine);
 void shunt_detours_prune(struct shunt_engine *engine);
 
+/* shunt_detours_retry opens those that could not be opened (retry.h). Returns whether one could,
+ * and the lanes have to be chosen again. Thread: control. Cost: nothing where none is missed. */
+bool shunt_detours_retry(struct shunt_engine *engine);
+
 /* shunt_detours_end removes all, but for a successor. Thread: control. */
 void shunt_detours_end(struct shunt_engine *engine);
 

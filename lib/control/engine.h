@@ -43,7 +43,9 @@ struct shunt_port {
 	unsigned detour_ifindex;    /* what takes its frames from XDP (io/detour.h); 0: none */
 	uint32_t detour_mtu;
 	bool has_detour;	     /* one of this daemon's */
-	bool has_no_detour;	     /* it could not be opened */
+	bool has_no_detour;	     /* it could not be opened, */
+	struct shunt_err detour_err; /* and why */
+	struct shunt_retry detour_retry;
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 	struct shunt_xdp *xdp;	     /* NULL for mem and pcap */
 	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
@@ -84,7 +86,6 @@ struct shunt_engine {
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
 	struct shunt_err redirects_err;	    /* why not, then */
 	struct shunt_detours *detours;	    /* NULL where none can be needed, or loaded */
-	struct shunt_err detour_err;	    /* why one could not be opened */
 	struct shunt_xdp_fail *redirects;   /* those that failed; NULL: not counted */
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */

@@ -186,6 +186,7 @@ int shunt_engine_follow_lanes(struct shunt_engine *engine, struct shunt_err *err
 	unsigned i;
 	int ret = 0;
 
+	is_new |= shunt_detours_retry(engine);
 	is_new |= shunt_lane_choose(engine);
 	if (!is_new)
 		return 0;

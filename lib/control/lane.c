@@ -201,7 +201,7 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 		say_detour(choice, far.not_taking, far.no_zerocopy);
 	else if (far.not_taking->has_no_detour)
 		say(choice, SHUNT_LANE_USER, "%s takes no frames from XDP; %.140s",
-		    far.not_taking->name, engine->detour_err.msg);
+		    far.not_taking->name, far.not_taking->detour_err.msg);
 	else
 		say(choice, SHUNT_LANE_USER, "%s %s, and the kernel knows nothing of a %s",
 		    far.not_taking->name, refusal(far.not_taking), shunt_forward_mode_name(mode));

@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "control/retry.h"
 
 struct shunt_engine;
 struct shunt_port;
@@ -39,8 +40,7 @@ struct shunt_lane_choice {
 	bool is_new;	     /* chosen, or changed, since shunt_lane_take_new */
 	uint32_t change_cnt; /* choices that differed from the one before */
 	enum shunt_lane wanted;	  /* what would be in use if the program could be on the device */
-	uint64_t retry_ns;	  /* of shunt_clock_ns: is_refused, it is tried again then */
-	uint32_t retry_s;	  /* after how long */
+	struct shunt_retry retry; /* is_refused */
 	struct shunt_err refusal; /* is_refused */
 	char why[sizeof(struct shunt_err) + 80]; /* one clause */
 };

@@ -3,15 +3,7 @@
 
 #include <errno.h>
 
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "control/engine_worker.h"
-
-/* How long after a refusal the program is offered to the device again, in seconds; each time twice
- * as long. Longer, and who mends the cause waits; shorter, and a driver that starts its device anew
- * for an offer that it refuses does so all the time. */
-#define RETRY_MIN_S 1U
-#define RETRY_MAX_S 8U
 
 void shunt_suspend_look(struct shunt_port *port)
 {
@@ -60,27 +52,27 @@ static bool is_needed(const struct shunt_engine *engine, const struct shunt_port
 	return false;
 }
 
-/* Of a device that does not take the program back its lane is kernel, which the next choice says.
- */
-static void refuse(struct shunt_lane_choice *lane)
+static void forget_refusal(struct shunt_lane_choice *lane)
 {
-	lane->retry_s = lane->is_refused ? SHUNT_MIN(2 * lane->retry_s, RETRY_MAX_S) : RETRY_MIN_S;
-	lane->retry_ns = shunt_clock_ns() + lane->retry_s * 1000000000ULL;
-	lane->is_refused = true;
+	lane->is_refused = false;
+	lane->retry = (struct shunt_retry){0};
 }
 
+/* Of a device that does not take the program back its lane is kernel, which the next choice says.
+ */
 static bool resume(struct shunt_port *port)
 {
 	struct shunt_lane_choice *lane = &port->lane;
 	const bool was_refused = lane->is_refused;
 
-	if (lane->is_blocked || (was_refused && shunt_clock_ns() < lane->retry_ns))
+	if (lane->is_blocked || !shunt_retry_is_due(&lane->retry))
 		return false;
 	lane->is_suspended = shunt_xdp_resume(port->xdp, &lane->refusal) != 0;
-	if (lane->is_suspended)
-		refuse(lane);
+	lane->is_refused = lane->is_suspended;
+	if (lane->is_refused)
+		shunt_retry_refused(&lane->retry);
 	else
-		lane->is_refused = false;
+		forget_refusal(lane);
 	return lane->is_refused != was_refused;
 }
 
@@ -94,7 +86,7 @@ static int follow(const struct shunt_engine *engine, struct shunt_port *port, bo
 	if (!port->xdp || port->lane.is_gone || engine->config->external)
 		return 0;
 	if (!is_needed_now)
-		port->lane.is_refused = false;
+		forget_refusal(&port->lane);
 	if (is_needed_now != port->lane.is_suspended ||
 	    (!is_needed_now && would_reset(engine, port)))
 		return 0;
