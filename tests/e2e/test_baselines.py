@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shunt-bench's baselines: each forwards frames as it should and leaves dut as it was. DPDK is none of
 the packages that the tests install: what is absent is skipped by name."""
+import concurrent.futures
 import contextlib
 import glob
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -105,19 +107,56 @@ def fake(tmp_path, text):
     return str(path)
 
 
-@pytest.mark.parametrize("text, says", [
-    ("echo starting; echo 'EAL: Cannot find device (eth9)'; exit 1", "Cannot find device (eth9)"),
-    ("exit 3", "it said nothing"),
-    ("echo working; exec sleep 60", "not ready within 1 s: working"),
-])
-def test_what_does_not_start_says_why(monkeypatch, tmp_path, text, says):
-    monkeypatch.setattr(dpdk, "READY_S", 1)
-    monkeypatch.setattr(dpdk, "STOP_S", 10)
-    program = fake(tmp_path, text)
+def why_absent(program):
     with pytest.raises(dpdk.Absent, match="dpdk-testpmd") as failed:
         with dpdk.running(lambda _: [program], "Press enter"):
             pass
+    return str(failed.value)
+
+
+@pytest.mark.parametrize("text, says", [
+    ("echo starting; echo 'EAL: Cannot find device (eth9)'; exit 1", "Cannot find device (eth9)"),
+    ("exit 3", "it said nothing"),
+])
+def test_what_does_not_start_says_why(tmp_path, text, says):
+    assert says in why_absent(fake(tmp_path, text))
+
+
+def test_what_is_never_ready_says_why(monkeypatch, tmp_path):
+    """With the last that it said, if it had the time to say so."""
+    program = fake(tmp_path, "echo working; exec sleep 60")
+    for seconds in 1, 5, 25:
+        monkeypatch.setattr(dpdk, "READY_S", seconds)
+        why = why_absent(program)
+        assert f"not ready within {seconds} s: " in why
+        if not why.endswith("it said nothing"):
+            break
+    assert why.endswith("s: working")
+
+
+@pytest.mark.parametrize("ends, says", [(False, "timed out"), (True, "Expecting value")])
+def test_one_that_does_not_answer_says_so(monkeypatch, tmp_path, ends, says):
+    """Where others have all processors, say, or it was killed meanwhile."""
+    program = fake(tmp_path, "echo Press enter; exec sleep 60")
+    monkeypatch.setattr(dpdk, "RUN", str(tmp_path))
+    with dpdk.running(lambda _: [program], "Press enter") as process, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as telemetry:
+        (tmp_path / process.prefix).mkdir()
+        telemetry.bind(str(tmp_path / process.prefix / "dpdk_telemetry.v2"))
+        telemetry.listen()
+        monkeypatch.setattr(dpdk, "READY_S", 60 if ends else 0.1)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            if ends:
+                pool.submit(end_at_a_request, telemetry)
+            with pytest.raises(dpdk.Absent, match="does not answer /ethdev/stats,0") as failed:
+                process.sent()
     assert says in str(failed.value)
+
+
+def end_at_a_request(telemetry):
+    with telemetry.accept()[0] as peer:
+        peer.send(b"{}")
+        peer.recv(1024)
 
 
 def test_one_that_does_not_stop_is_killed(monkeypatch, tmp_path):

@@ -161,12 +161,15 @@ class Process:
                 return
 
     def ask(self, request):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked:
-            asked.settimeout(5)
-            asked.connect(os.path.join(RUN, self.prefix, "dpdk_telemetry.v2"))
-            asked.recv(1024)
-            asked.send(request.encode())
-            return json.loads(asked.recv(16384))[request.split(",")[0]]
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked:
+                asked.settimeout(READY_S)
+                asked.connect(os.path.join(RUN, self.prefix, "dpdk_telemetry.v2"))
+                asked.recv(1024)
+                asked.send(request.encode())
+                return json.loads(asked.recv(16384))[request.split(",")[0]]
+        except (OSError, ValueError) as error:  # it ended, or its thread for this gets no CPU
+            raise Absent(f"{self.name()} does not answer {request}: {error}") from None
 
     def sent(self, ports=2):
         """Packets that its ports have sent so far."""
