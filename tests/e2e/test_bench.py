@@ -25,13 +25,13 @@ SEARCHES = ["--trials", "1", "--precision", "50", "--search-seconds", "2"]
 MEMORY = ["cio", "cache", "batch"]
 
 
-def bench(*options, env=None, timeout=60):
-    return bench_of([BENCH, *options], timeout=timeout, env={**os.environ, **(env or {})})
+def bench(*options, env=None):
+    return bench_of([BENCH, *options], env={**os.environ, **(env or {})})
 
 
-def bench_of(argv, stdout=subprocess.PIPE, timeout=60, **options):
-    return subprocess.run(argv, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=timeout,
-                          check=False, **options)
+def bench_of(argv, stdout=subprocess.PIPE, **options):
+    """The test's own limit ends it: where others have the processors, a measurement is repeated."""
+    return subprocess.run(argv, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, **options)
 
 
 class Page(HTMLParser):
@@ -81,8 +81,7 @@ def check_report(folder, docs):
 @pytest.fixture(scope="module")
 def memory_report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    done = bench(*SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY,
-                 timeout=400)  # DPDK's l3fwd may have to be built
+    done = bench(*SHORT, *POINTS, "--seconds", "0.01", "--ports", "mem", "-o", str(folder), *MEMORY)
     assert done.returncode == 0, done.stderr
     return folder, done
 
@@ -104,7 +103,7 @@ def test_bursts(psi):
 @pytest.mark.limit(180)
 def test_model(tmp_path):
     """Predictions lie over measurements; how close they are is not judged on a busy machine."""
-    done = bench(*SHORT, *POINTS, "-o", str(tmp_path), "model", timeout=150)
+    done = bench(*SHORT, *POINTS, "-o", str(tmp_path), "model")
     assert done.returncode == 0, done.stderr
     doc = check_document(tmp_path / "model-mem.json")
     assert [f["name"] for f in doc["figures"]] == ["latency", "cost", "batch", "utilisation", "sizes"]
@@ -113,7 +112,7 @@ def test_model(tmp_path):
     check_report(tmp_path, [doc])
 
 
-@pytest.mark.limit(500)  # with the first use of memory_report
+@pytest.mark.limit(500)  # with the first use of memory_report, for which DPDK's l3fwd may have to be built
 def test_memory_experiments(memory_report):
     folder, done = memory_report
     docs = [check_document(folder / f"{name}-mem.json") for name in MEMORY]
@@ -151,7 +150,7 @@ def test_others_that_came_meanwhile_are_said(tmp_path):
         wait_until(lambda: "shunt-membench" in children(process.pid), what="the first run")
         with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as other:
             try:
-                assert process.wait(60) == 0
+                assert process.wait() == 0
             finally:
                 other.kill()
     doc = check_document(tmp_path / "cache-mem.json")
@@ -182,7 +181,7 @@ def test_shunt_model_fits_what_batch_measured(memory_report):
     (["size", "rfc2544"], SEARCHES)], ids=lambda words: "-".join(words) if words and words[0].isalnum() else "")
 def test_lab_experiments(names, options, tmp_path):
     """The least that there is of each; and nothing is left behind."""
-    done = bench(*SHORT, *POINTS, "--seconds", "0.05", *options, "-o", str(tmp_path), *names, timeout=200)
+    done = bench(*SHORT, *POINTS, "--seconds", "0.05", *options, "-o", str(tmp_path), *names)
     assert done.returncode == 0, done.stderr
     docs = [check_document(tmp_path / f"{name}-lab.json") for name in names]
     check_report(tmp_path, docs)
