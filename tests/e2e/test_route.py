@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd routes: what leaves is what the kernel would have sent, and what only the kernel can do
 the kernel does, though userspace had the frame first."""
+import statistics
 import time
 
 import pytest
@@ -256,15 +257,15 @@ def test_follows_routes_and_forwarding(lab, each_lane):
             gen.send(udp4())
             return handed(d) > before
 
-        wait_until(is_handed_over, 5)
+        wait_until(is_handed_over)
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
 
 
 def test_forwarding_switched_off_is_seen_at_once(lab, each_lane):
-    """By the kernel's notice, and not when its settings are next looked at, once a second: else five
-    times would take two and a half."""
+    """By the kernel's notice, and not when its settings are next looked at, once a second: else half of
+    the times would take half a second and more. A machine that others use may be late for some."""
     gen, sink = lab.wire("gen"), lab.wire("sink")
-    took = 0
+    took = []
     with Shuntd(lab, "route", "eth1", "eth2") as d:
         def handed():
             return packets(d, "kernel") + punts(d)
@@ -275,15 +276,15 @@ def test_forwarding_switched_off_is_seen_at_once(lab, each_lane):
             sink.expect(routed(udp4()))
             return handed() == before
 
-        for _ in range(5):
-            wait_until(is_forwarded, 5)
+        for _ in range(11):
+            wait_until(is_forwarded)
             before = handed()
             lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=0")
             start = time.monotonic()
-            wait_until(lambda was=before: gen.send(udp4()) or handed() > was, 5, "the kernel's turn")
-            took += time.monotonic() - start
+            wait_until(lambda was=before: gen.send(udp4()) or handed() > was, what="the kernel's turn")
+            took.append(time.monotonic() - start)
             lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
-    assert took < 1.2, took
+    assert statistics.median(took) < 0.25, took
 
 
 def test_generic_mode_is_refused(lab):
