@@ -121,6 +121,12 @@ def totals(shown, key):
     return {port["name"]: sum(queue[key] for queue in port["queues"]) for port in shown["ports"]}
 
 
+def steered(daemon, reason, port="eth1"):
+    """Frames of a port that the steering program gave to the kernel for a reason."""
+    return sum(row["count"] for row in daemon.show("drops")["drops"]
+               if (row["where"], row["port"], row["name"]) == ("steer", port, reason))
+
+
 def is_alive(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:

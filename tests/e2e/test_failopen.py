@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from shuntd import Shuntd, with_lane
+from shuntd import Shuntd, steered, with_lane
 from frames import DUT2, GEN, SINK, routed, udp4
 from lab import BIN, ROOT, wait_until
 
@@ -20,12 +20,6 @@ from endless import EndlessLoop, is_possible  # noqa: E402  pylint: disable=wron
 
 STATIC3 = ("static3", f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 POLLING = ["spin", "busy", "adaptive", "interrupt"]
-
-
-def steered(daemon, reason, port="eth1"):
-    """Frames of a port that the steering program gave to the kernel for a reason."""
-    return sum(row["count"] for row in daemon.show("drops")["drops"]
-               if (row["where"], row["port"], row["name"]) == ("steer", port, reason))
 
 
 def served(daemon):
