@@ -34,7 +34,8 @@ struct shunt_port {
 	unsigned packet_frames;		/* as many */
 	struct shunt_netdev_xdp offers; /* xsk: what the driver says of its XDP */
 	char mtu_limit[256];		/* xsk: the largest MTU that works, and why; "" unknown */
-	bool has_fallback; /* the kernel forwards what it gets in the user lane's place */
+	bool is_generic_dear; /* its program costs a frame more than the kernel's forwarding */
+	bool has_fallback;    /* the kernel forwards what it gets in the user lane's place */
 	struct shunt_lane_choice lane;
 	struct shunt_lane_share share; /* overrides the choice while it is set */
 	struct shunt_lane_stats stats;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/doctor_facts.h"
 #include "control/engine_worker.h"
 #include "control/suspend.h"
 
@@ -44,6 +45,24 @@ static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shu
 	return 0;
 }
 
+/* A generic program wants room before each frame, which most drivers' socket buffers lack: the
+ * kernel makes another one for the frame, in pages that it keeps for that where the program takes
+ * packets of several buffers, and since Linux 6.9; otherwise in memory that it allocates, clears
+ * and frees. On veth and tun the buffer has the room. */
+static void look_at_generic(struct shunt_port *port, struct shunt_xdp_opts *opts)
+{
+	char release[65];
+	unsigned kernel[2];
+	bool has_pages;
+
+	if (opts->requested != SHUNT_XDP_GENERIC)
+		return;
+	shunt_doctor_kernel(release, kernel);
+	has_pages = kernel[0] > 6 || (kernel[0] == 6 && kernel[1] >= 9);
+	opts->multi_buffer |= has_pages && !opts->external;
+	port->is_generic_dear = !has_pages && !shunt_lane_sends_bare(port);
+}
+
 static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	const struct shunt_config *config = engine->config;
@@ -67,6 +86,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	if (!ret)
 		ret = check_queues(port, config->worker_cnt, err);
 	opts.multi_buffer = port->multi_buffer;
+	look_at_generic(port, &opts);
 	if (!ret)
 		ret = shunt_xdp_open(&port->xdp, &opts, err);
 	shunt_lane_ask(port);

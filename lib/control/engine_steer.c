@@ -74,7 +74,7 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 			   ? SHUNT_STEER_MODE_XCONNECT
 			   : SHUNT_STEER_MODE_LAYER3;
 	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;
-	cfg.len_max = shunt_port_len_max(port);
+	cfg.len_max = port->multi_buffer ? shunt_port_len_max(port) : UINT32_MAX;
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (peer >= 0)
 		set_hop(engine, port->index, (unsigned)peer, &cfg);

@@ -187,6 +187,10 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 	else if (mode == SHUNT_FORWARD_ROUTE && !engine->router->tables)
 		say(choice, SHUNT_LANE_USER,
 		    "all of the drivers claim zero-copy, for which the tables were made");
+	else if (port->is_generic_dear && port->has_fallback && far.cnt)
+		say(choice, SHUNT_LANE_KERNEL,
+		    "before Linux 6.9 a generic program on %s costs more than it saves",
+		    port->netdev.driver);
 	else if (far.taking_cnt)
 		say(choice, SHUNT_LANE_XDP, "no zero-copy on %s, and %s%s frames from XDP",
 		    far.no_zerocopy->name,

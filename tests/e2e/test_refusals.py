@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from frames import SINK, udp4
 from shuntd import Shuntd, refused, unchanged
 from lab import ROOT
 from test_forward import PAIRS
@@ -149,6 +150,16 @@ def test_generic_only(lab):
         modes = {p["name"]: (p["requested"]["driver_mode"], p["in_use"]["driver_mode"])
                  for p in shuntd.show("ports")["ports"]}
         assert modes == {"eth1": ("generic", "generic"), "mac0": ("generic", "generic")}
+
+
+def test_generic_programs_take_several_buffers(lab):
+    """Since Linux 6.9 the kernel then makes room before a frame in pages that it keeps."""
+    gen, sink = lab.wire("gen"), lab.wire("sink")
+    with Shuntd(lab, *PAIRS["xconnect"], "--driver-mode", "generic", "--lane", "xdp"):
+        link = lab.json("dut", "ip", "-d", "-j", "link", "show", "eth1")[0]
+        assert link["xdp"]["prog"]["name"].startswith("shunt_steer_sg"), link
+        gen.send(udp4(1514, eth_dst=SINK))
+        sink.expect(udp4(1514, eth_dst=SINK))
 
 
 def test_device_down(lab):

@@ -22,6 +22,7 @@ import shuntd  # noqa: E402
 import wire  # noqa: E402
 
 DRIVER = os.environ.get("VMLAB_DRIVER", "virtio")
+KERNEL = os.uname().release
 PORTS = ("eth1", "eth2")
 GEN, SINK, DUT = "02:00:00:00:01:02", "02:00:00:00:02:02", "02:00:00:00:01:01"
 STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
