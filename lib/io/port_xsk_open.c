@@ -17,7 +17,6 @@
 
 #include <bpf/bpf.h>
 
-#include "base/clock.h"
 #include "io/port_xsk_priv.h"
 
 #ifndef SOL_XDP
@@ -42,8 +41,10 @@
  * (TX_BATCH_SIZE in net/xdp/xsk.c). */
 #define TX_BUDGET_DEFAULT 32
 
-/* The kernel tears a socket's queue down some time after close() returned. */
-#define BUSY_RETRY_NS	  (2 * SHUNT_NS_PER_SEC)
+/* The kernel tears a socket's queue down some time after close() returned: two seconds of tries,
+ * counted, for where others have the CPUs neither the kernel nor the clock's reader gets on. */
+#define BUSY_PAUSE_NS	  (10 * 1000 * 1000)
+#define BUSY_TRIES	  200u
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
@@ -159,14 +160,13 @@ static int bind_once(const struct xsk_queue *xsk, const struct shunt_xsk_opts *o
 static int bind_queue(const struct xsk_queue *xsk, const struct shunt_xsk_opts *opts,
 		      struct shunt_err *err)
 {
-	const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-	uint64_t until = shunt_clock_ns() + BUSY_RETRY_NS;
-	unsigned ifindex = if_nametoindex(opts->ifname);
+	const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
+	unsigned ifindex = if_nametoindex(opts->ifname), tries = 0;
 	int ret;
 
 	if (!ifindex)
 		return shunt_err_set(err, ENODEV, "%s: no such device", opts->ifname);
-	while ((ret = bind_once(xsk, opts, ifindex)) == -EBUSY && shunt_clock_ns() < until)
+	while ((ret = bind_once(xsk, opts, ifindex)) == -EBUSY && tries++ < BUSY_TRIES)
 		nanosleep(&pause, NULL);
 	switch (ret) {
 	case 0:

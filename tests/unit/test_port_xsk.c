@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -230,8 +231,35 @@ Test(port_xsk, zero_copy_is_refused_on_veth, .init = init, .fini = fini)
 	expect_refusal(opts, -EOPNOTSUPP, "refuses zero-copy");
 }
 
+/* Has queue 1 held for a moment, long enough for the first tries of another to fail. Returns
+ * the holder, when he has it. */
+static pid_t hold_queue(struct shunt_pool *others)
+{
+	const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
+	struct shunt_xsk_opts opts = options(1);
+	struct shunt_xsk_umem *other;
+	struct shunt_queue *queue;
+	int fds[2];
+	pid_t child;
+	char byte;
+
+	cr_assert_eq(pipe(fds), 0);
+	child = fork();
+	if (!child) {
+		shunt_xsk_umem_create(&other, others, &err);
+		if (shunt_xsk_open(&queue, other, &opts, &err) || write(fds[1], "", 1) != 1)
+			_exit(1);
+		nanosleep(&pause, NULL);
+		_exit(0);
+	}
+	close(fds[1]);
+	cr_assert_eq(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
+	return child;
+}
+
 /* A queue that stays taken is refused after two seconds, one that comes free in the
- * meantime is got. */
+ * meantime is got. A holder may get no CPU in which to end, for once, not five times. */
 Test(port_xsk, a_busy_queue_is_tried_again, .init = init, .fini = fini)
 {
 	uint64_t start = shunt_clock_ns();
@@ -239,9 +267,8 @@ Test(port_xsk, a_busy_queue_is_tried_again, .init = init, .fini = fini)
 	struct shunt_queue *queue;
 	struct shunt_pool others;
 	struct shunt_xsk_opts opts = options(0);
-	pid_t child;
-	int fds[2];
-	char byte;
+	int status, ret = -EBUSY;
+	unsigned i;
 
 	open_queue(0);
 	cr_assert_eq(shunt_pool_init(&others, FRAMES, 2048, &err), 0);
@@ -251,20 +278,15 @@ Test(port_xsk, a_busy_queue_is_tried_again, .init = init, .fini = fini)
 	cr_assert_eq(others.free_cnt, FRAMES, "nothing held");
 	shunt_xsk_umem_destroy(other);
 	cr_assert_geq(shunt_clock_ns() - start, 2 * SHUNT_NS_PER_SEC);
-	cr_assert_eq(pipe(fds), 0);
-	child = fork();
-	if (!child) {
-		const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
+	opts = options(1);
+	for (i = 0; i < 5 && ret == -EBUSY; i++) {
+		pid_t child = hold_queue(&others);
 
-		opts = options(1);
-		shunt_xsk_umem_create(&other, &others, &err);
-		if (shunt_xsk_open(&queues[1], other, &opts, &err) || write(fds[1], "", 1) != 1)
-			_exit(1);
-		nanosleep(&pause, NULL); /* long enough for the first tries to fail */
-		_exit(0);
+		ret = shunt_xsk_open(&queues[1], umem, &opts, &err);
+		cr_assert_eq(waitpid(child, &status, 0), child);
+		cr_assert_eq(status, 0);
 	}
-	cr_assert_eq(read(fds[0], &byte, 1), 1);
-	open_queue(1);
+	cr_assert_eq(ret, 0, "%s", err.msg);
 	shunt_pool_fini(&others);
 }
 
