@@ -187,7 +187,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test build-vm vm-tests test-vm test-vm-all demo-vm unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test build-vm vm-tests test-vm test-vm-all demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -226,6 +226,9 @@ demo-vm: build-vm ## which kernels and drivers have zero-copy, and shunt using i
 
 bench-vm: build-vm ## instructions a forwarded packet takes on zero-copy drivers, in QEMU
 	$(Q)B=$(VM_B) tests/vm/bench
+
+bench-vm-auto: build-vm ## the same of guests: igb, virtio_net, Linux 6.1, 6.12, newest, in instructions; fails where slower
+	$(Q)B=$(VM_B) tests/vm/bench --auto
 
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
 	$(Q)$(MAKE) $(SUB) all

@@ -38,7 +38,7 @@ import wire
 from napi import DUT, Polls
 from sampler import PARTS, Sampler
 
-RING = {"virtio": 256, "igb": 1024}[vm.DRIVER]  # QEMU gives virtio_net no more to transmit from
+RING = 1024 if vm.DRIVER == "igb" else 256  # QEMU gives virtio_net no more to transmit from
 BURST = RING * 3 // 4  # sent at once: nobody is ever held up
 # Guest time: what the dearest forwarder takes for one, and a rest after it that is seen to be one.
 BURST_EVERY_NS = 16000 * BURST
@@ -284,12 +284,12 @@ class Rig:
         assert packets > BURSTS // 2 * BURST, f"{packets} packets of {BURSTS} bursts"
         return [(b - a) / packets for a, b in zip(before, after)]
 
-    def busy(self):
+    def busy(self, windows=WINDOWS):
         """Instructions of the whole guest; those that the worker counts himself in turns that had
         packets, packets of such a turn, kicks a packet to transmit and to receive: None without
         one."""
         before = self.said()
-        spans = [self.window(now_ns, self.idler.read) for _ in range(WINDOWS)]
+        spans = [self.window(now_ns, self.idler.read) for _ in range(windows)]
         busy = statistics.median(took - idle for took, idle in spans)
         grew = {key: value - before[key] for key, value in self.said().items()}
         if not grew.get("packets"):
