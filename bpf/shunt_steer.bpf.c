@@ -206,19 +206,18 @@ static __noinline void sample_end(struct shunt_steer_sample *sample, __u32 lane)
 	sample->start_ns = 0;
 }
 
-static __noinline void sample_start(struct xdp_md *ctx, struct shunt_steer_sample *sample)
+static __noinline void sample_start(struct shunt_steer_sample *sample)
 {
-	if (!sample)
+	if (!sample || !sample->due)
 		return;
-	look_at_checksum(ctx, sample);
 	sample->due--;
 	sample->start_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void sample_begin(struct xdp_md *ctx, struct shunt_steer_sample *sample)
+static __always_inline void sample_begin(struct shunt_steer_sample *sample)
 {
-	if (*(volatile __u32 *)&sample->due)
-		sample_start(ctx, sample);
+	if (*(volatile __u64 *)&sample->looks)
+		sample_start(sample);
 }
 
 static __always_inline int count(struct shunt_steer_counters *counters, int reason,
@@ -231,6 +230,27 @@ static __always_inline int count(struct shunt_steer_counters *counters, int reas
 	if (slot->sample.start_ns)
 		sample_end(&slot->sample, lane);
 	return verdict;
+}
+
+/* What leaves by a redirect: its bytes must be all that there is to it. Apart from the straight
+ * line. */
+static __noinline void finish(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 lane)
+{
+	if (!slot)
+		return;
+	slot->sample.csum_due--;
+	if (!(*(volatile __u64 *)&shunt_ctl.finishes >> (lane & 7) & 1) || !finish_checksum(ctx))
+		return;
+	slot->sample.csum_due = SHUNT_STEER_CSUM_LOOKS;
+	slot->counters.csum_finished++;
+}
+
+static __always_inline int redirected(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				      const enum shunt_lane lane, __u64 len)
+{
+	if (*(volatile __u32 *)&slot->sample.csum_due)
+		finish(ctx, slot, lane);
+	return count(&slot->counters, reason, lane, len, XDP_REDIRECT);
 }
 
 static __always_inline int lane_kernel(struct shunt_steer_slot *slot, int reason, __u64 len)
@@ -248,7 +268,7 @@ static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot
 	put_meta(ctx);
 	/* XDP_PASS comes back where the slot is empty: no socket, no harm. */
 	if (bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) == XDP_REDIRECT)
-		return count(&slot->counters, reason, SHUNT_LANE_USER, len, XDP_REDIRECT);
+		return redirected(ctx, slot, reason, SHUNT_LANE_USER, len);
 	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
 	return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
 }
@@ -285,7 +305,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	int reason = RULE_NONE;
 	bool is_ruled;
 
-	sample_begin(ctx, &slot->sample);
+	sample_begin(&slot->sample);
 	if (live - 1 > 1) {
 		if (live > SHUNT_STEER_LIVE_CLOSED)
 			return is_sg ? handover_sg(ctx) : handover(ctx);

@@ -158,7 +158,8 @@ struct shunt_steer_cfg {
 	__u8 hop[12];  /* lane xdp, one next hop: destination and source it leaves with; zeros: none
 			*/
 	__u16 hop_mtu; /* and the longest IP packet that it takes */
-	__u16 zero;
+	__u16 finishes; /* bits 1 << lane: there checksums that were left to a device are finished
+			 */
 };
 
 /* A whole configuration, as the program reads it. */
@@ -203,7 +204,7 @@ struct shunt_steer_ctl {
 	__u64 version;		 /* of the program's source; nobody writes it */
 	__u64 owner_netns;   /* where that process serves the device of this number: the program */
 	__u64 owner_ifindex; /* may be on none meanwhile */
-	__u64 zero;
+	__u64 finishes;	     /* as shunt_steer_cfg's */
 	struct shunt_tables_cfg tables;
 	__u64 zeros[2];
 	struct shunt_steer_half half[2];
@@ -216,6 +217,8 @@ struct shunt_steer_counters {
 	__u64 packets[SHUNT_STEER_REASON_MAX];
 	__u64 bytes[SHUNT_LANE_CNT];
 	__u64 unserved[SHUNT_STEER_USER_REASON_CNT];
+	__u64 csum_finished; /* came with a checksum left to a device, which was finished here */
+	__u64 zero[7];
 };
 
 /* Whether a queue's worker can be given frames, one cache line. The program loads
@@ -265,17 +268,23 @@ struct shunt_steer_gate {
  * for the others that is a load and a comparison. */
 #define SHUNT_STEER_SAMPLES	1000
 
+/* Frames of a queue whose checksums are looked at: so many every second, and so many more after one
+ * that was left to a device. Where all senders do that every frame is looked at, where none does it
+ * costs a thousandth. */
+#define SHUNT_STEER_CSUM_LOOKS	50000
+
 struct shunt_steer_sample {
-	__u32 due; /* frames that are yet to be timed */
-	__u32 zero;
+	union {
+		__u64 looks; /* 0: the next frame is like any other */
+		struct {
+			__u32 due;	/* frames that are yet to be timed */
+			__u32 csum_due; /* frames whose checksum is yet to be looked at */
+		};
+	};
 	__u64 start_ns; /* of the frame that is timed; 0: this one is not */
 	__u64 cnt[SHUNT_LANE_CNT];
 	__u64 ns[SHUNT_LANE_CNT];
-	/* Of the timed frames: TCP and UDP, and those of them whose checksum was left to a device.
-	 */
-	__u64 l4;
-	__u64 unfinished;
-	__u64 zeros[4];
+	__u64 zeros[6];
 };
 
 /* What the program keeps of a queue. */
@@ -372,7 +381,7 @@ _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_cfg) == 56, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
-_Static_assert(sizeof(struct shunt_steer_counters) == 576, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_counters) == 640, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_gate) == 64, "a cache line");
 _Static_assert(sizeof(struct shunt_steer_sample) == 128, "two cache lines");
 _Static_assert((int)SHUNT_STEER_REASON_CNT <= SHUNT_STEER_REASON_MAX, "a reason more than room");

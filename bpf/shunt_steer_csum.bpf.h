@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Part of shunt_steer.bpf.c: whether a frame's TCP or UDP checksum is one that its sender left to a
- * device (skb's CHECKSUM_PARTIAL): then the field holds the sum of the pseudo header. XDP cannot
- * see it otherwise, and what leaves by AF_XDP or a redirect leaves as it is. One valid packet in
- * 65536 looks the same, so it takes several. Asked of timed frames only. */
+/* TCP and UDP checksums that their sender left to a device (skb's CHECKSUM_PARTIAL), as the other
+ * end of a veth, or a virtual machine's tap, hands them over: the field then holds the sum of the
+ * pseudo header. Who forwards by AF_XDP or a redirect is the last who can finish them: what leaves
+ * that way leaves as bytes alone. As skb_checksum_help() of the kernel would.
+ *
+ * XDP cannot see what the sender meant, but one finished checksum in 65536 that looks the same is
+ * computed again and comes to the same. The kernel knows of its own packets: they are not touched,
+ * nor are those that a redirect in generic mode hands on as skbs. Part of shunt_steer.bpf.c. */
 #ifndef SHUNT_STEER_CSUM_BPF_H
 #define SHUNT_STEER_CSUM_BPF_H
+
+/* What Linux before 6.14 sums at once. */
+#define CSUM_CHUNK 512
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8[CSUM_CHUNK]);
+} shunt_csum_chunk SEC(".maps");
+
+struct csum_walk {
+	struct xdp_md *ctx;
+	__u32 offset, left; /* bytes of the frame */
+	__u32 sum;
+};
+
+static __always_inline __u32 fold16(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
 
 static __always_inline __u32 sum_of(const __u16 *words, const int cnt)
 {
@@ -16,46 +42,92 @@ static __always_inline __u32 sum_of(const __u16 *words, const int cnt)
 	return sum;
 }
 
-static __always_inline bool is_pseudo_sum(__u32 sum, __u8 proto, __u32 l4_len, __u16 field)
+/* Of the frame's buffers, however many: what is summed is a copy. */
+static long sum_chunk(__u32 i, struct csum_walk *walk)
 {
-	sum += bpf_htons(proto) + bpf_htons(l4_len);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return field == (__u16)sum;
+	__u32 zero = 0, last = walk->left - 1;
+	__u8 *chunk = bpf_map_lookup_elem(&shunt_csum_chunk, &zero);
+	__s64 sum;
+
+	if (!chunk || !walk->left)
+		return 1;
+	if (last > CSUM_CHUNK - 1)
+		last = CSUM_CHUNK - 1;
+	/* Linux 6.1 learns from bounds alone that no length is 0. */
+	barrier_var(last);
+	last &= CSUM_CHUNK - 1;
+	*(__u32 *)(chunk + (last & ~3u)) = 0; /* behind an odd end */
+	if (bpf_xdp_load_bytes(walk->ctx, walk->offset, chunk, last + 1))
+		return 1;
+	sum = bpf_csum_diff(NULL, 0, (__be32 *)chunk, (last | 3) + 1, walk->sum);
+	if (sum < 0)
+		return 1;
+	walk->sum = sum;
+	walk->offset += last + 1;
+	walk->left -= last + 1;
+	return 0;
 }
 
-/* l4 begins a TCP or UDP header; sum is that of the addresses. */
-static __always_inline void judge_checksum(struct shunt_steer_sample *sample, const __u8 *l4,
-					   const void *end, __u32 sum, __u8 proto, __u32 l4_len)
-{
-	const __u8 *field = l4 + (proto == IPPROTO_TCP ? 16 : 6);
+/* A packet's layer 4, the sum of its addresses, and what pseudo header it has besides. */
+struct l4 {
+	__u8 *data;
+	__u32 addresses, len;
+	__u8 proto;
+};
 
-	if ((proto != IPPROTO_TCP && proto != IPPROTO_UDP) || field + 2 > (const __u8 *)end)
-		return;
-	sample->l4++;
-	sample->unfinished += is_pseudo_sum(sum, proto, l4_len, *(const __u16 *)field);
-}
-
-static __always_inline void look_at_checksum(struct xdp_md *ctx, struct shunt_steer_sample *sample)
+/* false: none that has a checksum, or not from its begin. */
+static __always_inline bool find_l4(struct l4 *l4, const void *data, const void *end)
 {
-	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	const struct eth *eth = data;
-	const struct ipv4 *ip4 = (const void *)(eth + 1);
-	const struct ipv6 *ip6 = (const void *)(eth + 1);
+	const struct ipv4 *ip4;
+	const struct ipv6 *ip6;
+	__be16 type_be;
 
-	if ((const void *)(ip4 + 1) > end)
-		return;
-	if (eth->type_be == bpf_htons(ETH_P_IP)) {
-		if (ip4->version_ihl == 0x45 && !(ip4->frag_off_be & bpf_htons(0x3fff)))
-			judge_checksum(sample, (const __u8 *)(ip4 + 1), end,
-				       sum_of((const __u16 *)&ip4->src_be, 4), ip4->proto,
-				       bpf_ntohs(ip4->tot_len_be) - sizeof(*ip4));
-		return;
+	if ((const void *)(eth + 1) > end)
+		return false;
+	ip4 = behind_tags(eth, end, &type_be);
+	ip6 = (const void *)ip4;
+	if (type_be == bpf_htons(ETH_P_IP)) {
+		if ((const void *)(ip4 + 1) > end || ip4->frag_off_be & bpf_htons(0x3fff))
+			return false;
+		l4->data = (__u8 *)ip4 + (ip4->version_ihl & 15) * 4;
+		l4->len = bpf_ntohs(ip4->tot_len_be) - (ip4->version_ihl & 15) * 4;
+		l4->proto = ip4->proto;
+		l4->addresses = sum_of((const __u16 *)&ip4->src_be, 4);
+	} else {
+		if (type_be != bpf_htons(ETH_P_IPV6) || (const void *)(ip6 + 1) > end)
+			return false;
+		l4->data = (__u8 *)(ip6 + 1);
+		l4->len = bpf_ntohs(ip6->payload_len_be);
+		l4->proto = ip6->nexthdr;
+		l4->addresses = sum_of((const __u16 *)ip6->src, 16);
 	}
-	if (eth->type_be != bpf_htons(ETH_P_IPV6) || (const void *)(ip6 + 1) > end)
-		return;
-	judge_checksum(sample, (const __u8 *)(ip6 + 1), end, sum_of((const __u16 *)ip6->src, 16),
-		       ip6->nexthdr, bpf_ntohs(ip6->payload_len_be));
+	return l4->proto == IPPROTO_TCP || l4->proto == IPPROTO_UDP;
+}
+
+/* finish_checksum returns how many checksums it finished, 0 or 1. */
+__noinline int finish_checksum(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct csum_walk walk = {.ctx = ctx};
+	__u16 *field;
+	struct l4 l4;
+
+	if (!find_l4(&l4, data, end))
+		return 0;
+	field = (__u16 *)(l4.data + (l4.proto == IPPROTO_TCP ? 16 : 6));
+	if ((void *)(field + 1) > end ||
+	    *field != fold16(l4.addresses + bpf_htons(l4.proto) + bpf_htons(l4.len)))
+		return 0;
+	walk.offset = (void *)l4.data - data;
+	walk.left = l4.len;
+	bpf_loop((l4.len + CSUM_CHUNK - 1) / CSUM_CHUNK, sum_chunk, &walk, 0);
+	if (walk.left)
+		return 0;
+	*field = ~fold16(walk.sum);
+	if (!*field)
+		*field = 0xffff;
+	return 1;
 }
 
 #endif

@@ -73,7 +73,7 @@ static __always_inline int crosses_meanwhile(struct xdp_md *ctx, const bool is_s
 						    : SHUNT_STEER_NO_XDP_PORT;
 	if (reason < SHUNT_STEER_XDP_FORWARD4)
 		return lane_kernel(slot, reason, len);
-	return count(&slot->counters, reason, SHUNT_LANE_XDP, len, XDP_REDIRECT);
+	return redirected(ctx, slot, reason, SHUNT_LANE_XDP, len);
 }
 
 /* Apart from the others' way. A devmap's programs must agree on frags, so there are two. */

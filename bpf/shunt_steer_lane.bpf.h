@@ -220,8 +220,8 @@ static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_s
 
 	if (to == SWITCH_NONE || !redirects(to, is_sg))
 		return lane_user(ctx, slot, queue, SHUNT_STEER_BRIDGED, len);
-	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
-		     SHUNT_LANE_XDP, len, XDP_REDIRECT);
+	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
+			  SHUNT_LANE_XDP, len);
 }
 
 static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer_half *half,
@@ -245,8 +245,7 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 		return lane_user(ctx, slot, queue, reason, len);
 	if (done < SHUNT_STEER_XDP_FORWARD4)
 		return lane_kernel(slot, done, len);
-	return count(&slot->counters, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len,
-		     XDP_REDIRECT);
+	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len);
 }
 
 #endif

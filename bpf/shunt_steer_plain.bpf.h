@@ -39,7 +39,7 @@ static __always_inline void count_untimed(const struct xdp_md *ctx,
 	counters->bytes[lane] += ctx->data_end - ctx->data;
 }
 
-/* A frame that is to be timed is steer()'s. */
+/* A frame that is to be looked at is steer()'s. */
 static __always_inline bool plain_send(struct xdp_md *ctx, const int reason)
 {
 	__u32 queue = ctx->rx_queue_index;
@@ -47,7 +47,7 @@ static __always_inline bool plain_send(struct xdp_md *ctx, const int reason)
 
 	/* clang would keep its offset besides */
 	barrier_var(slot);
-	if (*(volatile __u32 *)&slot->sample.due ||
+	if (*(volatile __u64 *)&slot->sample.looks ||
 	    *(volatile __u32 *)&slot->gate.shut & SHUNT_STEER_SHUT_USER ||
 	    bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) != XDP_REDIRECT)
 		return false;

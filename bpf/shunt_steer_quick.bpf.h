@@ -23,10 +23,10 @@ static __always_inline bool crosses_quickly(struct xdp_md *ctx, __u64 word)
 	slot = slot_of(queue);
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
 		return false;
-	sample_begin(ctx, &slot->sample);
+	sample_begin(&slot->sample);
 	if (!redirects(shunt_steer_quick_port(word), false))
 		return false;
-	count(&slot->counters, SHUNT_STEER_XDP_BRIDGED, SHUNT_LANE_XDP, end - data, XDP_REDIRECT);
+	redirected(ctx, slot, SHUNT_STEER_XDP_BRIDGED, SHUNT_LANE_XDP, end - data);
 	return true;
 }
 
@@ -41,7 +41,7 @@ static __always_inline bool crosses_unseen(struct xdp_md *ctx, __u64 word)
 	slot = slot_of(queue);
 	/* clang would keep its offset besides */
 	barrier_var(slot);
-	if (*(volatile __u32 *)&slot->sample.due || !bpf_map_lookup_elem(&shunt_xsks, &queue) ||
+	if (*(volatile __u64 *)&slot->sample.looks || !bpf_map_lookup_elem(&shunt_xsks, &queue) ||
 	    !redirects(shunt_steer_quick_port(word) & (SHUNT_STEER_QUICK_ALL - 1), false))
 		return false;
 	count_untimed(ctx, &slot->counters, SHUNT_STEER_XDP_BRIDGED, SHUNT_LANE_XDP);

@@ -80,20 +80,30 @@ static __always_inline void key_ipv6(struct shunt_steer_key *key, __u32 *ports, 
 	}
 }
 
-static __always_inline void key_read(struct shunt_steer_key *key, __u32 *ports,
-				     const struct eth *eth, const void *end)
+/* What follows up to two VLAN tags, and its type. */
+static __always_inline const void *behind_tags(const struct eth *eth, const void *end,
+					       __be16 *type_be)
 {
 	const void *l3 = eth + 1;
-	__be16 type_be = eth->type_be;
 
+	*type_be = eth->type_be;
 	for (int i = 0; i < VLAN_TAGS_MAX; i++) {
-		if (type_be != bpf_htons(ETH_P_8021Q) && type_be != bpf_htons(ETH_P_8021AD))
+		if (*type_be != bpf_htons(ETH_P_8021Q) && *type_be != bpf_htons(ETH_P_8021AD))
 			break;
 		if (l3 + 4 > end)
 			break;
-		type_be = *(const __be16 *)(l3 + 2);
+		*type_be = *(const __be16 *)(l3 + 2);
 		l3 += 4;
 	}
+	return l3;
+}
+
+static __always_inline void key_read(struct shunt_steer_key *key, __u32 *ports,
+				     const struct eth *eth, const void *end)
+{
+	__be16 type_be;
+	const void *l3 = behind_tags(eth, end, &type_be);
+
 	key->ethertype_be = type_be;
 	if (type_be == bpf_htons(ETH_P_IP))
 		key_ipv4(key, ports, l3, end);

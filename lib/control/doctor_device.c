@@ -341,9 +341,14 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 		      "the stack merges received packets (GRO) before generic XDP sees them",
 		      f->ifname, "gro");
 	if (f->peer_ifindex) {
-		judge_offload(d, f->ifname, f->peer_offloads.tx_checksum,
-			      "the other end hands over packets with unfinished checksums", f->peer,
-			      "tx");
+		if (f->peer_offloads.tx_checksum)
+			shunt_doctor_remedy(
+				shunt_doctor_add(
+					d, SHUNT_DOCTOR_note, f->ifname, "offload",
+					"the other end leaves TCP and UDP checksums to a "
+					"device: shunt finishes them, at some cost, before "
+					"packets leave by lane user or xdp"),
+				"ethtool -K %s tx off", f->peer);
 		judge_offload(d, f->ifname, f->peer_offloads.tso,
 			      "the other end hands over TCP in pieces longer than the MTU", f->peer,
 			      "tso");
@@ -365,11 +370,10 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 			shunt_doctor_add(
 				d, SHUNT_DOCTOR_note, f->ifname, "offload",
 				"the other end is in another network namespace: unless its "
-				"transmit checksums are off TCP and UDP come through lane "
-				"kernel only, unless its txvlan is off what its VLAN devices "
-				"send loses the tag, and lane xdp reaches it without a detour "
-				"only with its GRO or an XDP program on"),
-			"there: ethtool -K PEER tx off txvlan off gro on");
+				"txvlan is off what its VLAN devices send loses the tag, and "
+				"lane xdp reaches it without a detour only with its GRO or an "
+				"XDP program on"),
+			"there: ethtool -K PEER txvlan off gro on");
 	}
 	if (d->cnt == before)
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "offload",

@@ -21,10 +21,10 @@ static void judge_kernel(struct shunt_doctor *d, const struct doctor_host_facts 
 {
 	struct shunt_finding *finding;
 
-	if (is_before(f, 5, 17))
+	if (is_before(f, 5, 18))
 		shunt_doctor_add(d, SHUNT_DOCTOR_error, HOST, "kernel",
-				 "Linux %s: the steering program needs bpf_loop, which came with "
-				 "5.17",
+				 "Linux %s: the steering program needs bpf_xdp_load_bytes, which "
+				 "came with 5.18",
 				 f->release);
 	else if (is_before(f, 6, 3))
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "kernel",

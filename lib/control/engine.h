@@ -55,7 +55,6 @@ struct shunt_port {
 	uint32_t mtu_told;	     /* the raised MTU that was said; 0: none */
 	unsigned queues_told;	     /* the device's queues when that was looked at last */
 	bool tags_told;		     /* that VLAN tags are taken off was said */
-	bool unfinished_told;	     /* that checksums are unfinished was said */
 	uint64_t share_told;	     /* bit q: that the kernel has much of queue q was said */
 };
 

@@ -63,6 +63,20 @@ static void set_hop(const struct shunt_engine *engine, unsigned port, unsigned p
 	cfg->hop_mtu = (uint16_t)SHUNT_MIN(engine->ports[peer].mtu, 0xffffu);
 }
 
+/* Lanes whose frames leave as bytes. A packet that never was on a wire may have a checksum that was
+ * left to a device; one that XDP sees in generic mode may be such also of a device that is real,
+ * and a redirect hands it on as it is. */
+static uint16_t finishes(const struct shunt_port *port)
+{
+	struct shunt_xdp_info info;
+	const bool is_attached = !shunt_xdp_info(port->xdp, &info, NULL);
+
+	if (is_attached ? info.in_use == SHUNT_XDP_GENERIC
+			: port->config->driver_mode == SHUNT_DRIVER_GENERIC)
+		return 1 << SHUNT_LANE_USER;
+	return port->netdev.is_virtual ? 1 << SHUNT_LANE_USER | 1 << SHUNT_LANE_XDP : 0;
+}
+
 static int set_config(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	struct shunt_steer_cfg cfg = {.lane = port->lane.in_use};
@@ -75,6 +89,7 @@ static int set_config(struct shunt_engine *engine, struct shunt_port *port, stru
 			   : SHUNT_STEER_MODE_LAYER3;
 	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;
 	cfg.len_max = port->multi_buffer ? shunt_port_len_max(port) : UINT32_MAX;
+	cfg.finishes = finishes(port);
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (peer >= 0)
 		set_hop(engine, port->index, (unsigned)peer, &cfg);

@@ -13,7 +13,6 @@
 #include "control/show_json.h"
 #include "control/tags.h"
 #include "control/steer_counters.h"
-#include "control/unfinished.h"
 #include "io/ntuple.h"
 #include "steer/steer.h"
 
@@ -96,16 +95,14 @@ static json_t *requested_json(const struct shunt_engine *engine, const struct sh
 			 "transparent", shunt_config_is_transparent(engine->config, port->index));
 }
 
-static json_t *lanes_json(const struct shunt_port *port)
+static json_t *lanes_json(const struct shunt_steer_counters *sum)
 {
-	struct shunt_steer_counters sum;
 	json_t *lanes = json_object();
 	unsigned lane;
 
-	shunt_steer_counters_of_port(port, &sum);
 	for (lane = 0; lane < SHUNT_LANE_CNT; lane++)
 		set_u64(lanes, shunt_steer_lane_name(lane),
-			shunt_steer_counters_lane(&sum, (enum shunt_lane)lane));
+			shunt_steer_counters_lane(sum, (enum shunt_lane)lane));
 	return lanes;
 }
 
@@ -135,8 +132,6 @@ static void set_share(json_t *row, const struct shunt_port *port)
 		shunt_share_sentence(port, q, &share, &text);
 		json_array_append_new(warnings, json_string(text.msg));
 	}
-	if (shunt_unfinished_sentence(port, &text))
-		json_array_append_new(warnings, json_string(text.msg));
 	if (shunt_rename_sentence(port, &text))
 		json_array_append_new(warnings, json_string(text.msg));
 	if (shunt_coverage_sentence(port, &text))
@@ -198,6 +193,7 @@ static void set_program(json_t *row, json_t *in_use, const struct shunt_port *po
 static void set_device(json_t *row, const struct shunt_engine *engine,
 		       const struct shunt_port *port, const struct agreed *a)
 {
+	struct shunt_steer_counters sum;
 	json_t *in_use = json_object();
 	bool is_known = a->zerocopy_cnt + a->copy_cnt > 0;
 	const uint32_t mtu = shunt_netdev_mtu(port->name);
@@ -227,7 +223,9 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	json_object_set_new(in_use, "tags_taken_off", json_boolean(shunt_tags_are_taken(port)));
 	json_object_set_new(row, "in_use", in_use);
 	if (port->xdp) {
-		json_object_set_new(row, "lanes", lanes_json(port));
+		shunt_steer_counters_of_port(port, &sum);
+		json_object_set_new(row, "lanes", lanes_json(&sum));
+		set_u64(row, "csum_finished", sum.csum_finished);
 		set_share(row, port);
 	}
 }

@@ -37,11 +37,11 @@ static unsigned queues_from_sysfs(const char *ifname)
 	return n;
 }
 
-static bool has_master(const char *ifname)
+static bool has_link(const char *ifname, const char *name)
 {
 	char path[64 + IFNAMSIZ];
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/master", ifname);
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, name);
 	return access(path, F_OK) == 0;
 }
 
@@ -87,7 +87,8 @@ static int query(int fd, const char *ifname, struct shunt_netdev *out, struct sh
 		return shunt_err_set(err, errno, "%s: cannot read its flags: %s", ifname,
 				     strerror(errno));
 	out->is_up = ifr.ifr_flags & IFF_UP;
-	out->has_master = has_master(ifname);
+	out->has_master = has_link(ifname, "master");
+	out->is_virtual = !has_link(ifname, "device");
 	read_driver(fd, &ifr, out);
 	out->queue_cnt = queues_from_channels(fd, &ifr, &out->is_split, &out->queue_max);
 	if (!out->queue_cnt)

@@ -19,6 +19,7 @@ struct shunt_netdev {
 	bool has_master;    /* a bridge, a bond, a VRF: what it gets from the driver is theirs */
 	unsigned queue_cnt; /* receive queues */
 	unsigned queue_max; /* that it can be given, each with one to transmit; 0: not told */
+	bool is_virtual;    /* on no bus: what it receives may have been on no wire */
 	bool is_split;	    /* receive and transmit queues are set apart, as veth's */
 	char driver[32];    /* "" where the device does not tell */
 };

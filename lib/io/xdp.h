@@ -177,7 +177,8 @@ int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
  * as in read_counters. Thread: any. */
 const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue);
 
-/* shunt_xdp_sample_ask has the program time the next SHUNT_STEER_SAMPLES frames of each queue.
+/* shunt_xdp_sample_ask has the program time the next SHUNT_STEER_SAMPLES frames of each queue, and
+ * look at the checksums of the next SHUNT_STEER_CSUM_LOOKS where it finishes them.
  * Thread: control. Cost: a store a queue. */
 void shunt_xdp_sample_ask(struct shunt_xdp *x);
 

@@ -276,6 +276,8 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.xdp_below = cfg->xdp_below;
 	memcpy(&x->shadow.hop, cfg->hop, 8);
 	memcpy(&x->shadow.hop_rest, cfg->hop + 8, 4);
+	x->ctl->finishes = cfg->finishes;
+	shunt_xdp_sample_ask(x);
 	x->is_configured = true;
 	x->is_open = true;
 	publish(x);
@@ -429,8 +431,13 @@ int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
 
 void shunt_xdp_sample_ask(struct shunt_xdp *x)
 {
+	const struct shunt_steer_sample asked = {
+		.due = SHUNT_STEER_SAMPLES,
+		.csum_due = x->ctl->finishes ? SHUNT_STEER_CSUM_LOOKS : 0,
+	};
+
 	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
-		__atomic_store_n(&x->slots[i].sample.due, SHUNT_STEER_SAMPLES, __ATOMIC_RELAXED);
+		__atomic_store_n(&x->slots[i].sample.looks, asked.looks, __ATOMIC_RELAXED);
 }
 
 const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue)

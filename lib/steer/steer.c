@@ -61,6 +61,7 @@ void shunt_steer_counters_add(struct shunt_steer_counters *sum,
 		sum->bytes[i] += c->bytes[i];
 	for (unsigned i = 0; i < SHUNT_STEER_USER_REASON_CNT; i++)
 		sum->unserved[i] += c->unserved[i];
+	sum->csum_finished += c->csum_finished;
 }
 
 uint64_t shunt_steer_counters_lane(const struct shunt_steer_counters *c, enum shunt_lane lane)

@@ -25,6 +25,8 @@
 	  "times that a fill ring could not be filled for want of frames")                        \
 	X(lane_packets_total, counter, "packets received on a port, by lane")                     \
 	X(lane_bytes_total, counter, "bytes received on a port, by lane")                         \
+	X(csum_finished_total, counter,                                                           \
+	  "packets that came with a checksum left to a device, and left with it finished")        \
 	X(lane_latency_seconds, gauge, "time of a frame inside shunt, mean of the latest second") \
 	X(lane_cpu_seconds_per_packet, gauge, "CPU time of a packet, mean of the latest second")  \
 	X(to_kernel_packets_total, counter, "packets that the kernel got instead, by reason")     \
@@ -174,6 +176,8 @@ static void take_ports(struct texts *t, const json_t *ports)
 		sample(t, FAMILY_port_info, "", one, "interface", name, "kind", word(port, "kind"),
 		       "driver", word(port, "driver"), "driver_mode", word(in_use, "driver_mode"),
 		       "copy_mode", word(in_use, "copy_mode"), NULL);
+		sample(t, FAMILY_csum_finished_total, "", json_object_get(port, "csum_finished"),
+		       "interface", name, NULL);
 		json_array_foreach(json_object_get(port, "queues"), k, queue)
 			queue_samples(t, name, queue);
 	}

@@ -82,6 +82,9 @@ static void print_lanes(FILE *out, const json_t *port)
 			json_integer_value(packets));
 		comma = ", ";
 	}
+	if (number(port, "csum_finished"))
+		fprintf(out, "; checksums finished: %" JSON_INTEGER_FORMAT,
+			number(port, "csum_finished"));
 	fputc('\n', out);
 }
 

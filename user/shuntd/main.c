@@ -25,7 +25,6 @@
 #include "control/server.h"
 #include "control/share.h"
 #include "control/show.h"
-#include "control/unfinished.h"
 #include "notify.h"
 #include "reload.h"
 #include "rollback.h"
@@ -137,7 +136,6 @@ static void tick(struct daemon *d)
 	announce_lanes(d->engine);
 	say(warnings, shunt_hang_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
-	say(warnings, shunt_unfinished_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_rename_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_coverage_warn(d->engine, warnings, WARNINGS_MAX));
 	say(warnings, shunt_tags_warn(d->engine, warnings, WARNINGS_MAX));
