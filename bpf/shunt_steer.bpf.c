@@ -236,13 +236,19 @@ static __always_inline int count(struct shunt_steer_counters *counters, int reas
  * line. */
 static __noinline void finish(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 lane)
 {
+	int finished;
+
 	if (!slot)
 		return;
 	slot->sample.csum_due--;
-	if (!(*(volatile __u64 *)&shunt_ctl.finishes >> (lane & 7) & 1) || !finish_checksum(ctx))
+	if (!(*(volatile __u64 *)&shunt_ctl.finishes >> (lane & 7) & 1))
+		return;
+	finished = finish_checksum(ctx);
+	if (!finished)
 		return;
 	slot->sample.csum_due = SHUNT_STEER_CSUM_LOOKS;
 	slot->counters.csum_finished++;
+	slot->counters.csum_segments += finished == (FINISHED | SEGMENT);
 }
 
 static __always_inline int redirected(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,

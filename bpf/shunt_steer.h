@@ -210,6 +210,9 @@ struct shunt_steer_ctl {
 	struct shunt_steer_half half[2];
 };
 
+/* TCP header and data: what only a sender with much to send fills. */
+#define SHUNT_STEER_SEGMENT_MIN 1000
+
 /* One queue's counters. `packets` by reason, `bytes` by lane (frame length as the
  * program sees it, without FCS). `unserved` splits NO_SOCKET by the reason for
  * which the frame was meant for user; it is contained in it. */
@@ -218,7 +221,8 @@ struct shunt_steer_counters {
 	__u64 bytes[SHUNT_LANE_CNT];
 	__u64 unserved[SHUNT_STEER_USER_REASON_CNT];
 	__u64 csum_finished; /* came with a checksum left to a device, which was finished here */
-	__u64 zero[7];
+	__u64 csum_segments; /* of those, TCP of SHUNT_STEER_SEGMENT_MIN bytes or more */
+	__u64 zero[6];
 };
 
 /* Whether a queue's worker can be given frames, one cache line. The program loads

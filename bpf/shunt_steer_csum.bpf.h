@@ -105,7 +105,10 @@ static __always_inline bool find_l4(struct l4 *l4, const void *data, const void 
 	return l4->proto == IPPROTO_TCP || l4->proto == IPPROTO_UDP;
 }
 
-/* finish_checksum returns how many checksums it finished, 0 or 1. */
+#define FINISHED 1
+#define SEGMENT	 2
+
+/* finish_checksum returns what it finished: nothing (0), FINISHED, or SEGMENT besides. */
 __noinline int finish_checksum(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -127,7 +130,8 @@ __noinline int finish_checksum(struct xdp_md *ctx)
 	*field = ~fold16(walk.sum);
 	if (!*field)
 		*field = 0xffff;
-	return 1;
+	return l4.proto == IPPROTO_TCP && l4.len >= SHUNT_STEER_SEGMENT_MIN ? FINISHED | SEGMENT
+									    : FINISHED;
 }
 
 #endif

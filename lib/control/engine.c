@@ -293,6 +293,7 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 	if (engine->bridge)
 		shunt_bridge_tick(engine->bridge);
 	shunt_lane_stats_tick(engine);
+	shunt_bulk_tick(engine);
 	tick_meta(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
 	if (!ret)

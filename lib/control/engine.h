@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "control/bulk.h"
 #include "control/lane.h"
 #include "control/lane_share.h"
 #include "control/lane_stats.h"
@@ -39,6 +40,7 @@ struct shunt_port {
 	struct shunt_lane_choice lane;
 	struct shunt_lane_share share; /* overrides the choice while it is set */
 	struct shunt_lane_stats stats;
+	struct shunt_bulk bulk;
 	struct shunt_netdev netdev; /* xsk: the device's facts at start */
 	uint32_t carrier_changes;   /* before the program was attached */
 	unsigned detour_ifindex;    /* what takes its frames from XDP (io/detour.h); 0: none */

@@ -191,6 +191,10 @@ static void choose_auto(const struct shunt_engine *engine, const struct shunt_po
 		say(choice, SHUNT_LANE_KERNEL,
 		    "before Linux 6.9 a generic program on %s costs more than it saves",
 		    port->netdev.driver);
+	else if (port->bulk.is_seen && far.cnt)
+		say(choice, SHUNT_LANE_KERNEL,
+		    "TCP in bulk on %s, whose senders leave the cutting into segments to a device",
+		    port->name);
 	else if (far.taking_cnt)
 		say(choice, SHUNT_LANE_XDP, "no zero-copy on %s, and %s%s frames from XDP",
 		    far.no_zerocopy->name,

@@ -5,7 +5,8 @@
  *	zero-copy on all of the ports	user	a framework's cost per packet
  *	the far port takes XDP frames	xdp	no copy, no socket buffer, no wake-up; in
  *						generic mode before Linux 6.9 only on veth
- *						and tun, or where the kernel would not forward
+ *						and tun, or where the kernel would not forward;
+ *						not for TCP in bulk on veth (bulk.h)
  *	otherwise			kernel	where it forwards by the same tables
  *	and where it does not		xdp	by a detour (detours.h), else user
  *

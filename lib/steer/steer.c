@@ -62,6 +62,7 @@ void shunt_steer_counters_add(struct shunt_steer_counters *sum,
 	for (unsigned i = 0; i < SHUNT_STEER_USER_REASON_CNT; i++)
 		sum->unserved[i] += c->unserved[i];
 	sum->csum_finished += c->csum_finished;
+	sum->csum_segments += c->csum_segments;
 }
 
 uint64_t shunt_steer_counters_lane(const struct shunt_steer_counters *c, enum shunt_lane lane)
