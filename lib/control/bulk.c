@@ -8,6 +8,7 @@
 #include "control/engine.h"
 #include "control/link_stats.h"
 #include "control/steer_counters.h"
+#include "control/suspend.h"
 #include "steer/steer.h"
 
 /* Packets a second, below which nothing is to be gained: 58 Mbit/s of segments. */
@@ -76,10 +77,9 @@ static void turn(struct shunt_bulk *bulk)
 /* The program could go, and with it what keeps the other end from TSO. */
 static bool could_go(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	return port->xdp && port->has_fallback && !strcmp(port->netdev.driver, "veth") &&
-	       port->config->driver_mode == SHUNT_DRIVER_NATIVE && !engine->config->external &&
-	       port->lane.requested == SHUNT_REQUEST_AUTO && !port->share.is_set &&
-	       !engine->config->rule_cnt;
+	return shunt_suspend_may(engine, port) && port->has_fallback &&
+	       !strcmp(port->netdev.driver, "veth") &&
+	       port->config->driver_mode == SHUNT_DRIVER_NATIVE;
 }
 
 void shunt_bulk_tick(struct shunt_engine *engine)

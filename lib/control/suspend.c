@@ -17,14 +17,19 @@ static bool would_reset(const struct shunt_engine *engine, const struct shunt_po
 	       shunt_netdev_carrier_changes(port->name) != port->carrier_changes;
 }
 
+bool shunt_suspend_may(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	return port->xdp && port->lane.requested == SHUNT_REQUEST_AUTO && !port->share.is_set &&
+	       !engine->config->rule_cnt && !engine->config->external;
+}
+
 /* Nothing that comes in on it is to be steered. */
 static bool is_idle(const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	const struct shunt_lane_choice *lane = &port->lane;
 
-	return port->xdp && lane->requested == SHUNT_REQUEST_AUTO &&
-	       lane->wanted == SHUNT_LANE_KERNEL && !lane->is_gone && !lane->is_taken_off &&
-	       !port->share.is_set && !engine->config->rule_cnt;
+	return shunt_suspend_may(engine, port) && lane->wanted == SHUNT_LANE_KERNEL &&
+	       !lane->is_gone && !lane->is_taken_off;
 }
 
 /* What from sends to the port goes there whether or not that has a program. */
@@ -83,7 +88,7 @@ static int follow(const struct shunt_engine *engine, struct shunt_port *port, bo
 	const bool is_needed_now = is_needed(engine, port);
 	int ret;
 
-	if (!port->xdp || port->lane.is_gone || engine->config->external)
+	if (!port->xdp || port->lane.is_gone)
 		return 0;
 	if (!is_needed_now)
 		forget_refusal(&port->lane);

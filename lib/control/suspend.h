@@ -18,6 +18,9 @@
  * control. */
 void shunt_suspend_look(struct shunt_port *port);
 
+/* shunt_suspend_may says whether the program could go if the lane were kernel. Thread: control. */
+bool shunt_suspend_may(const struct shunt_engine *engine, const struct shunt_port *port);
+
 /* shunt_suspend_follow takes programs off and puts them back, as the lanes in use want it: to be
  * called when those are in force in the programs. A program that does not get back is no failure:
  * the lane says so. Returns 0 or -errno of one that could not be taken off, or told its lane.

@@ -167,10 +167,10 @@ def test_send_stops_on_signal(lab, rate):
 
 
 def test_duration_without_a_rate(lab):
-    sent = lab.send("gen", "eth1", "--duration", 1)
+    # On one CPU: a ring that another empties is full most of the time.
+    sent = lab.send("gen", "eth1", "--duration", 1, first=("taskset", "-c", str(max(os.sched_getaffinity(0)))))
     assert sent["seconds"] == pytest.approx(1, rel=0.1)
-    # Many find the receiver's ring full where it is emptied by another CPU than the sender's.
-    assert 10000 < sent["device_frames"] <= sent["sent"] + 100
+    assert sent["sent"] / 2 < sent["device_frames"] <= sent["sent"] + 100
 
 
 def test_two_generators_are_told_apart(lab):
