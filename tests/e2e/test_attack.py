@@ -8,9 +8,9 @@ import socket
 
 import pytest
 
-from shuntd import Shuntd
-from frames import SINK, udp4
-from inject import Thread, is_possible
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
+from shuntlab.ptrace import Thread, is_possible
 from test_rights import check_at_work, threads
 
 AT_FDCWD, AF_XDP = -100, 44

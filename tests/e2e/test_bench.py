@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from lab import wait_until
+from shuntlab.lab import wait_until
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

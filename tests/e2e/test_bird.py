@@ -8,13 +8,15 @@ import time
 
 import pytest
 
-from bird import NETS, Routed
-from shuntd import Shuntd
-from frames import routed, udp4, udp6
-from lab import wait_until
+from shuntlab.bird import NETS, Routed
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import routed, udp4, udp6
+from shuntlab.lab import wait_until
 
 # Seconds from the kernel's change to shunt's. What BIRD itself takes comes before that.
 FOLLOW_MAX = 5
+
+
 @pytest.fixture
 def network(lab):
     network = Routed(lab)

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from shuntd import Shuntd
-from frames import ethernet
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import ethernet
+from shuntlab.lab import wait_until
 
 pytestmark = pytest.mark.usefixtures("each_lane")
 

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from frames import DUT2, GEN, SINK, ethernet, rewritten, udp4, udp6
-from lab import wait_until
-from shuntd import Shuntd
+from shuntlab.frames import DUT2, GEN, SINK, ethernet, rewritten, udp4, udp6
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd
 
 AUTO = "xconnect", "eth1", "eth2", "--lane", "auto"
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from lab import wait_until
-from shuntd import Shuntd, refused
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd, refused
 
 
 def doctor(lab, *args):

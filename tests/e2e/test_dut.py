@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from lab import ROOT
+from shuntlab.lab import ROOT
 
-sys.path.append(os.path.join(ROOT, "tests", "torture"))
-from dut import is_its_own  # noqa: E402  pylint: disable=wrong-import-position
+from shuntlab.dut import is_its_own
 
 ALONE = {"id": 45, "dispatcher": False}
 UNDER = {"id": 45, "dispatcher": True}

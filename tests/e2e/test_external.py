@@ -4,9 +4,9 @@ import os
 import re
 import subprocess
 
-from shuntd import Shuntd, refused, unchanged
-from frames import SINK, udp4
-from lab import ROOT
+from shuntlab.shuntd import Shuntd, refused, unchanged
+from shuntlab.frames import SINK, udp4
+from shuntlab.lab import ROOT
 
 OBJ = os.path.join(ROOT, os.environ.get("B", "build"), "bpf", "shunt_steer.bpf.o")
 SERVE = ("xconnect", "eth1", "eth2", "--attach", "external")

@@ -11,12 +11,11 @@ import time
 
 import pytest
 
-from shuntd import Shuntd, steered, with_lane
-from frames import DUT2, GEN, SINK, routed, udp4
-from lab import BIN, ROOT, wait_until
+from shuntlab.shuntd import Shuntd, steered, with_lane
+from shuntlab.frames import DUT2, GEN, SINK, routed, udp4
+from shuntlab.lab import BIN, ROOT, wait_until
 
-sys.path.append(os.path.join(ROOT, "tests", "torture"))
-from endless import EndlessLoop, is_possible  # noqa: E402  pylint: disable=wrong-import-position
+from shuntlab.ptrace import EndlessLoop, is_possible
 
 STATIC3 = ("static3", f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 POLLING = ["spin", "busy", "adaptive", "interrupt"]

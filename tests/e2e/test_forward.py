@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from shuntd import Shuntd, totals
-from frames import DUT1, DUT2, GEN, SINK, back, ethernet, ip4, mac, rewritten, routed, udp4, udp6
-from lab import wait_until
+from shuntlab.shuntd import Shuntd, totals
+from shuntlab.frames import DUT1, DUT2, GEN, SINK, back, ethernet, ip4, mac, rewritten, routed, udp4, udp6
+from shuntlab.lab import wait_until
 
 # Where shuntd sends what it routes: not to SINK, so that the kernel's routing is told from ours.
 HOP1, HOP2 = "02:00:00:00:0a:01", "02:00:00:00:0a:02"

@@ -2,8 +2,8 @@
 """Nodes that a configuration puts in front of a mode: they see every packet first."""
 import pytest
 
-from frames import DUT1, SINK, routed, udp4
-from shuntd import Shuntd
+from shuntlab.frames import DUT1, SINK, routed, udp4
+from shuntlab.shuntd import Shuntd
 
 
 @pytest.mark.parametrize("mode", ["xconnect", "route"])

@@ -8,8 +8,8 @@ import struct
 
 import pytest
 
-from frames import DUT1, GEN, checksum, mac, routed
-from lab import FIRST, REAL_TIME, wait_until
+from shuntlab.frames import DUT1, GEN, checksum, mac, routed
+from shuntlab.lab import FIRST, REAL_TIME, wait_until
 
 RATES = [
     ("200", "packet", 200),

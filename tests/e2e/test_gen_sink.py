@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from frames import routed, udp4
-from lab import BIN, ENV, wait_until
+from shuntlab.frames import routed, udp4
+from shuntlab.lab import BIN, ENV, wait_until
 from test_gen import is_generated
 
 TOOL = os.path.join(BIN, "shunt-gen")

@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from frames import DUT1, GEN, checksum, mac, udp4
-from lab import BIN
+from shuntlab.frames import DUT1, GEN, checksum, mac, udp4
+from shuntlab.lab import BIN
 from test_gen import is_generated, tag_of
 
 TOOL = os.path.join(BIN, "shunt-gen")

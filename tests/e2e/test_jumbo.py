@@ -3,9 +3,9 @@
 what the kernel would have sent."""
 import pytest
 
-from shuntd import Shuntd
-from frames import DUT1, GEN, SINK, back, routed, udp4, udp6
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import DUT1, GEN, SINK, back, routed, udp4, udp6
+from shuntlab.lab import wait_until
 
 MTU = 9000
 # One frame of 4096 holds 3808 bytes: around every edge, and the largest.

@@ -2,7 +2,7 @@
 """The kernel forwards in a lab: what every comparison with it rests on."""
 import pytest
 
-from frames import DUT1, GEN, MAX, back, routed, udp4, udp6
+from shuntlab.frames import DUT1, GEN, MAX, back, routed, udp4, udp6
 
 FRAMES = [
     ("v4 shortest", udp4()),

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from frames import routed, udp4
-from lab import ENV, TOOL, wait_until
-from shuntd import is_alive
+from shuntlab.frames import routed, udp4
+from shuntlab.lab import ENV, TOOL, wait_until
+from shuntlab.shuntd import is_alive
 
 
 def hosts_of(name):

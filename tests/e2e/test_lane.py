@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from frames import MAX, SINK, routed, udp4, udp6
-from lab import wait_until
-from shuntd import Shuntd, refused
+from shuntlab.frames import MAX, SINK, routed, udp4, udp6
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd, refused
 
 
 def lane(shuntd, port="eth1"):

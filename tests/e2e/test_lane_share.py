@@ -2,9 +2,9 @@
 """A live share of the lanes, and what becomes of frames that lane xdp cannot send."""
 import pytest
 
-from frames import SINK, udp4
-from lab import wait_until
-from shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd
 
 FLOWS = 16
 

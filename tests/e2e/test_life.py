@@ -10,9 +10,9 @@ import traceback
 
 import pytest
 
-from shuntd import Shuntd, is_alive, wait_gone
-from frames import routed, udp4
-from lab import wait_until
+from shuntlab.shuntd import Shuntd, is_alive, wait_gone
+from shuntlab.frames import routed, udp4
+from shuntlab.lab import wait_until
 from test_lane import lane
 from test_forward import PAIRS, there, to_dut
 
@@ -49,7 +49,7 @@ def test_200_starts_and_stops_under_load(make_lab):
     time; the load goes on throughout."""
     labs = [make_lab(static_neigh=True) for _ in range(2)]
     loads = [lab.popen("gen", "shunt-gen", "send", "eth1", "--way", "packet", "--rate", "10k",
-                      "--duration", "890")
+                       "--duration", "890")
              for lab in labs]
     errors = []
     threads = [threading.Thread(target=starts_and_stops, args=(lab, STARTS // 2, errors))

@@ -4,9 +4,9 @@ the hash is veth's own, the time the program's, since veth has none."""
 
 import pytest
 
-from shuntd import Shuntd
-from frames import GEN, SINK, udp4, udp6
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import GEN, SINK, udp4, udp6
+from shuntlab.lab import wait_until
 
 PORTS = ("eth1,metadata=auto", "eth2")
 

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 
-import lab as e2e
-from shuntd import Shuntd
-from frames import SINK, udp4
+from shuntlab import lab as e2e
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
 
 PTP, LAST = "ethertype 0x88f7 queue 0", "dst-mac 02:00:00:00:77:77 queue 0 location 2"
 ASKED = f"eth1,ntuple={PTP},ntuple={LAST}"

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from frames import DUT1
-from lab import wait_until
-from shuntd import Shuntd
+from shuntlab.frames import DUT1
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd
 
 HOSTS = ("gen", "sink")
 # Around every chunk that is summed at once, odd ones too, and the longest.

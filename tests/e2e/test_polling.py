@@ -2,8 +2,8 @@
 """When the polling mode adaptive sleeps and when it spins; tests/bench/switchover measures it."""
 import time
 
-from shuntd import Shuntd
-from frames import SINK, udp4
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
 
 IDLE_S = 0.02
 

@@ -4,9 +4,9 @@ import glob
 
 import pytest
 
-from shuntd import Shuntd
-from frames import GEN, SINK, udp4
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import GEN, SINK, udp4
+from shuntlab.lab import wait_until
 
 STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from frames import SINK, udp4
-from shuntd import Shuntd, refused, unchanged
-from lab import ROOT
+from shuntlab.frames import SINK, udp4
+from shuntlab.shuntd import Shuntd, refused, unchanged
+from shuntlab.lab import ROOT
 from test_forward import PAIRS
 
 OBJ = os.path.join(ROOT, os.environ.get("B", "build"), "bpf", "shunt_sink.bpf.o")

@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
-from shuntd import Shuntd, steered
-from frames import DUT2, SINK, mac, udp4
-from lab import wait_until
+from shuntlab.shuntd import Shuntd, steered
+from shuntlab.frames import DUT2, SINK, mac, udp4
+from shuntlab.lab import wait_until
 
 HOP2 = "02:00:00:00:09:02"  # by whom a frame was forwarded is seen by where it goes
 FILE = """

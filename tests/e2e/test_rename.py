@@ -3,9 +3,9 @@
 and all that was changed on it is given back, after a stop and after a kill."""
 import pytest
 
-from shuntd import Shuntd, totals
-from frames import SINK, routed, udp4
-from lab import wait_until
+from shuntlab.shuntd import Shuntd, totals
+from shuntlab.frames import SINK, routed, udp4
+from shuntlab.lab import wait_until
 
 NOW = "eth10"
 BORROWED = f"eth1,spread=true,ntuple=ethertype 0x88f7 queue 0,ntuple=dst-mac {SINK} queue 0"

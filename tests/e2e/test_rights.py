@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from shuntd import Shuntd
-from frames import SINK, routed, udp4
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, routed, udp4
+from shuntlab.lab import wait_until
 
 NET_ADMIN = 1 << 12
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17

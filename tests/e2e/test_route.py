@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from shuntd import Shuntd
-from frames import GEN, DUT1, MAX, back, routed, udp4, udp6
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import GEN, DUT1, MAX, back, routed, udp4, udp6
+from shuntlab.lab import wait_until
 
 TRANSIT = [
     ("v4 shortest", udp4()),

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from shuntd import Shuntd
-from frames import DUT1, DUT2, SINK, ethernet, mac, routed, udp4, udp6
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import DUT1, DUT2, SINK, ethernet, mac, routed, udp4, udp6
+from shuntlab.lab import wait_until
 from test_forward import HOP2, PAIRS, there, to_dut
 
 # A server of 8 MiB, with a line first as ssh has one; it says how much arrived and its digest.

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from lab import BIN, wait_until
+from shuntlab.lab import BIN, wait_until
 
 SHUNTD = os.path.join(BIN, "shuntd")
 SHUNTCTL = os.path.join(BIN, "shuntctl")
@@ -65,7 +65,7 @@ def test_words_may_be_shortened(daemon):
     assert daemon.ctl("sh", "po").stdout.startswith("port null0: kind mem")
     r = daemon.ctl("s", "r")
     assert (r.returncode, r.stderr) == (2, "shuntctl: object 'r' could be any of "
-                                         "runtime, rules, routes\n")
+                                        "runtime, rules, routes\n")
 
 
 def test_shown_configuration_starts_the_same_daemon(daemon, tmp_path):

@@ -2,9 +2,9 @@
 """Where lane auto comes to the kernel no steering program is on the device, until one is needed."""
 import pytest
 
-from frames import SINK, routed, udp4
-from lab import wait_until
-from shuntd import Shuntd, refused, unchanged
+from shuntlab.frames import SINK, routed, udp4
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd, refused, unchanged
 from test_doctor import doctor, foreign_program
 
 AUTO = "route", "eth1", "eth2", "--lane", "auto"

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from lab import wait_until
-from shuntd import Shuntd
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd
 from test_external import LINK
 from test_failopen import pid_of_answer
 

@@ -9,10 +9,10 @@ import re
 
 import pytest
 
-from shuntd import Shuntd, with_lane
-from lab import BIN, OPTIONS, wait_until
+from shuntlab.shuntd import Shuntd, with_lane
+from shuntlab.lab import BIN, OPTIONS, wait_until
 from test_failopen import STATIC3, Stream, numbered, numbered_to_sink, rewritten, served
-from frames import GEN, SINK, udp4
+from shuntlab.frames import GEN, SINK, udp4
 
 OTHER = os.path.join(BIN, "..", "tests", "other", "shuntd")
 XCONNECT = ("xconnect", "eth1", "eth2")

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from shuntd import Shuntd
-from frames import SINK, udp4
-from lab import BIN, ROOT
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
+from shuntlab.lab import BIN, ROOT
 from test_rights import NET_ADMIN, check_at_work, threads
 
 UNIT = os.path.join(ROOT, "user", "shuntd.service")

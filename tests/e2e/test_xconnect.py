@@ -2,9 +2,9 @@
 """shuntd cross-connects: the same bytes, out of the other port, both ways."""
 import pytest
 
-from shuntd import Shuntd
-from lab import wait_until
-from frames import DUT1, GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
+from shuntlab.shuntd import Shuntd
+from shuntlab.lab import wait_until
+from shuntlab.frames import DUT1, GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
 
 # Sent by the station at one end to that at the other, as on one wire.
 FRAMES = [

@@ -9,10 +9,11 @@ import re
 import subprocess
 import time
 
-from wire import Wire
+from shuntlab.wire import Wire
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-BIN = os.path.join(ROOT, os.environ.get("B", "build"), "bin")
+BUILD = os.path.join(ROOT, os.environ.get("B", "build"))
+BIN = os.path.join(BUILD, "bin")
 ENV = dict(os.environ, PATH=f"{BIN}:{ROOT}/tools:{os.environ['PATH']}")
 TOOL = os.path.join(ROOT, "tools", "lab")
 
@@ -126,9 +127,8 @@ class Lab:
             self.carriers()
 
     def link(self, host, *what):
-        """`ip link set` on a device of a host; cheaper than a command in the lab."""
-        subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "link", "set", *what], check=True,
-                       timeout=30)
+        """`ip link set` on a device of a host."""
+        self.ip("link", "set", *what, host=host)
 
     def carriers(self):
         """Waits until every link of a lab of real devices is up."""
@@ -156,6 +156,10 @@ class Lab:
     def json(self, host, *cmd, **options):
         return json.loads(self.exec(host, *cmd, **options).stdout or "null")
 
+    def ip(self, *args, host="dut"):
+        """`ip` on a host, by its namespace: cheaper than a command in the lab."""
+        subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", *map(str, args)], check=True, timeout=60)
+
     def popen(self, host, *cmd):
         """Starts a command on a host; its pid is the command's own. Its output is text, in pipes;
         it is killed with the lab at the latest."""
@@ -165,6 +169,16 @@ class Lab:
         return process
 
     # --- traffic ----------------------------------------------------------------------------------
+
+    def ends(self):
+        """The wires of gen and sink."""
+        return self.wire("gen"), self.wire("sink")
+
+    def crosses(self, frame, leaves=None):
+        """The frame, sent by gen, arrives at sink, unchanged or as it should leave."""
+        gen, sink = self.ends()
+        gen.send(frame)
+        sink.expect(frame if leaves is None else leaves)
 
     def wire(self, host, dev="eth1"):
         """A raw socket on a device: what arrives there can be received, what is sent leaves by

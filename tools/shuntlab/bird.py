@@ -5,8 +5,8 @@ seconds), for IPv4 and IPv6."""
 import os
 import subprocess
 
-from lab import wait_until
-from wire import Wire
+from shuntlab.lab import wait_until
+from shuntlab.wire import Wire
 
 # By protocol: what both neighbours announce.
 NETS = {"ospf4": "10.50.0.0/16", "bgp4": "10.60.0.0/16", "ospf6": "fd50::/32", "bgp6": "fd60::/32"}
