@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the torture tells whose program is on a device, where the dispatcher that it may be under is not
 to be had: on this kernel libxdp puts programs on devices alone."""
-import os
-import sys
 
 import pytest
 
-from shuntlab.lab import ROOT
 
 from shuntlab.dut import is_its_own
 

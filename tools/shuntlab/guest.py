@@ -12,16 +12,14 @@ import struct
 import time
 
 from shuntlab import lab as e2e
-from shuntlab import shuntd
-from shuntlab.frames import DUT1 as DUT
-from shuntlab.frames import GEN, SINK
-from shuntlab.modes import STATIC3 as STATIC3_ARGS
+from shuntlab import modes, shuntd
+from shuntlab.frames import DUT1, GEN, SINK
 from shuntlab.wire import inside
 
 DRIVER = os.environ.get("VMLAB_DRIVER", "virtio")
 KERNEL = os.uname().release
 PORTS = ("eth1", "eth2")
-STATIC3 = STATIC3_ARGS[1:]
+DUT, STATIC3 = DUT1, modes.STATIC3[1:]
 MARK = b"\x88\xb5"  # an Ethernet type for local experiments
 CARRIER_S = e2e.CARRIER_S
 ENDS = (("gen", "eth1"), ("dut", "eth1"), ("dut", "eth2"), ("sink", "eth1"))

@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from shuntlab.lab import BIN, ENV, OPTIONS, wait_until
+from shuntlab.lab import BIN, ENV, OPTIONS
 
 _numbers = itertools.count()
 # Where others have the processors a worker may get none for a second, which is said; whether one hangs
