@@ -18,7 +18,7 @@ DISPATCHER = {"name": "xdp_dispatcher", "id": 42}
     ({"name": "shunt_steer_sg", "id": 45}, ALONE, [], True),
     ({"name": "shunt_steer", "id": 44}, ALONE, [], False),
     ({"name": "xdp_pass", "id": 45}, ALONE, [], False),
-    (None, ALONE, [], False),
+    ({}, ALONE, [], False),
     ({"name": "shunt_steer", "id": 45}, GONE, [], False),
     (DISPATCHER, UNDER, [45], True),
     (DISPATCHER, UNDER, [], False),

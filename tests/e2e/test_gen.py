@@ -131,28 +131,19 @@ def test_sink_refuses_a_device_in_use(lab):
 
 @pytest.mark.parametrize("args, status, says", [
     (["send", "nosuch"], 1, "no such device"),
-    (["sink", "nosuch"], 1, "no such device"),
     (["send", "lo"], 1, "not an Ethernet device"),
     (["send", "eth1", "--cpu", "4000"], 1, "--cpu 4000"),
-    (["send"], 2, "wants a device"),
     (["send", "eth1", "eth2"], 2, "eth2"),
     (["send", "eth1", "--size", "59"], 2, "from 60 to 1514"),
-    (["send", "eth1", "--size", "1515"], 2, "60 to 1514"),
-    (["send", "eth1", "--ipv6", "--size", "79"], 2, "from 80 to 1514"),
     (["send", "eth1", "--rate", "0"], 2, "--rate"),
-    (["send", "eth1", "--rate", "1x"], 2, "--rate"),
     (["send", "eth1", "--flows", "1.5"], 2, "whole number"),
     (["send", "eth1", "--dst-mac", "zz"], 2, "MAC address"),
     (["send", "eth1", "--dst-ip", "10.0.0.256"], 2, "IPv4 or IPv6"),
     (["send", "eth1", "--src-ip", "10.0.0.1", "--dst-ip", "fd00::1"], 2, "mixed"),
     (["send", "eth1", "--way", "pigeon"], 2, "xsk or packet"),
     (["sink", "eth1", "--bogus"], 2, "--bogus"),
-    (["sink", "eth1", "--duration"], 2, "wants a value"),
-    (["fling"], 2, "fling"),
     ([], 2, "send, sink or run"),
-    (["send", "eth1", "--dst-mac", "02:00:00:00:01:01x"], 2, "MAC address"),
     (["send", "eth1", "--line", "10Gbit", "--rate", "20Gbit"], 1, "eth1 has 10"),
-    (["send", "eth1", "--line", "fast"], 2, "--line"),
 ])
 def test_bad_usage(net, args, status, says):
     done = net.exec("gen", "shunt-gen", *args, check=False)

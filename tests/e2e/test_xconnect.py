@@ -79,23 +79,6 @@ def test_transparent_keeps_nothing(lab, each_lane):
 
 
 @pytest.mark.usefixtures("each_lane")
-def test_to_own_mac_is_the_kernels(lab):
-    with Shuntd(lab, "xconnect", "eth1", "eth2"):
-        lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.1.1")
-        lab.exec("gen", "ping", "-c", 1, "-W", 5, "fd00:1::1")
-
-
-@pytest.mark.usefixtures("each_lane")
-def test_link_local_control_is_the_kernels(lab):
-    gen, sink = lab.ends()
-    marker = udp4(eth_dst=SINK, dport=9999)
-    with Shuntd(lab, "xconnect", "eth1", "eth2"):
-        lldp = ethernet(bytes(46), "01:80:c2:00:00:0e", GEN, 0x88cc)
-        gen.send(lldp, marker)
-        assert lldp not in sink.until(marker)
-
-
-@pytest.mark.usefixtures("each_lane")
 def test_kill_leaves_the_kernel_forwarding(lab):
     """Nothing of shuntd's is needed for the kernel's share, which after a kill is everything; the
     next start takes up what the killed one left."""

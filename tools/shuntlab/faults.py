@@ -136,11 +136,11 @@ def paged_out(dut, _rng):
 def dry(dut, _rng):
     knobs = "echo %d >/sys/class/net/eth1/napi_defer_hard_irqs;" \
         "echo %d >/sys/class/net/eth1/gro_flush_timeout"
-    before = dut.steered("dry")
+    before = dut.shuntd.steered("dry")
     dut.sh(knobs % (1_000_000, 100_000_000), host="sink")
     time.sleep(1)
     dut.sh(knobs % (0, 0), host="sink")
-    return f"{dut.steered('dry') - before} frames to the kernel because of that"
+    return f"{dut.shuntd.steered('dry') - before} frames to the kernel because of that"
 
 
 @fault("overload", "a generator sends as fast as it can beside the stream for 0.2 s")
