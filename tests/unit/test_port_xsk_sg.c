@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "io/chain.h"
-#include "io/port_xsk.h"
-#include "io/xdp.h"
+#include "io/xsk.h"
 #include "wait.h"
+#include "xdp/xdp.h"
 
 #define RING   64u
 #define FRAMES 512
