@@ -187,7 +187,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -262,10 +262,12 @@ asan: ## everything again with address and undefined-behaviour sanitizers, in bu
 asan-tests:
 	$(Q)$(MAKE) $(SUB) $(ASAN) $(ASAN_TESTS)
 
-tsan: ## lookups while tables change, under ThreadSanitizer, in build/tsan
+tsan: deps ## lookups while tables change, under ThreadSanitizer, in build/tsan
+	$(Q)tests/run tsan
+
+tsan-tests:
 	$(Q)$(MAKE) $(SUB) B=build/tsan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
 		SAN='-fsanitize=thread' build/tsan/shunt-race
-	$(Q)TSAN_OPTIONS='halt_on_error=1 exitcode=66' build/tsan/shunt-race
 
 parity: deps ## a million frames to the kernel and to shunt, what leaves compared byte by byte (root)
 	$(Q)$(MAKE) $(SUB) all
