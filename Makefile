@@ -283,7 +283,8 @@ fuzz: deps ## search with libFuzzer for inputs that break something, a minute a 
 	$(Q)$(MAKE) $(SUB) fuzzers
 	$(Q)tests/fuzz/run
 
-lint: all ## C, shell and Python files, layers, manuals, licences
+lint: deps ## C, shell and Python files, layers, manuals, licences
+	$(Q)$(MAKE) $(SUB) all
 	$(Q)tests/run --long lint
 
 format: ## rewrite the C files in the project's format

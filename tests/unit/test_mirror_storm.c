@@ -185,7 +185,7 @@ Test(mirror_storm, burst_fits, .timeout = 120)
 }
 
 /* Routes taken out of the mirror, or put in, behind its back. */
-Test(mirror_storm, audit_repairs, .timeout = 60)
+Test(mirror_storm, audit_repairs, .timeout = 120)
 {
 	struct shunt_mirror_route_info info = {.len = 16, .dst = {10, 77}};
 	struct shunt_mirror_opts opts = {.netns_fd = -1, .audit_s = 1};
@@ -219,7 +219,7 @@ Test(mirror_storm, audit_repairs, .timeout = 60)
 }
 
 /* Rules are not followed, but said. */
-Test(mirror_storm, policy_routing_shows, .timeout = 60)
+Test(mirror_storm, policy_routing_shows, .timeout = 120)
 {
 	struct shunt_mirror_stats stats;
 	struct shunt_mirror *mirror;

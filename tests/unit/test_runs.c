@@ -66,7 +66,7 @@ static void runs_start(struct shunt_runs *runs, struct shunt_arena_budget *budge
 	cr_assert_eq(shunt_runs_init(runs, sizeof(uint32_t), ELEMS, budget, "test", &err), 0);
 }
 
-Test(runs, who_hangs_keeps_memory_but_nobody_waiting, .timeout = 60)
+Test(runs, who_hangs_keeps_memory_but_nobody_waiting, .timeout = 120)
 {
 	struct shunt_arena_budget budget = {0};
 	struct shunt_runs runs;
@@ -95,7 +95,7 @@ static long sleeps(void)
 	return used.ru_nvcsw;
 }
 
-Test(runs, an_allocation_without_memory_waits_once_for_who_hangs, .timeout = 60)
+Test(runs, an_allocation_without_memory_waits_once_for_who_hangs, .timeout = 120)
 {
 	struct shunt_arena_budget budget = {.bytes_max = SHUNT_ARENA_STEP_BYTES};
 	struct shunt_runs runs;
@@ -120,7 +120,7 @@ Test(runs, an_allocation_without_memory_waits_once_for_who_hangs, .timeout = 60)
 	shunt_runs_fini(&runs);
 }
 
-Test(runs, a_table_may_go_while_somebody_hangs, .timeout = 60)
+Test(runs, a_table_may_go_while_somebody_hangs, .timeout = 120)
 {
 	struct shunt_arena_budget budget = {0};
 	struct shunt_runs runs;
