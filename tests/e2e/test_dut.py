@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the torture tells whose program is on a device, where the dispatcher that it may be under is not
 to be had: on this kernel libxdp puts programs on devices alone."""
-import os
-import sys
 
 import pytest
 
-from lab import ROOT
 
-sys.path.append(os.path.join(ROOT, "tests", "torture"))
-from dut import is_its_own  # noqa: E402  pylint: disable=wrong-import-position
+from shuntlab.dut import is_its_own
 
 ALONE = {"id": 45, "dispatcher": False}
 UNDER = {"id": 45, "dispatcher": True}

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from frames import routed, udp4
-from lab import BIN, ENV, wait_until
-from test_gen import is_generated
+from shuntlab.frames import routed, udp4
+from shuntlab.generated import is_generated, received
+from shuntlab.lab import BIN, ENV, wait_until
 
 TOOL = os.path.join(BIN, "shunt-gen")
 
@@ -49,11 +49,6 @@ def told_of(net, frames, *options):
     wait_until(lambda: received(net) >= came + len(frames), what="the frames")
     out.close()
     return sink.stop()
-
-
-def received(net):
-    link = net.json("sink", "ip", "-s", "-j", "link", "show", "eth1")[0]
-    return link["stats64"]["rx"]["packets"]
 
 
 # --- order, loss, damage --------------------------------------------------------------------------

@@ -4,26 +4,15 @@ the hash is veth's own, the time the program's, since veth has none."""
 
 import pytest
 
-from shuntd import Shuntd
-from frames import GEN, SINK, udp4, udp6
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import GEN, SINK, ethernet, udp4, udp6
+from shuntlab.lab import wait_until
 
 PORTS = ("eth1,metadata=auto", "eth2")
 
 
-def port(daemon, name="eth1"):
-    return next(row for row in daemon.show("ports")["ports"] if row["name"] == name)
-
-
 def metadata(daemon, name="eth1"):
-    return port(daemon, name)["in_use"]["metadata"]
-
-
-def crosses(lab, *frames):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
-    for frame in frames:
-        gen.send(frame)
-        sink.expect(frame)
+    return daemon.port(name)["in_use"]["metadata"]
 
 
 @pytest.mark.parametrize("mtu", [1500, 9000])
@@ -36,19 +25,19 @@ def test_hash_and_time_of_every_packet(make_lab, mtu):
         assert metadata(daemon)["in_use"] and metadata(daemon)["why"] is None
         assert not metadata(daemon, "eth2")["in_use"]
         assert metadata(daemon)["rx_hash"]["driver_packets"] == 0
-        crosses(lab, *[udp4(size, eth_dst=SINK) for size in sizes],
-                udp6(80, eth_dst=SINK), bytes.fromhex((SINK + GEN).replace(":", "")) + b"\x88\xb5" +
-                bytes(46))
+        for frame in *[udp4(size, eth_dst=SINK) for size in sizes], udp6(80, eth_dst=SINK), \
+                ethernet(bytes(46), SINK, GEN, 0x88b5):
+            lab.crosses(frame)
         # The end of a turn comes after the frame has left.
         wait_until(lambda: metadata(daemon)["latency_ns"]["count"]
-                   == port(daemon)["total"]["rx_packets"])
+                   == daemon.port()["total"]["rx_packets"])
         says = metadata(daemon)
         assert says["missing"] == 0 and says["rx_hash"]["in_use"] == "driver", says
         assert says["rx_hash"]["driver_packets"] >= len(sizes) + 1, says
         assert says["rx_hash"]["other_packets"] >= 1, says
         assert (says["rx_timestamp"]["driver"], says["rx_timestamp"]["in_use"]) == (True, "program")
         assert 0 < says["latency_ns"]["p50"] <= says["latency_ns"]["p99"] < 20e9
-        assert port(daemon, "eth1")["program"]["dispatcher"] is False
+        assert daemon.port("eth1")["program"]["dispatcher"] is False
         shown = daemon.ctl("show", "ports").stdout
         assert "metadata: auto asked for, auto in use; flow hash driver" in shown, shown
 
@@ -73,7 +62,7 @@ def test_what_is_in_the_way_is_said(lab):
         assert not metadata(daemon)["in_use"]
         assert metadata(daemon)["why"] == "generic mode has none"
         assert metadata(daemon)["rx_hash"]["in_use"] is None
-        crosses(lab, udp4(100, eth_dst=SINK))
+        lab.crosses(udp4(100, eth_dst=SINK))
         shown = daemon.ctl("show", "ports").stdout
         assert "metadata: auto asked for, none in use" in shown and "generic mode has" in shown
         said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
@@ -86,18 +75,18 @@ def test_killed_taken_over_and_replaced(lab):
     killed = Shuntd(lab, "xconnect", *PORTS)
     killed.kill()
     first = Shuntd(lab, "xconnect", *PORTS)
-    was = port(first)["program"]["id"]
+    was = first.port()["program"]["id"]
     second = Shuntd(lab, "xconnect", *PORTS, "--takeover")
     assert first.process.wait(60) == 0
-    assert port(second)["program"]["id"] != was and metadata(second)["in_use"]
-    crosses(lab, udp4(100, eth_dst=SINK))
+    assert second.port()["program"]["id"] != was and metadata(second)["in_use"]
+    lab.crosses(udp4(100, eth_dst=SINK))
     wait_until(lambda: metadata(second)["latency_ns"]["count"] >= 1)
     third = Shuntd(lab, "xconnect", "eth1", "eth2", "--takeover")
     assert second.process.wait(60) == 0
     assert not metadata(third)["in_use"]
-    crosses(lab, udp4(101, eth_dst=SINK))
+    lab.crosses(udp4(101, eth_dst=SINK))
     fourth = Shuntd(lab, "xconnect", *PORTS, "--takeover")
     assert third.process.wait(60) == 0
     assert metadata(fourth)["in_use"]
-    crosses(lab, udp4(102, eth_dst=SINK))
+    lab.crosses(udp4(102, eth_dst=SINK))
     fourth.stop()

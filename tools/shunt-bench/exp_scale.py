@@ -107,4 +107,4 @@ def run(ctx, doc):
     doc.finding(f"{PAPER}, fig. 2 to 4", "throughput grows in proportion with queues and workers",
                 ratio > 0.85 * counts[-1] if enough else None,
                 f"{ratio:.2f} times with {counts[-1]}" + ("" if enough else
-                "; generator and sink share the workers' CPUs in a lab"), figure="throughput")
+                                                          "; generator and sink share the workers' CPUs in a lab"), figure="throughput")

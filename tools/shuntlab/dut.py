@@ -11,10 +11,9 @@ import struct
 import subprocess
 import time
 
-from frames import GEN, SINK, udp4
-from lab import BIN, ENV, ROOT, Lab, wait_until
+from shuntlab.frames import GEN, SINK, udp4
+from shuntlab.lab import BIN, BUILD, ENV, ROOT, Lab, wait_until
 
-HERE = os.path.dirname(os.path.realpath(__file__))
 PORTS = ("eth1", "eth2")
 START_S = 90
 NUMBERS = r"^\d+: |@\w+| id \d+|link-netnsid \d+"
@@ -61,12 +60,12 @@ rules: {rules}
 
 def mark_object():
     """tests/torture/mark.bpf.c, compiled."""
-    out = os.path.join(ROOT, os.environ.get("B", "build"), "tests", "mark.bpf.o")
+    out = os.path.join(BUILD, "tests", "mark.bpf.o")
     os.makedirs(os.path.dirname(out), exist_ok=True)
     machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True,
                              check=False).stdout.strip()
     subprocess.run(["clang", "-O2", "-target", "bpf", f"-I/usr/include/{machine}", "-c",
-                    f"{HERE}/mark.bpf.c", "-o", out], check=True, timeout=60)
+                    os.path.join(ROOT, "tests", "torture", "mark.bpf.c"), "-o", out], check=True, timeout=60)
     return out
 
 
