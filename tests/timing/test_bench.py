@@ -15,7 +15,8 @@ def test_bursts(psi):
     """Packets come at the rate asked for, whatever the worker does meanwhile, and are all accounted
     for: forwarded, lost, or waiting in the ring. What the worker counts may lag while it is held up."""
     done = subprocess.run([os.path.join(BIN, "shunt-membench"), "point", "--rate", "1e6", "--psi", str(psi),
-                           "--seconds", "0.5", "--latency"], capture_output=True, text=True, timeout=60, check=True)
+                           "--seconds", "0.5", "--latency"],
+                          capture_output=True, text=True, timeout=60, check=True)
     got = json.loads(done.stdout)["workers"][0]
     assert got["arrived"] == pytest.approx(1e6 * got["seconds"], rel=0.3)
     assert abs(got["arrived"] - got["lost"] - got["received"]) <= 2 * 512
