@@ -36,7 +36,6 @@ def end(*_):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "limit(seconds): how long the test may take")
-    config.addinivalue_line("markers", "alone: time decides; nothing else is to run meanwhile")
     signal.signal(signal.SIGTERM, end)
     # A shell starts what it puts in the background deaf to it, and deafness is inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -109,7 +109,8 @@ def test_a_generator_that_fails_says_why(lab, tmp_path):
     (["--ports", "eth1,eth1", "--gen-ports", "eth3,eth4"], "no pair of devices"),
     (["--ports", "eth1,", "--gen-ports", "eth3,eth4"], "no pair of devices"),
     (["--ports", "eth1,eth2", "--gen-ports", "eth2,eth3"], "eth2 cannot be in --ports and --gen-ports"),
-    (["--ports", "vm", "--driver", "virtio"], "--ports vm: scale: of the guest's devices only igb has several"),
+    (["--ports", "vm", "--driver", "virtio"],
+     "--ports vm: scale: of the guest's devices only igb has several"),
 ])
 def test_devices_refused(options, said, tmp_path):
     done = bench(*SHORT, *options, "-o", str(tmp_path), "scale")
@@ -168,7 +169,8 @@ def test_two_documents_of_a_name(memory_report, tmp_path):
     page = Page(tmp_path / "report.html")
     assert {"batch-mem", "batch-mem-2"} <= set(page.ids) and len(set(page.ids)) == len(page.ids)
     name = other["figures"][0]["name"]
-    drawn = [(tmp_path / f"{doc}-{name}.svg").read_text(encoding="utf-8") for doc in ("batch-mem", "batch-mem-2")]
+    drawn = [(tmp_path / f"{doc}-{name}.svg").read_text(encoding="utf-8")
+             for doc in ("batch-mem", "batch-mem-2")]
     assert ["of the other run" in svg for svg in drawn] == [False, True]
 
 

@@ -273,7 +273,8 @@ def test_killed_while_a_daemon_runs():
     wait_until(is_gone, timeout=20, what="the daemon gone")
 
 
-@pytest.mark.parametrize("lengths", [[30] * 9, [15, 15, 15, 38, 37, 42, 42, 40], [8] * 10, [60, 5, 5]], ids=str)
+@pytest.mark.parametrize("lengths", [
+    [30] * 9, [15, 15, 15, 38, 37, 42, 42, 40], [8] * 10, [60, 5, 5]], ids=str)
 def test_rotated_labels_end_within_the_figure(lengths, tmp_path):
     if not shutil.which("gnuplot"):
         pytest.skip("no gnuplot")

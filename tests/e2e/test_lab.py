@@ -27,8 +27,8 @@ def start_run(*cmd):
     return run, run.stdout.readline().strip()
 
 
-@pytest.mark.parametrize("number, group", [(signal.SIGINT, True), (signal.SIGTERM, False),
-                                           (signal.SIGHUP, False)])
+@pytest.mark.parametrize("number, group", [
+    (signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False)])
 def test_run_cleans_up_on_signal(number, group):
     run, name = start_run("lab", "exec", "dut", "sleep", "1000")
     wait_until(lambda: subprocess.run(["ip", "netns", "pids", f"shunt-{name}-dut"], check=False,

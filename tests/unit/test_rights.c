@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "control/rights.h"
+#include "serve/rights.h"
 
-TestSuite(rights, .timeout = 60);
+TestSuite(rights, .timeout = 120);
 
 /* --- what is tried: 0, or the errno ----------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control/engine.h"
-#include "control/show.h"
+#include "engine/engine.h"
+#include "show/show.h"
 
 static struct shunt_config config;
 static struct shunt_engine *engine;
@@ -36,7 +36,7 @@ static void teardown(void)
 	shunt_config_fini(&config);
 }
 
-TestSuite(show, .init = setup, .fini = teardown, .timeout = 30);
+TestSuite(show, .init = setup, .fini = teardown, .timeout = 120);
 
 static json_t *ask(const char *object)
 {

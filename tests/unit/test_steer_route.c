@@ -15,8 +15,8 @@
 #include "fib/fib6.h"
 #include "fib/flow.h"
 #include "fib/nexthop.h"
-#include "io/xdp_private.h"
-#include "io/xdp_tables.h"
+#include "xdp/private.h"
+#include "xdp/tables.h"
 #include "measure/rng.h"
 #include "steer/steer.h"
 #include "steer_rig.h"
@@ -417,7 +417,7 @@ Test(steer_route, spreads_as_the_worker_does)
 }
 
 /* Thousands of random routes, and their addresses by program and worker. */
-Test(steer_route, agrees_with_the_workers_lookup, .timeout = 60)
+Test(steer_route, agrees_with_the_workers_lookup, .timeout = 120)
 {
 	uint64_t rng = 6;
 	struct shunt_err err;

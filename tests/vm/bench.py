@@ -27,7 +27,8 @@ def cases():
     yield "vm.kernel.bridge", {}, guest.SINK, bridge, BRIDGES
     yield "vm.shunt.xconnect.xdp", {}, guest.SINK, shunt("xconnect", *guest.PORTS, "--lane", "xdp"), 1
     for copy in ("zerocopy", "copy"):
-        for mode, ports, mac in (("xconnect", guest.PORTS, guest.SINK), ("static3", guest.STATIC3, guest.DUT)):
+        for mode, ports, mac in (("xconnect", guest.PORTS, guest.SINK),
+                                 ("static3", guest.STATIC3, guest.DUT)):
             for batch in (32, 64):
                 yield (f"vm.shunt.{mode}.{copy}", {"batch": batch}, mac,
                        shunt(mode, *ports, "--copy-mode", copy, "--batch", str(batch),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """bench_auto.py OUT.json [NAME...]: lane auto beside the same guest's kernel, in instructions a packet
-(tools/shuntlab/rig.py says how they are counted): which lane auto chose, why, what a packet costs in it, and what
-one costs the kernel. Exit status 1 where auto is slower, or could not be measured.
+(tools/shuntlab/rig.py says how they are counted): which lane auto chose, why, what a packet costs in it,
+and what one costs the kernel. Exit status 1 where auto is slower, or could not be measured.
 
 Slower is what costs more by over SLACK: two runs of one forwarder differ by less, and a bridge of the
 kernel's hashes its table by a secret of its own (bench.py), for which the cheapest of a few counts. Of a
