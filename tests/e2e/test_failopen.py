@@ -28,6 +28,7 @@ def test_stopped(lab, poll):
         trickle.until_served(daemon)
         daemon.process.send_signal(signal.SIGSTOP)
         stopped = len(trickle.sent)
+        trickle.send()
         assert trickle.run(60, trickle.is_last_there), "the kernel does not forward"
         held = trickle.lost()
         daemon.process.send_signal(signal.SIGCONT)

@@ -121,7 +121,7 @@ def test_xconnect_to_a_smaller_port(jumbo):
         marker = packet(1514, eth_dst=SINK)
         gen.send(packet(9014, eth_dst=SINK), packet(4000, eth_dst=SINK), marker)
         sink.until(marker)
-        assert d.drops("transmit")["too_big"] == 2
+        assert d.drops()["too_big"] == 2
 
 
 def test_raised_meanwhile(lab):

@@ -91,11 +91,11 @@ class Shuntd:
         """Frames of a port that a lane had."""
         return self.lane(port)["lanes"][lane]["packets"]
 
-    def drops(self, where, port=None):
-        """Counts by reason, of a port or of all."""
+    def drops(self, where=None, port=None):
+        """Counts by reason, of a place and a port or of all."""
         counts = collections.Counter()
         for row in self.show("drops")["drops"]:
-            if row["where"] == where and port in (None, row["port"]):
+            if where in (None, row["where"]) and port in (None, row["port"]):
                 counts[row["name"]] += row["count"]
         return counts
 
