@@ -144,8 +144,7 @@ def test_unknown_is_flooded_known_is_not(three, beneath):
     with bridge(three, *(["br0"] if beneath else PORTS)) as daemon:
         gen, sink, third = (three.wire(host) for host in HOSTS)
         sent = frame(FAR, OTHER, 7)
-        gen.send(sent)
-        sink.expect(sent)
+        gen.reaches(sink, sent)
         third.expect(sent)
         learn(daemon, sink, FAR, "eth2")
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
@@ -263,8 +262,7 @@ def test_what_only_the_kernels_bridge_minds(three, each_lane):
         learn(daemon, sink, FAR, "eth2")
         three.exec("dut", "bridge", "link", "set", "dev", "eth1", "hairpin", "on")
         wait_until(lambda: lane_reason(daemon) == "bridge")
-        gen.send(frame(OTHER, NEAR, 9))
-        gen.expect(frame(OTHER, NEAR, 9))
+        gen.reaches(gen, frame(OTHER, NEAR, 9))
         three.exec("dut", "bridge", "link", "set", "dev", "eth1", "hairpin", "off")
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
         if not three.exec("dut", "bridge", "link", "set", "dev", "eth1", "learning", "off",
@@ -294,10 +292,8 @@ def test_a_sticky_entry_stays(three):
         three.exec("dut", "bridge", "fdb", "add", FAR, "dev", "eth3", "master", "dynamic",
                    "sticky")
         wait_until(lambda: port_of(daemon, FAR) == "eth3")
-        sink.send(frame(OTHER, FAR, 12))
-        gen.expect(frame(OTHER, FAR, 12))
-        gen.send(frame(FAR, OTHER, 13))
-        third.expect(frame(FAR, OTHER, 13))
+        sink.reaches(gen, frame(OTHER, FAR, 12))
+        gen.reaches(third, frame(FAR, OTHER, 13))
 
 
 @pytest.mark.parametrize("each_lane", ["user"], indirect=True)
@@ -325,8 +321,7 @@ def test_a_static_entry_moves_with_its_station(three):
         three.exec("dut", "bridge", "fdb", "replace", FAR, "dev", "eth3", "master", "static",
                    "sticky")
         wait_until(lambda: port_of(daemon, FAR) == "eth3")
-        sink.send(frame(OTHER, FAR, 12))
-        gen.expect(frame(OTHER, FAR, 12))
+        sink.reaches(gen, frame(OTHER, FAR, 12))
         expect_known(three, "third", ["sink"], FAR, gen, OTHER)
         assert states() == [("eth3", "static")]
 
@@ -343,8 +338,7 @@ def test_a_lower_mtu_is_followed(three):
         gen, sink, third = (three.wire(host) for host in HOSTS)
         learn(daemon, gen, OTHER, "eth1")
         learn(daemon, sink, FAR, "eth2")
-        gen.send(long(FAR, OTHER, 1319))
-        sink.expect(long(FAR, OTHER, 1319))
+        gen.reaches(sink, long(FAR, OTHER, 1319))
         three.exec("dut", "ip", "link", "set", "eth2", "mtu", 1300)
         for dst in NOBODY, BROADCAST, FAR:
             sent, longest = long(dst, OTHER, 1319), long(dst, OTHER, 1318)
@@ -366,8 +360,7 @@ def test_kernel_goes_on_after_a_kill(three):
     wait_until(lambda: kernel_port_of(three, FAR) == "eth2", what="the kernel's entry")
     daemon.kill()
     sent = frame(FAR, OTHER, 4)
-    gen.send(sent)
-    sink.expect(sent)
+    gen.reaches(sink, sent)
     ping(three, "gen", "10.77.0.2")
 
 
@@ -405,8 +398,7 @@ def test_lane_kernel_is_the_bridge_beneath(three):
     with bridge(three, "br0") as daemon:
         gen, sink, third = (three.wire(host) for host in HOSTS)
         sent = frame(FAR, OTHER, 7)
-        gen.send(sent)
-        sink.expect(sent)
+        gen.reaches(sink, sent)
         third.expect(sent)
         sink.send(frame(OTHER, FAR, 1))
         wait_until(lambda: kernel_port_of(three, FAR) == "eth2", what="the kernel's entry")

@@ -51,11 +51,9 @@ def test_crosses_as_it_came(net):
     with Shuntd(net, *AUTO) as shuntd:
         assert lane_reason(shuntd) == "detour"
         for frame in FRAMES:
-            gen.send(frame)
-            sink.expect(frame)
+            gen.reaches(sink, frame)
             back = udp4(eth_src=SINK, eth_dst=GEN)
-            sink.send(back)
-            gen.expect(back)
+            sink.reaches(gen, back)
         assert shuntd.packets("xdp") + shuntd.packets("user") >= len(FRAMES)
         assert shuntd.packets("xdp", "eth2") >= len(FRAMES)
 
@@ -113,8 +111,7 @@ def test_taken_over_it_stays(net):
     with Shuntd(net, *AUTO, "--takeover", check=False):
         before.process.wait(timeout=30)
         assert numbers() == had
-        gen.send(udp4(eth_dst=SINK))
-        sink.expect(udp4(eth_dst=SINK))
+        gen.reaches(sink, udp4(eth_dst=SINK))
     assert ours(net) == []
 
 
@@ -148,14 +145,12 @@ def test_anothers_device_of_that_name(net):
     net.exec("dut", "ip", "link", "add", theirs, "type", "bridge")
     shuntd = Shuntd(net, *AUTO)
     assert (shuntd.lane()["in_use"], lane_reason(shuntd)) == ("user", "no_detour")
-    gen.send(udp4(eth_dst=SINK))
-    sink.expect(udp4(eth_dst=SINK))
+    gen.reaches(sink, udp4(eth_dst=SINK))
     before = shuntd.lane()["changes"]
     net.exec("dut", "ip", "link", "del", theirs)
     wait_until(lambda: shuntd.lane()["in_use"] == "xdp", what="the detour")
     assert ours(net) == sorted(name_of(net, port) for port in ("eth1", "eth2"))
-    gen.send(udp4(eth_dst=SINK))
-    sink.expect(udp4(eth_dst=SINK))
+    gen.reaches(sink, udp4(eth_dst=SINK))
     assert shuntd.lane()["changes"] == before + 1 and shuntd.packets("xdp") >= 1
     assert shuntd.stop().count("lane xdp") == 1
 
@@ -168,10 +163,8 @@ def test_bridge(net):
         back = udp4(eth_src=SINK, eth_dst=GEN)
 
         def both_ways():
-            gen.send(there)
-            sink.expect(there)
-            sink.send(back)
-            gen.expect(back)
+            gen.reaches(sink, there)
+            sink.reaches(gen, back)
             return shuntd.packets("xdp") >= 1 and shuntd.packets("xdp", "eth2") >= 1
 
         wait_until(both_ways, what="the stations to be known to the programs")

@@ -14,13 +14,11 @@ from shuntlab.shuntd import Shuntd
 def both_ways(lab, mode, frames):
     gen, sink = lab.ends()
     for frame in frames:
-        gen.send(frame)
-        sink.expect(there(mode, frame))
+        gen.reaches(sink, frame, there(mode, frame))
         answer = back(frame)
         if mode != "static3":
             answer = mac(GEN) + answer[6:]
-        sink.send(answer)
-        gen.expect(here(mode, answer))
+        sink.reaches(gen, answer, here(mode, answer))
 
 
 EVERY_SIZE = [*range(60, 130), *range(130, 1514, 61), *range(1500, 1515)]
@@ -101,10 +99,8 @@ def test_cross_connect_passes_everything_else(lab):
     with Shuntd(lab, *PAIRS["xconnect"]):
         gen, sink = lab.ends()
         for frame in ODD.values():
-            gen.send(frame)
-            sink.expect(frame)
-            sink.send(frame)
-            gen.expect(frame)
+            gen.reaches(sink, frame)
+            sink.reaches(gen, frame)
 
 
 CONTROL = {
@@ -167,8 +163,7 @@ def test_longer_than_the_way_out(make_lab):
     with Shuntd(lab, *PAIRS["xconnect"], "--frame-size", 4096) as shuntd:
         gen, sink = lab.ends()
         for size in (1514, 1515, 1518):
-            gen.send(udp4(size, eth_dst=SINK))
-            sink.expect(udp4(size, eth_dst=SINK))
+            gen.reaches(sink, udp4(size, eth_dst=SINK))
         marker = udp4(dport=9999, eth_dst=SINK)
         gen.send(*[udp4(size, eth_dst=SINK) for size in (1519, 2000, 3014)], marker)
         assert [len(f) for f in sink.until(marker) if len(f) > 1000] == []
@@ -181,14 +176,12 @@ def test_static3_keeps_to_the_mtu(make_lab):
     lab.remember()
     with Shuntd(lab, *PAIRS["static3"], "--frame-size", 4096) as shuntd:
         gen, sink = lab.ends()
-        gen.send(udp4(1514))
-        sink.expect(there("static3", udp4(1514)))
+        gen.reaches(sink, udp4(1514), there("static3", udp4(1514)))
         gen.send(udp4(1515), udp4(1518), udp4(dport=9999))
         assert [len(f) for f in sink.until(there("static3", udp4(dport=9999))) if len(f) > 99] == []
         assert shuntd.drops("transmit")["too_big"] == 2
     with Shuntd(lab, *PAIRS["static3"], "--lane", "xdp", "--frame-size", 4096) as shuntd:
-        gen.send(udp4(1514))
-        sink.expect(there("static3", udp4(1514)))
+        gen.reaches(sink, udp4(1514), there("static3", udp4(1514)))
         gen.send(udp4(1515))
         wait_until(lambda: shuntd.drops("steer")["too_big"], what="that it is the kernel's")
 
@@ -208,8 +201,7 @@ def test_polling_and_batches(lab, poll, batch):
         sizes = shuntd.show("runtime")["total"]["batch"]
         assert max(size["packets"] for size in sizes["sizes"]) <= batch
         assert sizes["packets"] >= 1001
-        gen.send(marker)
-        sink.expect(there("static3", marker))
+        gen.reaches(sink, marker, there("static3", marker))
         worker = shuntd.worker()
         assert (worker["poll"], worker["sleeps"] > 0) == (poll, poll in ("adaptive", "interrupt"))
 
@@ -299,10 +291,8 @@ def test_two_pairs_of_different_modes(lab, tmp_path):
         both_ways(lab, "static3", [udp4(), udp6()])
         gen, sink = lab.wire("gen", "eth2"), lab.wire("sink", "eth2")
         for frame in (udp4(eth_dst=SINK), ODD["VLAN"]):
-            gen.send(frame)
-            sink.expect(frame)
-            sink.send(frame)
-            gen.expect(frame)
+            gen.reaches(sink, frame)
+            sink.reaches(gen, frame)
 
 
 def test_two_daemons(lab):
@@ -311,7 +301,6 @@ def test_two_daemons(lab):
         with Shuntd(lab, "xconnect", "eth3", "eth4", control="second.sock",
                     check=False):
             gen, sink = lab.wire("gen", "eth2"), lab.wire("sink", "eth2")
-            gen.send(ODD["QinQ"])
-            sink.expect(ODD["QinQ"])
+            gen.reaches(sink, ODD["QinQ"])
             both_ways(lab, "static3", [udp4()])
         both_ways(lab, "static3", [udp4(sport=4002)])

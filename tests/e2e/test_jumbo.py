@@ -34,10 +34,8 @@ def test_same_bytes_both_ways(jumbo, options):
         assert all(d.port(port)["in_use"]["frames_per_packet"] > 2 for port in ("eth1", "eth2"))
         for size in SIZES:
             frame = packet(size, eth_dst=SINK)
-            gen.send(frame)
-            sink.expect(frame)
-            sink.send(frame)
-            gen.expect(frame)
+            gen.reaches(sink, frame)
+            sink.reaches(gen, frame)
 
 
 def test_many_in_order(jumbo):
@@ -60,10 +58,8 @@ def test_route(jumbo):
     gen, sink = jumbo.ends()
     with Shuntd(jumbo, "route", "eth1", "eth2") as d:
         for frame in [packet(size) for size in SIZES] + [udp6(MTU + 14)]:
-            gen.send(frame)
-            sink.expect(routed(frame))
-            sink.send(back(frame))
-            gen.expect(routed(back(frame), GEN, DUT1))
+            gen.reaches(sink, frame, routed(frame))
+            sink.reaches(gen, back(frame), routed(back(frame), GEN, DUT1))
         assert d.punted() == 0
 
 
@@ -73,8 +69,7 @@ def test_what_follows_the_packet_is_left_off(jumbo):
     with Shuntd(jumbo, "route", "eth1", "eth2"):
         for size in 60, 3800, 7616:
             frame = packet(size)
-            gen.send(frame + b"\xee" * (9014 - size))
-            sink.expect(routed(frame))
+            gen.reaches(sink, frame + b"\xee" * (9014 - size), routed(frame))
 
 
 def test_all_of_it_to_the_kernel(jumbo):
@@ -93,8 +88,7 @@ def test_mtu_edge(jumbo, way):
     jumbo.remember()
     with Shuntd(jumbo, "route", "eth1", "eth2", *way) as d:
         for frame in packet(5014), udp6(5014):
-            gen.send(frame)
-            sink.expect(routed(frame))
+            gen.reaches(sink, frame, routed(frame))
         gen.send(packet(5015))
         answer = gen.receive(lambda f: f[23] == 1 and f[34:36] == b"\x03\x04", 10)
         assert answer and answer[40:42] == (5000).to_bytes(2, "big")

@@ -11,10 +11,8 @@ STAYS = [udp4(ttl=1), udp4(dst="10.0.1.1"), udp4(dst="203.0.113.1")]
 def test_forwards(lab):
     gen, sink = lab.ends()
     for frame in TRANSIT:
-        gen.send(frame)
-        sink.expect(routed(frame))
-        sink.send(back(frame))
-        gen.expect(routed(back(frame), GEN, DUT1))
+        gen.reaches(sink, frame, routed(frame))
+        sink.reaches(gen, back(frame), routed(back(frame), GEN, DUT1))
     marker = udp4(dport=9999)
     gen.send(*STAYS, marker)
     assert [f for f in sink.until(routed(marker)) if f[12:14] == b"\x08\x00"] == []
@@ -30,8 +28,7 @@ def test_two_hosts(make_lab):
     lab = make_lab(hosts=2, static_neigh=True)
     here, there = lab.wire("gen", "eth1"), lab.wire("gen", "eth2")
     frame = udp4(dst="198.19.1.1")
-    here.send(frame)
-    there.expect(routed(frame))
+    here.reaches(there, frame, routed(frame))
 
 
 def test_tcp_passes(make_lab):

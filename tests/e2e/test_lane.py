@@ -26,8 +26,7 @@ def choose_lanes(lab, gen, sink, own, rules):
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", own,
                 *[word for rule in rules for word in ("--rule", rule)]) as shuntd:
         for dport in (1001, 1002, 1004):
-            gen.send(udp4(eth_dst=SINK, dport=dport))
-            sink.expect(udp4(eth_dst=SINK, dport=dport))
+            gen.reaches(sink, udp4(eth_dst=SINK, dport=dport))
         gen.send(udp4(eth_dst=SINK, dport=1003), udp4(eth_dst=SINK, dport=1005), marker)
         seen = sink.until(marker)
         assert udp4(eth_dst=SINK, dport=1003) not in seen
@@ -46,8 +45,7 @@ def test_route(lab):
     gen, sink = lab.ends()
     with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
         for frame in (udp4(), udp4(MAX), udp6()):
-            gen.send(frame)
-            sink.expect(routed(frame))
+            gen.reaches(sink, frame, routed(frame))
         assert shuntd.packets("xdp") == 3
         bad = udp4()[:24] + b"\0\0" + udp4()[26:]
         gen.send(bad, udp4(dst="203.0.113.1"))
@@ -67,8 +65,7 @@ def test_route_of_a_hung_daemon_is_the_kernels(lab):
     gen, sink = lab.ends()
     frame = udp4()
     with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
-        gen.send(frame)
-        sink.expect(routed(frame))
+        gen.reaches(sink, frame, routed(frame))
         os.kill(shuntd.process.pid, signal.SIGSTOP)
         try:
             lab.exec("dut", "ip", "route", "add", "blackhole", "10.0.2.2/32")
@@ -94,11 +91,9 @@ def test_route_killed(lab):
     gen, sink = lab.ends()
     frame = udp4()
     shuntd = Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp")
-    gen.send(frame)
-    sink.expect(routed(frame))
+    gen.reaches(sink, frame, routed(frame))
     shuntd.kill()
-    gen.send(frame)
-    sink.expect(routed(frame))
+    gen.reaches(sink, frame, routed(frame))
     lab.exec("dut", "ip", "route", "add", "blackhole", "10.0.2.2/32")
     wait_until(lambda: not passes(gen, sink, frame), what="the kernel's blackhole")
     lab.exec("dut", "ip", "route", "del", "blackhole", "10.0.2.2/32")
@@ -111,16 +106,13 @@ def test_killed_the_kernel_forwards(lab):
     gen, sink = lab.ends()
     crossing, frame = udp4(eth_dst=SINK), udp4()
     shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp")
-    gen.send(crossing)
-    sink.expect(crossing)
+    gen.reaches(sink, crossing)
     shuntd.kill()
-    gen.send(frame)
-    sink.expect(routed(frame))
+    gen.reaches(sink, frame, routed(frame))
     gen.send(crossing, frame)  # nothing redirects any longer
     assert crossing not in sink.until(routed(frame))
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp"):
-        gen.send(crossing)
-        sink.expect(crossing)
+        gen.reaches(sink, crossing)
 
 
 # --- auto -----------------------------------------------------------------------------------------
@@ -132,8 +124,7 @@ def test_auto_takes_xdp_where_nothing_is_zerocopy(lab):
         shown = shuntd.lane()
         assert (shown["requested"], shown["in_use"], lane_reason(shuntd)) == ("auto", "xdp", "far_takes")
         assert shown["xdp_transmit"] is True
-        gen.send(frame)
-        sink.expect(frame)
+        gen.reaches(sink, frame)
         assert shuntd.packets("xdp") >= 1
         assert shown["why"] in " ".join(shuntd.ctl("show", "lanes").stdout.split())
 
@@ -165,6 +156,5 @@ def test_asked_for_and_far_port_takes_none(make_lab):
     frame = udp4()
     with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
         assert lane_reason(shuntd) == "asked_partly"
-        gen.send(frame)
-        sink.expect(routed(frame))
+        gen.reaches(sink, frame, routed(frame))
         assert shuntd.steered("no_xdp_port") >= 1

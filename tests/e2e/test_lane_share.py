@@ -34,8 +34,7 @@ def flow(number):
 def lane_of(shuntd, gen, sink, frame):
     """The lane that the frame took, which is to arrive."""
     before = packets(shuntd)
-    gen.send(frame)
-    sink.expect(frame)
+    gen.reaches(sink, frame)
     now = packets(shuntd)
     took = [name for name in now if now[name] > before[name]]
     assert len(took) == 1, (before, now)
@@ -121,7 +120,6 @@ def test_far_end_loses_its_napi(lab):
                                                              timeout=0.1),
                    what="the frame, or its being refused")
     assert lane_reason(shuntd) == "detour"
-    gen.send(flow(sent))
-    sink.expect(flow(sent))
+    gen.reaches(sink, flow(sent))
     assert refused() == sent - 1
     assert "eth2" in shuntd.stop(), "the change is told in the log"

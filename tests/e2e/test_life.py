@@ -71,17 +71,14 @@ def test_killed(lab, mode):
     first = Shuntd(lab, *PAIRS[mode])
     gen, sink = lab.ends()
     ours, kernels = udp4(eth_dst=to_dut(mode)), udp4(sport=4003)
-    gen.send(ours)
-    sink.expect(there(mode, ours))
+    gen.reaches(sink, ours, there(mode, ours))
     first.kill()
-    gen.send(kernels)
-    sink.expect(routed(kernels))
+    gen.reaches(sink, kernels, routed(kernels))
     assert on_device(lab), "a program without sockets is left, which passes everything"
     assert os.path.exists(first.control + ".journal")
     with Shuntd(lab, *PAIRS[mode]) as second:
         assert second.log[-2] == "shuntd: gave back what a killed daemon had changed: 2 items\n"
-        gen.send(ours)
-        sink.expect(there(mode, ours))
+        gen.reaches(sink, ours, there(mode, ours))
 
 
 def test_killed_and_started_elsewhere(lab):
@@ -101,8 +98,7 @@ def test_killed_and_another_has_the_device_by_now(lab):
         with Shuntd(lab, "xconnect", "null0,kind=mem", "cap,kind=pcap,out=/dev/null", check=False):
             assert on_device(lab, "eth2")
         gen, sink = lab.ends()
-        gen.send(udp4())
-        sink.expect(there("static3", udp4()))
+        gen.reaches(sink, udp4(), there("static3", udp4()))
         assert second.process.poll() is None
 
 
@@ -114,8 +110,7 @@ def test_killed_while_the_journal_is_gone(lab):
     os.unlink(first.control)
     with Shuntd(lab, *PAIRS["static3"]):
         gen, sink = lab.ends()
-        gen.send(udp4())
-        sink.expect(there("static3", udp4()))
+        gen.reaches(sink, udp4(), there("static3", udp4()))
 
 
 def test_killed_in_another_namespace(lab):
@@ -179,8 +174,7 @@ def test_daemon(lab, tmp_path):
     pid = int(pidfile.read_text())
     try:
         gen, sink = lab.ends()
-        gen.send(udp4())
-        sink.expect(there("static3", udp4()))
+        gen.reaches(sink, udp4(), there("static3", udp4()))
         assert os.getsid(pid) == pid
         assert all(os.path.samefile(f"/proc/{pid}/fd/{fd}", "/dev/null") for fd in (0, 1, 2))
         assert is_alive(pid)
@@ -213,8 +207,7 @@ def test_the_second_daemon_leaves_the_first_alone(lab, tmp_path):
         assert int(pidfile.read_text()) == first.process.pid
         assert os.path.exists(first.control + ".journal")
         gen, sink = lab.ends()
-        gen.send(udp4())
-        sink.expect(there("static3", udp4()))
+        gen.reaches(sink, udp4(), there("static3", udp4()))
     assert not pidfile.exists()
 
 
@@ -227,8 +220,7 @@ def test_another_program_taken_down_meanwhile(lab):
         before = lane_reason(daemon)
         detach(lab, "eth1")
         gen, sink = lab.ends()
-        gen.send(udp4())
-        sink.expect(routed(udp4()))
+        gen.reaches(sink, udp4(), routed(udp4()))
         daemon.said_until("eth1")
         assert (daemon.lane()["in_use"], lane_reason(daemon)) == ("kernel", "taken_off")
         assert daemon.lane("eth2")["in_use"] == "user"

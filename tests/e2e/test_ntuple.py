@@ -53,8 +53,7 @@ def test_set_shown_and_taken_away(nic):
         shown = daemon.ctl("show", "ports").stdout
         assert f"ntuple filter: {PTP} (at location 15)" in shown, shown
         gen, sink = nic.lab.ends()
-        gen.send(udp4(100, eth_dst=SINK))
-        sink.expect(udp4(100, eth_dst=SINK))
+        gen.reaches(sink, udp4(100, eth_dst=SINK))
     assert nic.filters() == {} and not nic.is_on()
 
 

@@ -8,6 +8,7 @@ import socket
 
 import pytest
 
+from shuntlab.process import wait_gone
 from shuntlab.ptrace import Stopped
 from shuntlab.rights import NET_ADMIN, check_at_work, check_rights
 from shuntlab.shuntd import Shuntd
@@ -63,7 +64,7 @@ def test_background_and_pidfile(lab, tmp_path):
     pid = int(pidfile.read_text())
     check_rights(pid, 0)
     os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), what="shuntd to end")
+    wait_gone(pid)
     assert list(tmp_path.iterdir()) == []
     assert lab.changes() == []
 

@@ -69,10 +69,8 @@ def test_transit_both_ways(lab, each_lane):
         warm(lab)
         before, crossed = d.punted(), packets(d, each_lane)
         for _, frame in TRANSIT:
-            gen.send(frame)
-            sink.expect(routed(frame))
-            sink.send(back(frame))
-            gen.expect(routed(back(frame), GEN, DUT1))
+            gen.reaches(sink, frame, routed(frame))
+            sink.reaches(gen, back(frame), routed(back(frame), GEN, DUT1))
         assert d.punted() == before
         assert packets(d, each_lane) - crossed >= 2 * len(TRANSIT)
 
@@ -84,8 +82,7 @@ def test_padding_is_left_off(lab):
     with Shuntd(lab, "route", "eth1", "eth2"):
         warm(lab)
         short = udp4(data=b"12", size=44)
-        gen.send(short + b"\xee" * 16)
-        sink.expect(routed(short))
+        gen.reaches(sink, short + b"\xee" * 16, routed(short))
 
 
 def test_unknown_neighbour(lab, way):
@@ -94,8 +91,7 @@ def test_unknown_neighbour(lab, way):
     with Shuntd(lab, "route", "eth1", "eth2", *way):
         for frame in udp4(), udp6():
             lab.exec("dut", "ip", "neigh", "flush", "dev", "eth2")
-            gen.send(frame)
-            sink.expect(routed(frame))
+            gen.reaches(sink, frame, routed(frame))
 
 
 def test_kernel_answers(lab, way):
@@ -160,8 +156,7 @@ def test_a_neighbour_that_has_changed(lab, each_lane):
 
         def in_lane():
             before = d.packets(each_lane)
-            gen.send(udp4())
-            sink.expect(routed(udp4()))
+            gen.reaches(sink, udp4(), routed(udp4()))
             return d.packets(each_lane) > before
         wait_until(in_lane, 10)
         wait_until(lambda: "STALE" in lab.exec("dut", "ip", "neigh", "show", "10.0.2.2").stdout, 10)
@@ -180,8 +175,7 @@ def test_a_new_mac_address(lab, each_lane):
 
         def in_lane():
             before = d.packets(each_lane)
-            gen.send(udp4(eth_dst=new))
-            sink.expect(routed(udp4()))
+            gen.reaches(sink, udp4(eth_dst=new), routed(udp4()))
             return d.packets(each_lane) > before
         wait_until(in_lane, 10)
         marker = udp6(eth_dst=new)

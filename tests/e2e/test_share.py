@@ -146,8 +146,7 @@ def test_rules_come_before_the_default(lab):
     with Shuntd(lab, *PAIRS["xconnect"], *rules):
         gen, sink = lab.ends()
         lldp = ethernet(b"l" * 46, "01:80:c2:00:00:0e", ethertype=0x88cc)
-        gen.send(lldp)
-        sink.expect(lldp)
+        gen.reaches(sink, lldp)
         gen.send(udp4(dport=53, eth_dst=SINK), udp4(dport=54, eth_dst=SINK))
         assert [f for f in sink.until(udp4(dport=54, eth_dst=SINK)) if f[:6] == mac(SINK)] == []
 

@@ -33,16 +33,14 @@ def test_the_program_goes_and_comes_back(net):
         for _ in range(2):
             wait_until(lambda: both_on_device(net) == [False, False], what="no programs")
             assert shuntd.lane()["in_use"] == "kernel" and shuntd.lane()["suspended"] is True
-            gen.send(udp4())
-            sink.expect(routed(udp4()))
+            gen.reaches(sink, udp4(), routed(udp4()))
             before = shuntd.packets("xdp")
             set_gro(net, "on")
             # what eth2 sends is still the kernel's, and it needs no program to take eth1's
             wait_until(lambda: both_on_device(net) == [True, False], what="the program on eth1")
             wait_until(lambda: shuntd.lane()["in_use"] == "xdp", what="lane xdp")
             assert shuntd.lane()["suspended"] is False and shuntd.lane("eth2")["suspended"] is True
-            gen.send(udp4())
-            sink.expect(routed(udp4()))
+            gen.reaches(sink, udp4(), routed(udp4()))
             assert shuntd.packets("xdp") == before + 1
             set_gro(net, "off")
 
@@ -63,8 +61,7 @@ def test_a_share_brings_it_back(net):
     with Shuntd(net, *AUTO) as shuntd:
         shuntd.ctl("lane", "set", "eth1", "user=100%")
         assert both_on_device(net) == [True, False]
-        gen.send(udp4())
-        sink.expect(routed(udp4()))
+        gen.reaches(sink, udp4(), routed(udp4()))
         assert shuntd.packets("user") == 1
         shuntd.ctl("lane", "set", "eth1", "auto")
         assert both_on_device(net) == [False, False]
@@ -130,14 +127,12 @@ def test_the_device_refuses_it(net):
         shuntd.ctl("lane", "set", "eth1", "user=100%")
         assert shuntd.lane()["in_use"] == "kernel"
         shuntd.ctl("lane", "set", "eth1", "auto")
-        gen.send(udp4())
-        sink.expect(routed(udp4()))
+        gen.reaches(sink, udp4(), routed(udp4()))
         for host in "gen", "dut":
             net.link(host, "eth1", "mtu", "1500")
         wait_until(lambda: both_on_device(net) == [True, False], what="the program on eth1")
         wait_until(lambda: shuntd.lane()["in_use"] == "xdp", what="lane xdp")
-        gen.send(udp4())
-        sink.expect(routed(udp4()))
+        gen.reaches(sink, udp4(), routed(udp4()))
         assert shuntd.packets("xdp") == 1
         set_gro(net, "off")
 
@@ -147,8 +142,7 @@ def test_killed_it_leaves_nothing(net):
     shuntd = Shuntd(net, *AUTO)
     shuntd.kill()
     assert both_on_device(net) == [False, False]
-    gen.send(udp4())
-    sink.expect(routed(udp4()))
+    gen.reaches(sink, udp4(), routed(udp4()))
     Shuntd(net, *AUTO).stop()
 
 
@@ -174,5 +168,4 @@ def test_a_port_that_another_needs_keeps_it(make_lab):
         assert shuntd.lane()["in_use"] == "kernel" and shuntd.lane("eth2")["in_use"] == "xdp"
         assert both_on_device(lab) == [False, True]
         frame = udp4(eth_dst=SINK)
-        gen.send(frame)
-        sink.expect(frame)
+        gen.reaches(sink, frame)

@@ -26,10 +26,8 @@ def test_same_bytes_both_ways(lab, each_lane):
     gen, sink = lab.ends()
     with Shuntd(lab, "xconnect", "eth1", "eth2") as daemon:
         for _, frame in FRAMES:
-            gen.send(frame)
-            sink.expect(frame)
-            sink.send(frame)
-            gen.expect(frame)
+            gen.reaches(sink, frame)
+            sink.reaches(gen, frame)
         for row in daemon.show("lanes")["lanes"]:
             assert row["lanes"][each_lane]["packets"] >= len(FRAMES)
             assert each_lane == "user" or row["lanes"]["user"]["packets"] == 0
@@ -49,8 +47,7 @@ def test_a_new_mac_address_is_this_hosts(lab, each_lane):
             gen.send(udp4(eth_dst=new), udp4(eth_dst=SINK))
             return udp4(eth_dst=new) not in sink.until(udp4(eth_dst=SINK))
         wait_until(is_kept, 10)
-        gen.send(udp4(eth_dst=DUT1))
-        sink.expect(udp4(eth_dst=DUT1))
+        gen.reaches(sink, udp4(eth_dst=DUT1))
 
 
 def test_transparent_keeps_nothing(lab, each_lane):
@@ -62,10 +59,8 @@ def test_transparent_keeps_nothing(lab, each_lane):
     daemon = Shuntd(lab, "xconnect", "eth1", "eth2", "--transparent")
     before = kernels(daemon)  # what came before the first configuration
     for frame in whole:
-        gen.send(frame)
-        sink.expect(frame)
-        sink.send(frame)
-        gen.expect(frame)
+        gen.reaches(sink, frame)
+        sink.reaches(gen, frame)
     for row in daemon.show("lanes")["lanes"]:
         assert row["transparent"]
         assert row["lanes"][each_lane]["packets"] >= len(whole)
@@ -74,8 +69,7 @@ def test_transparent_keeps_nothing(lab, each_lane):
     done = daemon.ctl("lane", "set", "eth1", "user=50%", "xdp=50%", check=False)
     assert done.returncode == 1 and "eth1 is connected transparently" in done.stderr
     daemon.kill()
-    gen.send(udp4())
-    sink.expect(routed(udp4()))
+    gen.reaches(sink, udp4(), routed(udp4()))
 
 
 @pytest.mark.usefixtures("each_lane")
@@ -86,9 +80,7 @@ def test_kill_leaves_the_kernel_forwarding(lab):
     frame = udp4()
     daemon = Shuntd(lab, "xconnect", "eth1", "eth2")
     daemon.kill()
-    gen.send(frame)
-    sink.expect(routed(frame))
+    gen.reaches(sink, frame, routed(frame))
     with Shuntd(lab, "xconnect", "eth1", "eth2"):
         crossing = udp4(eth_dst=SINK)
-        gen.send(crossing)
-        sink.expect(crossing)
+        gen.reaches(sink, crossing)

@@ -22,8 +22,7 @@ def test_adaptive_sleeps_when_idle_and_spins_under_load(lab):
         for number in range(20):
             frame = udp4(data=number.to_bytes(4, "big") + bytes(14), eth_dst=SINK)
             time.sleep(3 * IDLE_S)
-            gen.send(frame)
-            sink.expect(frame)
+            gen.reaches(sink, frame)
         idle = daemon.worker()
         assert idle["sleeps"] - before["sleeps"] >= 15, (before, idle)
         lab.send("gen", "eth1", "--rate", 2000, "--count", 4000, "--dst-mac", SINK, timeout=60)
@@ -43,8 +42,7 @@ def test_a_lone_packet_leaves_at_once(lab, poll):
         for number in range(1000):
             frame = udp4(data=struct.pack("!I", number) + bytes(14), eth_dst=SINK)
             start = time.monotonic()
-            gen.send(frame)
-            sink.expect(frame)
+            gen.reaches(sink, frame)
             times.append(time.monotonic() - start)
         # Half of those that waited for the worker's own clock would take more than 50 ms.
         assert statistics.median(times) < 0.02

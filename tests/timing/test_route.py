@@ -19,8 +19,7 @@ def test_forwarding_switched_off_is_seen_at_once(lab, each_lane):
 
         def is_forwarded():
             before = handed()
-            gen.send(udp4())
-            sink.expect(routed(udp4()))
+            gen.reaches(sink, udp4(), routed(udp4()))
             return handed() == before
 
         for _ in range(11):

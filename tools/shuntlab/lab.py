@@ -197,8 +197,7 @@ class Lab:
     def crosses(self, frame, leaves=None):
         """The frame, sent by gen, arrives at sink, unchanged or as it should leave."""
         gen, sink = self.ends()
-        gen.send(frame)
-        sink.expect(frame if leaves is None else leaves)
+        gen.reaches(sink, frame, leaves)
 
     def wire(self, host, dev="eth1"):
         """A raw socket on a device: what arrives there can be received, what is sent leaves by
