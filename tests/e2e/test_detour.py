@@ -157,7 +157,7 @@ def test_anothers_device_of_that_name(net):
 def test_bridge(net):
     """Without a kernel bridge: known stations by the program, the rest flooded by the worker."""
     gen, sink = net.ends()
-    with Shuntd(net, "bridge", "eth1", "eth2", "--lane", "auto", check=False) as shuntd:
+    with Shuntd(net, "bridge", "eth1", "eth2", "--lane", "auto", check=False, chatty=True) as shuntd:
         there = udp4(eth_dst=SINK)
         back = udp4(eth_src=SINK, eth_dst=GEN)
 
