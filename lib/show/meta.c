@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A port's packet metadata: what the driver has, and what is in use. */
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "graph/meta.h"
 
 /* The sums over a port's queues. */

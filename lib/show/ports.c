@@ -9,7 +9,7 @@
 #include "base/netns.h"
 #include "notice/notice.h"
 #include "port/kernel_part.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "port/counters.h"
 #include "device/ntuple.h"
 #include "steer/steer.h"
