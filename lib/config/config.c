@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/config.h"
+#include "config/key.h"
 #include "graph/nodes.h"
 
 #include <errno.h>
@@ -10,12 +11,7 @@
 void shunt_config_init(struct shunt_config *config)
 {
 	memset(config, 0, sizeof(*config));
-	config->batch = 64;
-	config->poll = SHUNT_POLL_adaptive;
-	config->idle_us = 50;
-	config->ring_size = 2048;
-	config->punt_rate = 10000;
-	snprintf(config->control_path, sizeof(config->control_path), "%s", SHUNT_CONTROL_PATH);
+	shunt_key_default(shunt_config_keys, config);
 	/* Without memory there are no workers, which shunt_config_check refuses. */
 	shunt_config_set_workers(config, NULL, 1, NULL);
 }
@@ -60,9 +56,8 @@ int shunt_config_add_port(struct shunt_config *config, const char *name, struct 
 	port = grow((void **)&config->ports, config->port_cnt, sizeof(*port));
 	if (!port)
 		return shunt_err_set(err, ENOMEM, "no memory for port %s", name);
+	shunt_key_default(shunt_port_keys, port);
 	snprintf(port->name, sizeof(port->name), "%s", name);
-	port->mem_frame_bytes = 64;
-	port->mem_flows = 1;
 	return (int)config->port_cnt++;
 }
 

@@ -2,7 +2,10 @@
 #include "config/print.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "base/bytes.h"
+#include "config/key.h"
 #include "config/yaml.h"
 
 static json_t *mac_json(const uint8_t *m)
@@ -10,12 +13,14 @@ static json_t *mac_json(const uint8_t *m)
 	return json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
-static json_t *filters_json(const struct shunt_port_config *p)
+static json_t *port_list(const char *name, const void *of)
 {
+	const struct shunt_port_config *p = of;
 	json_t *filters = json_array();
 	char text[SHUNT_FILTER_TEXT_MAX];
 	unsigned i;
 
+	(void)name; /* ntuple is the only one */
 	for (i = 0; i < p->filter_cnt; i++) {
 		shunt_filter_print(&p->filters[i], text, sizeof(text));
 		json_array_append_new(filters, json_string(text));
@@ -23,63 +28,61 @@ static json_t *filters_json(const struct shunt_port_config *p)
 	return filters;
 }
 
-static json_t *port_json(const struct shunt_port_config *p)
+/* The keys of a table that are for the kind; list() has the value of those that are a LIST. */
+static json_t *keys_json(const struct shunt_key *key, unsigned kind, const void *base,
+			 json_t *(*list)(const char *name, const void *of), const void *of)
 {
-	json_t *port =
-		json_pack("{s:s, s:s}", "name", p->name, "kind", shunt_port_kind_name(p->kind));
+	json_t *json = json_object();
 
-	switch (p->kind) {
-	case SHUNT_PORT_XSK:
-		json_object_set_new(port, "driver_mode",
-				    json_string(shunt_driver_mode_name(p->driver_mode)));
-		json_object_set_new(port, "copy_mode",
-				    json_string(shunt_copy_mode_name(p->copy_mode)));
-		json_object_set_new(port, "require_zerocopy", json_boolean(p->require_zerocopy));
-		json_object_set_new(port, "queues", json_integer(p->queues));
-		json_object_set_new(port, "spread", json_boolean(p->spread));
-		json_object_set_new(port, "metadata", json_string(p->metadata ? "auto" : "off"));
-		json_object_set_new(port, "ntuple", filters_json(p));
-		break;
-	case SHUNT_PORT_MEM:
-		json_object_set_new(port, "size", json_integer(p->mem_frame_bytes));
-		json_object_set_new(port, "flows", json_integer(p->mem_flows));
-		json_object_set_new(port, "copy", json_boolean(p->mem_copy));
-		break;
-	case SHUNT_PORT_PCAP:
-		if (*p->pcap_in)
-			json_object_set_new(port, "in", json_string(p->pcap_in));
-		if (*p->pcap_out)
-			json_object_set_new(port, "out", json_string(p->pcap_out));
-		json_object_set_new(port, "repeat", json_boolean(p->pcap_repeat));
-		break;
+	for (; key->name; key++) {
+		if (!shunt_key_is_of(key, kind))
+			continue;
+		json_object_set_new(json, key->name,
+				    key->type == SHUNT_KEY_LIST ? list(key->name, of)
+								: shunt_key_json(key, base));
 	}
-	return port;
+	return json;
+}
+
+static json_t *names_json(const struct shunt_config *config, const unsigned *port, unsigned cnt)
+{
+	json_t *names = json_array();
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		json_array_append_new(names, json_string(config->ports[port[i]].name));
+	return names;
+}
+
+/* An entry of forward: a pair or a group. */
+struct entry {
+	const struct shunt_config *config;
+	const unsigned *port;
+	unsigned port_cnt;
+	const uint8_t (*next_hop)[6];
+};
+
+static json_t *entry_list(const char *name, const void *of)
+{
+	const struct entry *e = of;
+
+	if (!strcmp(name, "ports"))
+		return names_json(e->config, e->port, e->port_cnt);
+	return json_pack("[o, o]", mac_json(e->next_hop[0]), mac_json(e->next_hop[1]));
 }
 
 static json_t *pair_json(const struct shunt_config *config, const struct shunt_pair_config *p)
 {
-	json_t *pair = json_pack("{s:s, s:s, s:[s, s]}", "mode", shunt_forward_mode_name(p->mode),
-				 "lane", shunt_lane_request_name(p->lane), "ports",
-				 config->ports[p->port[0]].name, config->ports[p->port[1]].name);
+	const struct entry e = {config, p->port, 2, p->next_hop};
 
-	if (p->mode == SHUNT_FORWARD_XCONNECT)
-		json_object_set_new(pair, "transparent", json_boolean(p->is_transparent));
-	else
-		json_object_set_new(
-			pair, "next_hop",
-			json_pack("[o, o]", mac_json(p->next_hop[0]), mac_json(p->next_hop[1])));
-	return pair;
+	return keys_json(shunt_forward_keys, p->mode, p, entry_list, &e);
 }
 
 static json_t *group_json(const struct shunt_config *config, const struct shunt_group_config *g)
 {
-	json_t *ports = json_array();
-	unsigned i;
+	const struct entry e = {config, g->port, g->port_cnt, NULL};
 
-	for (i = 0; i < g->port_cnt; i++)
-		json_array_append_new(ports, json_string(config->ports[g->port[i]].name));
-	return json_pack("{s:s, s:s, s:o}", "mode", shunt_forward_mode_name(g->mode), "lane",
-			 shunt_lane_request_name(g->lane), "ports", ports);
+	return keys_json(shunt_forward_keys, g->mode, g, entry_list, &e);
 }
 
 static json_t *fronts_json(const struct shunt_config *config)
@@ -115,30 +118,49 @@ static json_t *workers_json(const struct shunt_config *config)
 	return json_pack("{s:i, s:o}", "count", (int)config->worker_cnt, "cpus", cpus);
 }
 
-json_t *shunt_config_json(const struct shunt_config *config)
+static json_t *ports_json(const struct shunt_config *config)
 {
-	json_t *ports = json_array(), *forward = json_array(), *json;
-	const char *control = *config->control_path ? config->control_path : "none";
+	const struct shunt_port_config *p = config->ports;
+	json_t *ports = json_array();
+
+	for (; p < config->ports + config->port_cnt; p++)
+		json_array_append_new(ports, keys_json(shunt_port_keys, p->kind, p, port_list, p));
+	return ports;
+}
+
+static json_t *forward_json(const struct shunt_config *config)
+{
+	json_t *forward = json_array();
 	unsigned i;
 
-	for (i = 0; i < config->port_cnt; i++)
-		json_array_append_new(ports, port_json(&config->ports[i]));
 	for (i = 0; i < config->pair_cnt; i++)
 		json_array_append_new(forward, pair_json(config, &config->pairs[i]));
 	for (i = 0; i < config->group_cnt; i++)
 		json_array_append_new(forward, group_json(config, &config->groups[i]));
-	json = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:s}",
-		"ports", ports, "forward", forward, "rules", rules_json(config), "nodes",
-		fronts_json(config), "workers", workers_json(config), "poll",
-		shunt_poll_mode_name(config->poll), "batch", (json_int_t)config->batch, "idle_us",
-		(json_int_t)config->idle_us, "ring_size", (json_int_t)config->ring_size,
-		"frame_size", (json_int_t)config->frame_size, "frames", (json_int_t)config->frames,
-		"punt_rate", (json_int_t)config->punt_rate, "replace", config->replace, "persist",
-		config->persist, "external", config->external, "control", control);
-	if (*config->user)
-		json_object_set_new(json, "user", json_string(config->user));
-	return json;
+	return forward;
+}
+
+static json_t *config_list(const char *name, const void *of)
+{
+	static const struct {
+		const char *name;
+		json_t *(*json)(const struct shunt_config *config);
+	} lists[] = {{"ports", ports_json},
+		     {"forward", forward_json},
+		     {"rules", rules_json},
+		     {"nodes", fronts_json},
+		     {"workers", workers_json}};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(lists); i++)
+		if (!strcmp(lists[i].name, name))
+			return lists[i].json(of);
+	return NULL;
+}
+
+json_t *shunt_config_json(const struct shunt_config *config)
+{
+	return keys_json(shunt_config_keys, 0, config, config_list, config);
 }
 
 int shunt_config_print(const struct shunt_config *config, FILE *out)
