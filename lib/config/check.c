@@ -121,7 +121,7 @@ static int check_pair(const struct check *c, unsigned i, uint8_t *used)
 {
 	const struct shunt_pair_config *pair = &c->config->pairs[i];
 	unsigned side;
-	int ret;
+	int ret = 0;
 
 	for (side = 0; side < 2; side++) {
 		unsigned port = pair->port[side];
@@ -136,12 +136,9 @@ static int check_pair(const struct check *c, unsigned i, uint8_t *used)
 					     "one: a frame can only leave one way",
 					     c->config->ports[port].name);
 	}
-	for (side = 0; pair->mode != SHUNT_FORWARD_XCONNECT && side < 2; side++) {
+	for (side = 0; pair->mode != SHUNT_FORWARD_XCONNECT && side < 2 && !ret; side++)
 		ret = check_next_hop(c, i, side);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return ret;
 }
 
 static int check_group(const struct check *c, unsigned i, uint8_t *used)
@@ -266,27 +263,20 @@ static int check_pairs(const struct check *c)
 {
 	uint8_t used[SHUNT_PORT_MAX] = {0};
 	unsigned i;
-	int ret;
+	int ret = 0;
 
-	for (i = 0; i < c->config->pair_cnt; i++) {
+	for (i = 0; i < c->config->pair_cnt && !ret; i++)
 		ret = check_pair(c, i, used);
-		if (ret)
-			return ret;
-	}
-	for (i = 0; i < c->config->group_cnt; i++) {
+	for (i = 0; i < c->config->group_cnt && !ret; i++)
 		ret = check_group(c, i, used);
-		if (ret)
-			return ret;
-	}
-	for (i = 0; i < c->config->port_cnt; i++) {
+	for (i = 0; i < c->config->port_cnt && !ret; i++) {
 		AT(c, "ports[%u]", i);
 		if (!used[i])
-			return shunt_err_set(c->err, EINVAL,
-					     "port %s is in no pair, expected in "
-					     "one under forward",
-					     c->config->ports[i].name);
+			ret = shunt_err_set(c->err, EINVAL,
+					    "port %s is in no pair, expected in one under forward",
+					    c->config->ports[i].name);
 	}
-	return 0;
+	return ret;
 }
 
 static int check_workers(const struct check *c)

@@ -137,6 +137,7 @@ static int load_key(struct load *l, const struct shunt_key *key, void *base)
 /* The mapping at map: its scalars go to their members at base, its lists have the right shape. */
 static int load_map(struct load *l, const char *map, const struct shunt_key *keys, void *base)
 {
+	const struct shunt_key *missing = NULL;
 	int ret;
 
 	AT(l, "%s", map);
@@ -147,11 +148,14 @@ static int load_map(struct load *l, const char *map, const struct shunt_key *key
 		AT(l, "%s%s%s", map, *map ? "." : "", keys->name);
 		if (shunt_yaml_kind(l->yaml, l->where.path))
 			ret = load_key(l, keys, base);
-		else if (keys->must)
-			ret = shunt_err_set(l->err, EINVAL, "%s has no %s, expected one",
-					    named(map), keys->name);
+		else if (keys->must && !missing)
+			missing = keys;
 	}
-	return ret;
+	if (ret || !missing)
+		return ret;
+	AT(l, "%s", map);
+	return shunt_err_set(l->err, EINVAL, "%s has no %s, expected one", named(map),
+			     missing->name);
 }
 
 /* A key that means nothing for the port's kind is a misunderstanding. */
@@ -255,7 +259,7 @@ static int load_pair(struct load *l, const char *map, const struct shunt_group_c
 static int load_forward(struct load *l, unsigned i)
 {
 	struct shunt_pair_config pair = {.entry = i};
-	struct shunt_group_config group = {.entry = i};
+	struct shunt_group_config group = {0};
 	char map[32], list[48];
 	unsigned k;
 	int ret;
@@ -263,10 +267,9 @@ static int load_forward(struct load *l, unsigned i)
 	snprintf(map, sizeof(map), "forward[%u]", i);
 	snprintf(list, sizeof(list), "%s.ports", map);
 	ret = load_map(l, map, shunt_forward_keys, &pair);
-	if (!ret)
-		ret = load_map(l, map, shunt_forward_keys, &group);
 	if (ret)
 		return ret;
+	memcpy(&group, &pair, offsetof(struct shunt_group_config, port_cnt)); /* both begin alike */
 	group.port_cnt = shunt_yaml_count(l->yaml, list);
 	for (k = 0; k < group.port_cnt; k++) {
 		const char *name = entry(l, list, k);

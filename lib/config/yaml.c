@@ -45,40 +45,26 @@ static const char *text_of(const yaml_node_t *node)
 	return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
-static int read_text(struct shunt_yaml *yaml, FILE *f, struct shunt_err *err)
+static int read_file(struct shunt_yaml *yaml, struct shunt_err *err)
 {
-	yaml->text = malloc(FILE_MAX + 1);
-	if (!yaml->text)
-		return shunt_err_set(err, ENOMEM, "%s: no memory to read it", yaml->name);
+	FILE *f = fopen(yaml->name, "re");
+	int ret = errno;
+
+	if (!f)
+		return shunt_err_set(err, ret, "%s: cannot open the configuration file: %s",
+				     yaml->name, strerror(ret));
 	errno = 0;
 	yaml->text_len = fread(yaml->text, 1, FILE_MAX + 1, f);
-	if (ferror(f)) {
-		int code = errno ? errno : EIO;
-
-		return shunt_err_set(err, code, "%s: cannot read it: %s", yaml->name,
-				     strerror(code));
-	}
+	ret = ferror(f) ? (errno ? errno : EIO) : 0;
+	fclose(f);
+	if (ret)
+		return shunt_err_set(err, ret, "%s: cannot read it: %s", yaml->name, strerror(ret));
 	if (yaml->text_len > FILE_MAX)
 		return shunt_err_set(err, EFBIG,
 				     "%s: longer than %d bytes, expected a "
 				     "configuration file",
 				     yaml->name, FILE_MAX);
 	return 0;
-}
-
-static int read_file(struct shunt_yaml *yaml, struct shunt_err *err)
-{
-	FILE *f = fopen(yaml->name, "re");
-	int ret;
-
-	if (!f) {
-		ret = errno;
-		return shunt_err_set(err, ret, "%s: cannot open the configuration file: %s",
-				     yaml->name, strerror(ret));
-	}
-	ret = read_text(yaml, f, err);
-	fclose(f);
-	return ret;
 }
 
 static int syntax_error(const struct shunt_yaml *yaml, const yaml_parser_t *parser,
@@ -135,11 +121,10 @@ int shunt_yaml_open(struct shunt_yaml **out, const char *path, struct shunt_err 
 	int ret;
 
 	*out = NULL;
-	if (!yaml || !(yaml->name = strdup(path))) {
-		free(yaml);
-		return shunt_err_set(err, ENOMEM, "%s: no memory to read it", path);
-	}
-	ret = read_file(yaml, err);
+	if (!yaml || !(yaml->name = strdup(path)) || !(yaml->text = malloc(FILE_MAX + 1)))
+		ret = shunt_err_set(err, ENOMEM, "%s: no memory to read it", path);
+	else
+		ret = read_file(yaml, err);
 	if (!ret)
 		ret = parse(yaml, err);
 	if (ret) {
@@ -161,30 +146,24 @@ void shunt_yaml_close(struct shunt_yaml *yaml)
 	free(yaml);
 }
 
-static const yaml_node_pair_t *find_pair(const struct shunt_yaml *yaml, const yaml_node_t *node,
-					 const char *key, size_t key_len)
+/* The value of a mapping's key, NULL without; *line becomes that of the key. */
+static const yaml_node_t *find_key(const struct shunt_yaml *yaml, const yaml_node_t *map,
+				   const char *key, size_t len, unsigned *line)
 {
 	const yaml_node_pair_t *p;
 
-	if (!node || node->type != YAML_MAPPING_NODE)
+	if (map->type != YAML_MAPPING_NODE)
 		return NULL;
-	for (p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
-		const char *text = text_of(node_at(yaml, p->key));
+	for (p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+		const yaml_node_t *node = node_at(yaml, p->key);
+		const char *text = text_of(node);
 
-		if (text && strlen(text) == key_len && !memcmp(text, key, key_len))
-			return p;
+		if (text && strlen(text) == len && !memcmp(text, key, len)) {
+			*line = line_of(node);
+			return node_at(yaml, p->value);
+		}
 	}
 	return NULL;
-}
-
-static const yaml_node_t *find_item(const struct shunt_yaml *yaml, const yaml_node_t *node,
-				    unsigned long index)
-{
-	if (!node || node->type != YAML_SEQUENCE_NODE)
-		return NULL;
-	if (index >= (size_t)(node->data.sequence.items.top - node->data.sequence.items.start))
-		return NULL;
-	return node_at(yaml, node->data.sequence.items.start[index]);
 }
 
 /* Follows one step of *path from node. Returns the node there, NULL for none;
@@ -192,25 +171,21 @@ static const yaml_node_t *find_item(const struct shunt_yaml *yaml, const yaml_no
 static const yaml_node_t *step(const struct shunt_yaml *yaml, const yaml_node_t *node,
 			       const char **path, unsigned *line)
 {
-	const yaml_node_pair_t *pair;
-	size_t len;
+	const char *name = *path + (**path == '.');
+	size_t len = strcspn(name, ".["), index;
 
-	if (**path == '[') {
-		node = find_item(yaml, node, strtoul(*path + 1, NULL, 10));
-		*path += strcspn(*path, "]");
-		*path += **path == ']';
-		if (node)
-			*line = line_of(node);
-		return node;
+	if (*name != '[') {
+		*path = name + len;
+		return find_key(yaml, node, name, len, line);
 	}
-	*path += **path == '.';
-	len = strcspn(*path, ".[");
-	pair = find_pair(yaml, node, *path, len);
-	*path += len;
-	if (!pair)
+	index = strtoul(name + 1, (char **)path, 10);
+	*path += **path == ']';
+	if (node->type != YAML_SEQUENCE_NODE ||
+	    index >= (size_t)(node->data.sequence.items.top - node->data.sequence.items.start))
 		return NULL;
-	*line = line_of(node_at(yaml, pair->key));
-	return node_at(yaml, pair->value);
+	node = node_at(yaml, node->data.sequence.items.start[index]);
+	*line = line_of(node);
+	return node;
 }
 
 static const yaml_node_t *find(const struct shunt_yaml *yaml, const char *path, unsigned *line)
