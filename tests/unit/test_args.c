@@ -65,6 +65,8 @@ static const struct {
 	{"xconnect a b --driver-mode hw", "--driver-mode is 'hw', expected native or generic"},
 	{"xconnect a b --copy-mode none", "--copy-mode is 'none', expected auto, zerocopy or copy"},
 	{"xconnect a b --require speed", "--require is 'speed', expected zerocopy"},
+	{"xconnect a,kind=mem b,kind=mem --require speed",
+	 "--require is 'speed', expected zerocopy"},
 	{"xconnect a b --attach me", "--attach is 'me', expected external"},
 	{"xconnect a b --attach external --replace",
 	 "external and replace are both given, expected one: external leaves the device's program "

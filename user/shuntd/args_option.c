@@ -96,11 +96,13 @@ static int apply_list(const char *name, const char *text, struct shunt_config *c
 	return shuntd_args_cpus(config, text, err);
 }
 
+/* The value must be right even where no port takes it. */
 static int apply_ports(const struct shunt_key *key, const char *text, struct shunt_config *config,
 		       struct shunt_err *err)
 {
+	struct shunt_port_config none;
 	unsigned i;
-	int ret = 0;
+	int ret = shuntd_option_set(key, text, &none, err);
 
 	for (i = 0; i < config->port_cnt && !ret; i++)
 		if (shunt_key_is_of(key, config->ports[i].kind))
