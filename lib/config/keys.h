@@ -2,7 +2,7 @@
 /* Every key of the configuration, said once: its type, its member, its default, what it may be,
  * the option that sets it and what --help says of it. From these lists come the structures'
  * members (config.h), what a file may hold (load.c), what is checked (check.c) and printed
- * (print.c), and shuntd's options (user/shuntd/args.c).
+ * (print.c), and shuntd's options (user/shuntd/args_option.c).
  *
  * A row is TYPE(key, member, ..., .field = value, ...) with the fields of struct shunt_key (key.h):
  *     NUMBER(key, member, ...)        uint32_t

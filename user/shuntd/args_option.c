@@ -15,7 +15,7 @@
 #define AT(member)	.offset = offsetof(struct shuntd_args, member)
 #define TEXT_AT(member) AT(member), .size = sizeof(((struct shuntd_args *)0)->member)
 
-/* Those that LIST nothing end in args.c. */
+/* version and help have no member: args.c answers them. */
 static const struct shunt_key own_keys[] = {
 	OWN("config", TEXT, TEXT_AT(config_path), .letter = 'c', .arg = "FILE",
 	    .help = "read FILE; the options below change what it says"),
