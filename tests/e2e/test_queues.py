@@ -9,7 +9,7 @@ from shuntlab.shuntd import Shuntd, refused
 
 
 def shares(daemon):
-    return {row["queue"]: row for row in daemon.port()["kernel_share"]}
+    return {row["queue"]: row for row in daemon.port()["kernel_parts"]}
 
 
 def send_flows(lab, count):
