@@ -34,7 +34,6 @@
 #define NEXTHDR_DEST	60
 #define ICMP6_SOLICIT	135
 
-#ifndef SHUNT_STEER_WITH_META
 /* Filters (libxdp's default priority is 50) see a frame first. XDP_PASS chains. */
 struct {
 	__uint(priority, 60);
@@ -55,7 +54,6 @@ struct {
 	__uint(priority, 60);
 	__uint(XDP_PASS, 1);
 } XDP_RUN_CONFIG(shunt_steer_sgd);
-#endif
 
 #ifndef SHUNT_STEER_VERSION /* the build gives it */
 #define SHUNT_STEER_VERSION 0
@@ -180,7 +178,6 @@ static __always_inline bool is_link_local_control(const struct eth *eth)
 
 #include "shunt_steer_rules.bpf.h"
 #include "shunt_steer_reason.bpf.h"
-#include "shunt_steer_meta.bpf.h"
 #include "shunt_steer_csum.bpf.h"
 
 /* ---- the program ---------------------------------------------------------------------------- */
@@ -271,7 +268,6 @@ static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot
 
 	if (shut)
 		return lane_kernel(slot, shut & 0xff ? SHUNT_STEER_HUNG : SHUNT_STEER_DRY, len);
-	put_meta(ctx);
 	/* XDP_PASS comes back where the slot is empty: no socket, no harm. */
 	if (bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) == XDP_REDIRECT)
 		return redirected(ctx, slot, reason, SHUNT_LANE_USER, len);
@@ -343,19 +339,6 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
 }
 
-#ifdef SHUNT_STEER_WITH_META
-SEC("xdp")
-int shunt_steer_md(struct xdp_md *ctx)
-{
-	return steer(ctx, false, true);
-}
-
-SEC("xdp.frags")
-int shunt_steer_sgm(struct xdp_md *ctx)
-{
-	return steer(ctx, true, true);
-}
-#else
 /* true: on its way already. */
 static __always_inline bool goes_quickly(struct xdp_md *ctx)
 {
@@ -408,6 +391,5 @@ int shunt_steer_sgd(struct xdp_md *ctx)
 {
 	return steer(ctx, true, false);
 }
-#endif
 
 char _license[] SEC("license") = "GPL";

@@ -48,7 +48,6 @@ struct shunt_port_config {
 	bool require_zerocopy;
 	uint32_t queues; /* served; 0: all the device has */
 	bool spread;	 /* the device's RSS table is made to use the served queues only */
-	bool metadata;	 /* the frames' metadata is read where the driver has any */
 	unsigned filter_cnt;
 	struct shunt_filter *filters; /* ntuple filters to be set on the device */
 	/* mem */

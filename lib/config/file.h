@@ -16,7 +16,6 @@ struct config_file_port {
 	bool require_zerocopy;
 	uint32_t queues;
 	bool spread;
-	bool metadata;
 	char **ntuple;
 	unsigned ntuple_cnt;
 	uint32_t *size;

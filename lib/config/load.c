@@ -69,7 +69,6 @@ static int load_port(const struct load *l, unsigned i)
 	out->require_zerocopy = in->require_zerocopy;
 	out->queues = in->queues;
 	out->spread = in->spread;
-	out->metadata = in->metadata;
 	out->mem_frame_bytes = in->size ? *in->size : out->mem_frame_bytes;
 	out->mem_flows = in->flows ? *in->flows : out->mem_flows;
 	out->mem_copy = in->copy;

@@ -37,7 +37,6 @@ static json_t *port_json(const struct shunt_port_config *p)
 		json_object_set_new(port, "require_zerocopy", json_boolean(p->require_zerocopy));
 		json_object_set_new(port, "queues", json_integer(p->queues));
 		json_object_set_new(port, "spread", json_boolean(p->spread));
-		json_object_set_new(port, "metadata", json_string(p->metadata ? "auto" : "off"));
 		json_object_set_new(port, "ntuple", filters_json(p));
 		break;
 	case SHUNT_PORT_MEM:

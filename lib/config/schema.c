@@ -28,7 +28,6 @@ static const cyaml_strval_t lanes[] = {{"auto", SHUNT_REQUEST_AUTO},
 				       {"user", SHUNT_REQUEST_USER},
 				       {"xdp", SHUNT_REQUEST_XDP},
 				       {"kernel", SHUNT_REQUEST_KERNEL}};
-static const cyaml_strval_t metadatas[] = {{"off", false}, {"auto", true}};
 static const cyaml_strval_t poll_modes[] = {
 #define X(name, help) {#name, SHUNT_POLL_##name},
 	SHUNT_POLL_MODES(X)
@@ -42,7 +41,6 @@ const struct config_port_key shunt_config_port_keys[] = {
 	{"queues", KIND(XSK)},
 	{"spread", KIND(XSK)},
 	{"size", KIND(MEM)},
-	{"metadata", KIND(XSK)},
 	{"ntuple", KIND(XSK)},
 	{"flows", KIND(MEM)},
 	{"copy", KIND(MEM)},
@@ -66,8 +64,6 @@ static const cyaml_schema_field_t port_fields[] = {
 	CYAML_FIELD_BOOL("require_zerocopy", OPT, P, require_zerocopy),
 	CYAML_FIELD_UINT("queues", OPT, P, queues),
 	CYAML_FIELD_BOOL("spread", OPT, P, spread),
-	CYAML_FIELD_ENUM("metadata", OPT | STRICT, P, metadata, metadatas,
-			 SHUNT_ARRAY_LEN(metadatas)),
 	CYAML_FIELD_SEQUENCE_COUNT("ntuple", PTR | OPT, P, ntuple, ntuple_cnt, &rule_text, 0,
 				   SHUNT_FILTER_MAX),
 	CYAML_FIELD_UINT_PTR("size", OPT | PTR, P, size),

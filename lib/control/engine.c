@@ -19,7 +19,6 @@
 #include "control/rename.h"
 #include "control/router.h"
 #include "control/suspend.h"
-#include "graph/meta.h"
 #include "io/puntdev.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
@@ -275,16 +274,6 @@ static int refresh_locals(struct shunt_engine *engine, struct shunt_err *err)
 	return set_locals(engine, err);
 }
 
-static void tick_meta(struct shunt_engine *engine)
-{
-	unsigned i, q;
-
-	for (i = 0; i < engine->port_cnt; i++)
-		for (q = 0; q < engine->ports[i].queue_cnt; q++)
-			if (engine->ports[i].queues[q]->meta)
-				shunt_meta_tick(engine->ports[i].queues[q]->meta);
-}
-
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret;
@@ -294,7 +283,6 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 		shunt_bridge_tick(engine->bridge);
 	shunt_lane_stats_tick(engine);
 	shunt_bulk_tick(engine);
-	tick_meta(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
 	if (!ret)
 		ret = shunt_engine_follow_lanes(engine, err);

@@ -60,7 +60,7 @@ static const struct {
 	 "user"},
 	{PORTS "    queue: 2\n" WIRING,
 	 "FILE:3: unknown key 'queue' in ports[0], expected one of name, kind, driver_mode, "
-	 "copy_mode, require_zerocopy, queues, spread, metadata, ntuple, size, flows, copy, in, out, repeat"},
+	 "copy_mode, require_zerocopy, queues, spread, ntuple, size, flows, copy, in, out, repeat"},
 	{PAIR "batch: 32\nbatch: 64\n",
 	 "FILE:6: batch is given twice, expected once (first in line 5)"},
 	{"ports:\n  - kind: mem\n" WIRING, "FILE:2: ports[0] has no name, expected one"},
@@ -246,7 +246,7 @@ Test(config, the_example_is_the_defaults)
 
 static const char full[] =
 	"ports:\n"
-	"  - {name: eth1, driver_mode: generic, copy_mode: copy, queues: 2, spread: true, metadata: auto,\n"
+	"  - {name: eth1, driver_mode: generic, copy_mode: copy, queues: 2, spread: true,\n"
 	"     ntuple: [ipv4 proto udp dport 53 queue 1, ethertype 0x88f7 queue 0 location 3]}\n"
 	"  - {name: null0, kind: mem, size: 128, flows: 16, copy: yes}\n"
 	"  - {name: cap, kind: pcap, in: a.pcap, out: 'b c.pcap', repeat: true}\n"
@@ -273,7 +273,6 @@ Test(config, a_full_file_is_read)
 	cr_expect_eq(c.ports[0].copy_mode, SHUNT_COPY_COPY);
 	cr_expect_eq(c.ports[0].queues, 2);
 	cr_expect(c.ports[0].spread);
-	cr_expect(c.ports[0].metadata);
 	cr_assert_eq(c.ports[0].filter_cnt, 2);
 	cr_expect_eq(c.ports[0].filters[0].queue, 1);
 	cr_expect_eq(c.ports[0].filters[1].location, 3);

@@ -248,6 +248,7 @@ def cases():
     yield "vm.kernel.ip_forward", {}, vm.DUT, nobody, 1
     yield "vm.kernel.bridge", {}, vm.SINK, bridge, BRIDGES
     yield "vm.shunt.xconnect.xdp", {}, vm.SINK, shunt("xconnect", *vm.PORTS, "--lane", "xdp"), 1
+    yield "vm.shunt.route.xdp", {}, vm.DUT, shunt("route", *vm.PORTS, "--lane", "xdp"), 1
     for copy in ("zerocopy", "copy"):
         for mode, ports, mac in (("xconnect", vm.PORTS, vm.SINK), ("static3", vm.STATIC3, vm.DUT)):
             for batch in (32, 64):

@@ -71,12 +71,6 @@ static int set_next_hop(struct port_word *w, const char *v)
 	return shunt_mac_parse(v, w->next_hop);
 }
 
-static int set_metadata(struct port_word *w, const char *v)
-{
-	w->port->metadata = !strcmp(v, "auto");
-	return w->port->metadata || !strcmp(v, "off") ? 0 : -EINVAL;
-}
-
 static int set_ntuple(struct port_word *w, const char *v)
 {
 	return shunt_config_add_filter(w->port, v, w->err);
@@ -118,7 +112,6 @@ static const struct port_key {
 	{"require_zerocopy", XSK, set_require_zerocopy, BOOL},
 	{"queues", XSK, set_queues, NUMBER},
 	{"spread", XSK, set_spread, BOOL},
-	{"metadata", XSK, set_metadata, "auto or off"},
 	{"ntuple", XSK, set_ntuple, NULL},
 	{"size", MEM, set_size, NUMBER},
 	{"flows", MEM, set_flows, NUMBER},
