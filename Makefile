@@ -40,6 +40,7 @@ LDFLAGS  += $(SAN) -pthread
 
 # Lists come from the folders, so that a new file is one file.
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
+BPF_HDR   := $(wildcard bpf/*.h bpf/*/*.h)
 BPF_OBJ   := $(BPF_SRC:bpf/%.c=$(B)/bpf/%.o)
 SKEL      := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 LIB_SRC   := $(wildcard lib/*/*.c)
@@ -69,9 +70,9 @@ MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter \
 	     -Ibpf -I/usr/include/$(MULTIARCH) -DSHUNT_STEER_VERSION=0x$(STEER_VERSION)
 # What tells a steering program of another version: a number made of its source.
-STEER_VERSION = $(shell cat bpf/shunt_steer* bpf/shunt_tables.h | sha256sum | cut -c1-15)
+STEER_VERSION = $(shell cat bpf/shunt_steer* bpf/steer/* bpf/shunt_tables.h | sha256sum | cut -c1-15)
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR) Makefile
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -119,7 +120,7 @@ $(UNIT): $(UNIT_OBJ) $(USER_OBJ) $(LIB)
 # source made for size.
 OTHER := $(B)/tests/other
 $(OTHER)/bpf/%.bpf.o: BPF_CFLAGS += -Os
-$(OTHER)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+$(OTHER)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR) Makefile
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
