@@ -39,7 +39,8 @@ MODEL_LIBS = $(shell pkg-config --libs $(MODEL_PKGS) 2>/dev/null)
 LDFLAGS  += $(SAN) -pthread
 
 # Lists come from the folders, so that a new file is one file.
-BPF_SRC   := $(wildcard bpf/*.bpf.c)
+# Those of bpf/ are shuntd's, and installed; those of bpf/tools/ only measure and test.
+BPF_SRC   := $(wildcard bpf/*.bpf.c bpf/tools/*.bpf.c)
 BPF_HDR   := $(wildcard bpf/*.h bpf/*/*.h)
 BPF_OBJ   := $(BPF_SRC:bpf/%.c=$(B)/bpf/%.o)
 SKEL      := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.skel.h)
@@ -79,7 +80,7 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR) Makefile
 
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*) > $@.tmp && mv $@.tmp $@
 
 # Make would remove them as intermediates, and build again what includes them.
 .SECONDARY: $(SKEL)
@@ -127,7 +128,7 @@ $(OTHER)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR) Makefile
 
 $(OTHER)/bpf/%.skel.h: $(OTHER)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*) > $@.tmp && mv $@.tmp $@
 
 $(OTHER)/xdp_program.o: lib/io/xdp_program.c $(OTHER)/bpf/shunt_steer.skel.h Makefile
 	$(call say,CC,$@)
@@ -312,7 +313,7 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 
 uninstall: ## remove what install put there
 	$(Q)rm -f $(PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(PY_PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/sbin/shuntd \
-		$(BPF_OBJ:$(B)/bpf/%=$(DESTDIR)$(PREFIX)/lib/bpf/%) $(DESTDIR)$(PREFIX)/lib/libshunt.a \
+		$(patsubst bpf/%.c,$(DESTDIR)$(PREFIX)/lib/bpf/%.o,$(wildcard bpf/*.bpf.c)) $(DESTDIR)$(PREFIX)/lib/libshunt.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt-model.pc
 	$(Q)for m in $(MAN); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/shuntd.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/shunt.conf

@@ -10,7 +10,7 @@ from shuntd import Shuntd, refused, unchanged
 from lab import ROOT
 from test_forward import PAIRS
 
-OBJ = os.path.join(ROOT, os.environ.get("B", "build"), "bpf", "shunt_sink.bpf.o")
+OBJ = os.path.join(ROOT, os.environ.get("B", "build"), "bpf", "tools", "shunt_sink.bpf.o")
 
 # arguments, exit code, what the sentence has
 ARGUMENTS = [

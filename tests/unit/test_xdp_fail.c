@@ -18,7 +18,7 @@
 #include <linux/if_packet.h>
 
 #include "io/xdp_fail.h"
-#include "shunt_devmap.skel.h"
+#include "tools/shunt_devmap.skel.h"
 
 static struct shunt_err err;
 
