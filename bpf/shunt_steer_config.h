@@ -122,7 +122,7 @@ enum shunt_steer_live {
 	SHUNT_STEER_LIVE_HALF0 = 1, /* by half 0 */
 	SHUNT_STEER_LIVE_HALF1 = 2,
 	SHUNT_STEER_LIVE_CLOSED = 3, /* everything to the kernel until opened again */
-	/* Handed over, and nobody serves: what a cross-connect or a bridge sends goes on to the
+	/* Handed over, and no daemon serves: what a cross-connect or a bridge sends goes on to the
 	 * other port, by half 0, until handover_until_ns. All else is the kernel's. */
 	SHUNT_STEER_LIVE_HANDOVER0 = 5,
 	SHUNT_STEER_LIVE_HANDOVER1 = 6,
@@ -137,7 +137,7 @@ enum shunt_steer_live {
 #define SHUNT_STEER_LIVE_IS_OPEN(live) \
 	((live)-SHUNT_STEER_LIVE_HALF0 <= SHUNT_STEER_LIVE_HALF1 - SHUNT_STEER_LIVE_HALF0)
 
-/* A successor who is not there after so long does not come. */
+/* A successor that is not there after so long does not come. */
 #define SHUNT_STEER_HANDOVER_NS (10 * 1000 * 1000 * 1000ULL)
 
 /* All that steers a port. Written by the control thread of the owner alone. */

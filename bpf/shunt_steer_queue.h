@@ -50,15 +50,15 @@ struct shunt_steer_gate {
 		struct {
 			__u8 is_hung;  /* written by the watch, shunt_watch.bpf.c */
 			__u8 is_dry;   /* written by the worker */
-			__u8 is_stale; /* written by the watch: nobody keeps the tables */
+			__u8 is_stale; /* written by the watch: the tables are not kept */
 			__u8 pad;
 		};
 	};
 	__u32 pad2;
 	/* Written by the worker: CLOCK_MONOTONIC of its latest sign of life. Bit 0 is not time but
-	 * SHUNT_STEER_BEAT_ASLEEP: it sleeps until a frame comes. 0: nobody serves the queue. */
+	 * SHUNT_STEER_BEAT_ASLEEP: it sleeps until a frame comes. 0: no worker serves the queue. */
 	__u64 beat_ns;
-	/* Of the first slot, for all of them: the same of who keeps the forwarding tables; 0
+	/* Of the first slot, for all of them: the same of the thread that keeps the tables; 0
 	 * while there are none. */
 	__u64 keeper_ns;
 	/* Written by the worker before it sleeps: shunt_steer_sent by then. */

@@ -66,8 +66,8 @@ struct shunt_tables_adj {
 	__u64 user;
 };
 
-/* What a program remembers of a destination. Whoever reads it checks `sum`, which is made of all
- * other words: an entry that two queues have written at once belongs to nobody.
+/* What a program remembers of a destination. Its reader checks `sum`, which is made of all other
+ * words: an entry that two queues have written at once is good for no destination.
  *
  * eth: the first eight bytes of the Ethernet addresses, as they lie in the frame.
  * rest: bits 31..0 the other four bytes; 47..32 the port; 63..48 the MTU in bytes, without Ethernet

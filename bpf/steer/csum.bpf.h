@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* TCP and UDP checksums that their sender left to a device (skb's CHECKSUM_PARTIAL), as the other
  * end of a veth, or a virtual machine's tap, hands them over: the field then holds the sum of the
- * pseudo header. Who forwards by AF_XDP or a redirect is the last who can finish them: what leaves
- * that way leaves as bytes alone. As skb_checksum_help() of the kernel would.
+ * pseudo header. A frame that leaves by AF_XDP or by a redirect leaves as bytes alone, so its
+ * checksum must be finished here, as the kernel's skb_checksum_help() would.
  *
  * XDP cannot see what the sender meant, but one finished checksum in 65536 that looks the same is
  * computed again and comes to the same. The kernel knows of its own packets: they are not touched,

@@ -2,8 +2,8 @@
 /* Between two daemons: one has handed over and closed its sockets, the next has none yet. What a
  * cross-connect or a bridge sends from port to port goes on, inside the kernel. The kernel's own
  * stack could not do that: it knows nothing of cross-connects, nor of a bridge that has none of its
- * own beneath. Everything else is the kernel's, as when nobody serves. That ends when the time is
- * over that the first daemon allowed: where the next never comes, the kernel has it all. */
+ * own beneath. Everything else is the kernel's, as when no daemon serves. That ends when the time
+ * is over that the first daemon allowed: where the next never comes, the kernel has it all. */
 #ifndef SHUNT_STEER_HANDOVER_BPF_H
 #define SHUNT_STEER_HANDOVER_BPF_H
 

@@ -6,7 +6,7 @@
  *  - A frame goes this way only while a socket serves its queue. The kernel takes the sockets out
  * of their map when the daemon ends, however that ends, and from the next frame on everything is
  * the kernel's, but for a daemon that hands over (handover.bpf.h).
- *  - What is routed goes this way only while whoever keeps the tables gives signs of life.
+ *  - What is routed goes this way only while the thread that keeps the tables gives signs of life.
  *  - The redirect is asked for before a byte is written. Where the other port's slot is empty, the
  *    frame goes to the kernel as it came. */
 #ifndef SHUNT_STEER_LANE_XDP_BPF_H

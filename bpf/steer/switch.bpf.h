@@ -130,7 +130,8 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	return to;
 }
 
-/* The same between two daemons, when nobody learns: who sent the frame does not matter. */
+/* The same between two daemons, when no worker learns: what station sent the frame does not matter.
+ */
 __noinline __u32 switch_port_meanwhile(struct xdp_md *ctx, __u32 number, __u32 in)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;

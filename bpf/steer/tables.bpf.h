@@ -6,8 +6,8 @@
  * answer for a destination is remembered, header and all, and the next packet to it takes one
  * load. An answer is good for one generation of the tables, which userspace moves on whenever it
  * has changed anything. Queues on several CPUs share the memory without locks: the last word of
- * an entry is the sum of the others, so that one that two have written at once belongs to nobody.
- * Where several paths lead, nothing is remembered: each flow has its own. */
+ * an entry is the sum of the others, so that an entry that two have written at once is good for no
+ * destination. Where several paths lead to one, nothing is remembered: each flow has its own. */
 #ifndef SHUNT_STEER_TABLES_BPF_H
 #define SHUNT_STEER_TABLES_BPF_H
 
