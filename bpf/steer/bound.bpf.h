@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* For a program that asks its driver (bpf_xdp_metadata_rx_hash and the like): the kernel wants it
- * bound to one device (BPF_F_XDP_DEV_BOUND_ONLY, Linux 6.3), see lib/io/xdp_bound.h. Such a program
+ * bound to one device (BPF_F_XDP_DEV_BOUND_ONLY, Linux 6.3), see lib/xdp/bound.h. Such a program
  * begins with leave_room().
  *
  * The room is for the program to grow in while it is verified: instructions that the verifier never

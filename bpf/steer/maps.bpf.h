@@ -4,7 +4,7 @@
  * it runs, and the one object serves the daemon, `ip link set dev X xdpdrv obj` and bpftool alike.
  * Attached by hand it has the all-zero configuration: every frame passes.
  *
- * Userspace finds them by these names (lib/io/xdp_maps.c). */
+ * Userspace finds them by these names (lib/xdp/maps.c). */
 #ifndef SHUNT_STEER_MAPS_BPF_H
 #define SHUNT_STEER_MAPS_BPF_H
 

@@ -11,7 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "io/xdp_bound.h"
+#include "xdp/bound.h"
 
 #define NAME "shunt_steer_bnd"
 
