@@ -9,7 +9,7 @@ set xtics scale 0 font ",11"
 set ylabel "instructions a packet"
 set xrange [-0.6:5.6]
 set yrange [0:8200]
-set bmargin 4
+set bmargin 3.2
 set grid ytics lc rgb "#dddddd"
 set key top right
 data = ".github/pictures/cost.dat"
