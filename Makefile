@@ -187,7 +187,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -246,6 +246,13 @@ bench: deps ## the benchmark table, written to build/bench.json too (root)
 bench-auto: deps ## lane auto beside the kernel on what the lab can build, 2 to 5 min; fails where slower (root)
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)tools/lab run --static-neigh /usr/bin/python3 tests/bench/bench_auto.py
+
+# A picture is drawn from the text beside it: .dot by graphviz, .gp by gnuplot. graphviz is wanted here alone.
+PICTURES := .github/pictures
+pictures: ## draw the SVG files of the READMEs again (graphviz, gnuplot)
+	$(Q)for f in $(PICTURES)/*.dot; do dot -Tsvg "$$f" > "$${f%.dot}.svg" || exit 1; done
+	$(Q)for f in $(PICTURES)/*.gp; do gnuplot "$$f" > "$${f%.gp}.svg" || exit 1; done
+	$(Q)sed -i '1a <!-- SPDX-License-Identifier: BSD-2-Clause -->' $(PICTURES)/*.svg
 
 report: deps ## all experiments in shortened form, in build/report/report.html (root)
 	$(Q)$(MAKE) $(SUB) all
