@@ -70,7 +70,8 @@ void shunt_bridge_inherit(struct shunt_bridge *b, const struct json_t *macs)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(macs, "macs"), i, row) inherit(b, row);
+	json_array_foreach (json_object_get(macs, "macs"), i, row)
+		inherit(b, row);
 }
 
 bool shunt_bridge_has(const struct shunt_bridge *b, unsigned port, unsigned other)

@@ -5,7 +5,7 @@
  * it lets its workers finish what they have, closes its sockets, leaves its steering programs on
  * the devices, and ends. From then until the successor serves the kernel forwards, and of what it
  * cannot, cross-connects and bridges without one of its own, the programs themselves do
- * (bpf/shunt_steer_handover.bpf.h): the old ones, and from shunt_engine_open the new ones, which
+ * (bpf/steer/handover.bpf.h): the old ones, and from shunt_engine_open the new ones, which
  * take their place whatever version they are of. */
 #ifndef SHUNT_SERVE_TAKEOVER_H
 #define SHUNT_SERVE_TAKEOVER_H

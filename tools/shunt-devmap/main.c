@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shunt_devmap.skel.h"
-#include "shunt_fibfwd.skel.h"
+#include "tools/shunt_devmap.skel.h"
+#include "tools/shunt_fibfwd.skel.h"
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {

@@ -7,7 +7,7 @@
  * (send_xdp.c, send_xsk.c, send_packet.c) what next.c gives it, and send_report.c
  * says what came of it. sink.c attaches and reads the counting program,
  * sink_report.c and spread.c show it, run.c does both at once. device.c asks the
- * kernel about a device. What goes over the wire is in bpf/shunt_gen.h. */
+ * kernel about a device. What goes over the wire is in bpf/tools/shunt_gen.h. */
 #ifndef SHUNT_GEN_GEN_H
 #define SHUNT_GEN_GEN_H
 
@@ -24,7 +24,7 @@
 #include "io/xsk.h"
 #include "traffic/arrival.h"
 #include "traffic/bag.h"
-#include "shunt_gen.h"
+#include "tools/shunt_gen.h"
 
 #define GEN_SIZE_MAX	1514
 /* A capture's frame with a VLAN tag, which the MTU does not count. */

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between two daemons: one has handed over and closed his sockets, the next has none yet. What a
- * cross-connect or a bridge sends from port to port goes on doing so, inside the kernel, which
- * knows nothing of cross-connects, nor of a bridge that has none of its own beneath; everything
- * else is the kernel's, as when nobody serves. Not for longer than the first one allowed: where the
- * next never comes, the kernel has it all. Part of shunt_steer.bpf.c. */
+/* Between two daemons: one has handed over and closed its sockets, the next has none yet. What a
+ * cross-connect or a bridge sends from port to port goes on, inside the kernel. The kernel's own
+ * stack could not do that: it knows nothing of cross-connects, nor of a bridge that has none of its
+ * own beneath. Everything else is the kernel's, as when no daemon serves. That ends when the time
+ * is over that the first daemon allowed: where the next never comes, the kernel has it all. */
 #ifndef SHUNT_STEER_HANDOVER_BPF_H
 #define SHUNT_STEER_HANDOVER_BPF_H
+
+#include "steer/count.bpf.h"
+#include "steer/hop.bpf.h"
+#include "steer/mode.bpf.h"
+#include "steer/rules.bpf.h"
+#include "steer/switch.bpf.h"
 
 /* What a cross-connect or a bridge has to say of a frame; SHUNT_STEER_CLOSED where it is none, or
  * its time is over. A bridge knows the own address also where a rule brought the frame: of mode mix
@@ -17,9 +23,9 @@ static __always_inline int crossing_reason(struct xdp_md *ctx, const struct shun
 	bool is_ruled;
 	int reason;
 
-	if (live < SHUNT_STEER_LIVE_HANDOVER(0) || half->lane == SHUNT_LANE_KERNEL ||
+	if (live < SHUNT_STEER_LIVE_HANDOVER0 || half->lane == SHUNT_LANE_KERNEL ||
 	    data + sizeof(struct eth) > end ||
-	    bpf_ktime_get_ns() > *(volatile __u64 *)&shunt_ctl.handover_until_ns)
+	    bpf_ktime_get_ns() > READ_ONCE(shunt_ctl.handover_until_ns))
 		return SHUNT_STEER_CLOSED;
 	if (half->mode != SHUNT_STEER_MODE_XCONNECT && half->mode != SHUNT_STEER_MODE_TRANSPARENT &&
 	    half->mode != SHUNT_STEER_MODE_MIX)
@@ -31,14 +37,6 @@ static __always_inline int crossing_reason(struct xdp_md *ctx, const struct shun
 	if (is_ruled || (reason < 0 && half->mode == SHUNT_STEER_MODE_TRANSPARENT))
 		return SHUNT_STEER_BRIDGED;
 	return reason < 0 ? xconnect_reason(half, data, end) : reason;
-}
-
-/* The worker floods one frame after the other; here all at once. */
-static __always_inline bool floods(const bool is_sg)
-{
-	if (is_sg)
-		return bpf_redirect_map(&shunt_flood_sg, 0, BPF_F_BROADCAST) == XDP_REDIRECT;
-	return bpf_redirect_map(&shunt_flood, 0, BPF_F_BROADCAST) == XDP_REDIRECT;
 }
 
 static __always_inline int switch_meanwhile(struct xdp_md *ctx, const struct shunt_steer_half *half,
@@ -56,13 +54,13 @@ static __always_inline int crosses_meanwhile(struct xdp_md *ctx, const bool is_s
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u64 len = is_sg ? bpf_xdp_get_buff_len(ctx) : (__u64)(end - data);
-	__u32 live = *(volatile __u32 *)&shunt_ctl.live;
-	const struct shunt_steer_half *half = &shunt_ctl.half[(live - 1) & 1];
+	__u32 live = READ_ONCE(shunt_ctl.live);
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
 	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
 	int reason = crossing_reason(ctx, half, live);
 
 	if (reason == SHUNT_STEER_RULE_DROP)
-		return count(&slot->counters, reason, SHUNT_LANE_DROP, len, XDP_DROP);
+		return lane_drop(slot, reason, len);
 	if (reason != SHUNT_STEER_BRIDGED)
 		return lane_kernel(slot, reason, len);
 	if (is_sg && len > half->len_max)
@@ -76,7 +74,7 @@ static __always_inline int crosses_meanwhile(struct xdp_md *ctx, const bool is_s
 	return redirected(ctx, slot, reason, SHUNT_LANE_XDP, len);
 }
 
-/* Apart from the others' way. A devmap's programs must agree on frags, so there are two. */
+/* Apart from the others' way. */
 static __noinline int handover(struct xdp_md *ctx)
 {
 	return crosses_meanwhile(ctx, false);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 
-#include "shunt_gen.h"
+#include "tools/shunt_gen.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* TCP and UDP checksums that their sender left to a device (skb's CHECKSUM_PARTIAL), as the other
  * end of a veth, or a virtual machine's tap, hands them over: the field then holds the sum of the
- * pseudo header. Who forwards by AF_XDP or a redirect is the last who can finish them: what leaves
- * that way leaves as bytes alone. As skb_checksum_help() of the kernel would.
+ * pseudo header. A frame that leaves by AF_XDP or by a redirect leaves as bytes alone, so its
+ * checksum must be finished here, as the kernel's skb_checksum_help() would.
  *
  * XDP cannot see what the sender meant, but one finished checksum in 65536 that looks the same is
  * computed again and comes to the same. The kernel knows of its own packets: they are not touched,
- * nor are those that a redirect in generic mode hands on as skbs. Part of shunt_steer.bpf.c. */
+ * nor are those that a redirect in generic mode hands on as skbs. */
 #ifndef SHUNT_STEER_CSUM_BPF_H
 #define SHUNT_STEER_CSUM_BPF_H
+
+#include "shunt_steer_queue.h"
+#include "steer/frame.bpf.h"
 
 /* What Linux before 6.14 sums at once. */
 #define CSUM_CHUNK 512
@@ -88,7 +91,7 @@ static __always_inline bool find_l4(struct l4 *l4, const void *data, const void 
 	ip4 = behind_tags(eth, end, &type_be);
 	ip6 = (const void *)ip4;
 	if (type_be == bpf_htons(ETH_P_IP)) {
-		if ((const void *)(ip4 + 1) > end || ip4->frag_off_be & bpf_htons(0x3fff))
+		if ((const void *)(ip4 + 1) > end || ip4->frag_off_be & bpf_htons(IP4_FRAGMENT))
 			return false;
 		l4->data = (__u8 *)ip4 + (ip4->version_ihl & 15) * 4;
 		l4->len = bpf_ntohs(ip4->tot_len_be) - (ip4->version_ihl & 15) * 4;
@@ -105,10 +108,9 @@ static __always_inline bool find_l4(struct l4 *l4, const void *data, const void 
 	return l4->proto == IPPROTO_TCP || l4->proto == IPPROTO_UDP;
 }
 
-#define FINISHED 1
-#define SEGMENT	 2
+/* Bits: what finish_checksum has finished; 0: nothing. */
+enum { FINISHED = 1, SEGMENT = 2 };
 
-/* finish_checksum returns what it finished: nothing (0), FINISHED, or SEGMENT besides. */
 __noinline int finish_checksum(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;

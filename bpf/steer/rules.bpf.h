@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The rules: the fields of a frame that rules name are read into a key, and the first rule
- * that matches decides. Part of shunt_steer.bpf.c, and of nothing else; it uses that file's
- * headers and configuration. Only frames of ports with rules come here. */
+ * that matches decides. Only frames of ports with rules come here. */
 #ifndef SHUNT_STEER_RULES_BPF_H
 #define SHUNT_STEER_RULES_BPF_H
+
+#include "steer/frame.bpf.h"
+#include "steer/maps.bpf.h"
 
 /* Reads the ports where they lie, if the protocol has any. */
 static __always_inline void key_ports(struct shunt_steer_key *key, __u32 *ports, const void *l4,
@@ -32,7 +34,7 @@ static __always_inline void key_ipv4(struct shunt_steer_key *key, __u32 *ports, 
 	key->proto = ip->proto;
 	__builtin_memcpy(&key->src[0], &ip->src_be, 4);
 	__builtin_memcpy(&key->dst[0], &ip->dst_be, 4);
-	if (ip->frag_off_be & bpf_htons(0x1fff))
+	if (ip->frag_off_be & bpf_htons(IP4_OFFSET))
 		return;
 	key_ports(key, ports, l3 + (ip->version_ihl & 0xf) * 4, end);
 }
@@ -80,24 +82,6 @@ static __always_inline void key_ipv6(struct shunt_steer_key *key, __u32 *ports, 
 	}
 }
 
-/* What follows up to two VLAN tags, and its type. */
-static __always_inline const void *behind_tags(const struct eth *eth, const void *end,
-					       __be16 *type_be)
-{
-	const void *l3 = eth + 1;
-
-	*type_be = eth->type_be;
-	for (int i = 0; i < VLAN_TAGS_MAX; i++) {
-		if (*type_be != bpf_htons(ETH_P_8021Q) && *type_be != bpf_htons(ETH_P_8021AD))
-			break;
-		if (l3 + 4 > end)
-			break;
-		*type_be = *(const __be16 *)(l3 + 2);
-		l3 += 4;
-	}
-	return l3;
-}
-
 static __always_inline void key_read(struct shunt_steer_key *key, __u32 *ports,
 				     const struct eth *eth, const void *end)
 {
@@ -127,7 +111,7 @@ static __always_inline __u64 rule_differs(const struct shunt_steer_rule *rule,
 					  const struct shunt_steer_key *key, __u64 sport,
 					  __u64 dport)
 {
-	__u64 differs = (key->meta ^ rule->value.meta) & rule->mask.meta;
+	__u64 differs = (key->head ^ rule->value.head) & rule->mask.head;
 
 	differs |= (key->src[0] ^ rule->value.src[0]) & rule->mask.src[0];
 	differs |= (key->src[1] ^ rule->value.src[1]) & rule->mask.src[1];
@@ -138,20 +122,23 @@ static __always_inline __u64 rule_differs(const struct shunt_steer_rule *rule,
 	return differs;
 }
 
-#define RULE_NONE -1 /* no rule matches, or the one that does says auto */
-#define RULE_XDP  -2 /* as the mode says, but by lane xdp */
+/* What rules say beside a reason (enum shunt_steer_reason), which is not negative. */
+enum rule_verdict {
+	RULE_NONE = -1, /* no rule matches, or the one that does says auto */
+	RULE_XDP = -2,	/* as the mode says, but by lane xdp */
+};
 
 struct rule_walk {
 	struct shunt_steer_key key;
 	__u64 sport, dport;
 	__u32 live;
-	int reason; /* of the first rule that matches, or one of the below */
+	int reason; /* of the first rule that matches, or enum rule_verdict */
 };
 
 /* One rule; 1 ends the walk. */
 static long rule_try(__u32 i, struct rule_walk *walk)
 {
-	const struct shunt_steer_half *half = &shunt_ctl.half[(walk->live - 1) & 1];
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(walk->live)];
 	const struct shunt_steer_rule *rule = &half->rules[i & (SHUNT_STEER_RULES_MAX - 1)];
 
 	if (rule_differs(rule, &walk->key, walk->sport, walk->dport))
@@ -169,13 +156,13 @@ static long rule_try(__u32 i, struct rule_walk *walk)
 
 _Static_assert(!(SHUNT_STEER_RULES_MAX & (SHUNT_STEER_RULES_MAX - 1)), "rule_try masks with it");
 
-/* By bpf_loop, whose body the verifier looks at once: a loop over the rules made it
- * look at each of them on every way into it, three quarters of a daemon's start. */
+/* What the rules of live's half say: a reason, or enum rule_verdict. By bpf_loop, whose body the
+ * verifier looks at once: in a plain loop it would look at each rule on every way into it. */
 __noinline int by_rules(struct xdp_md *ctx, __u32 live)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	struct rule_walk walk = {.live = live, .reason = RULE_NONE};
-	__u32 ports = 0, cnt = shunt_ctl.half[(live - 1) & 1].rule_cnt;
+	__u32 ports = 0, cnt = shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)].rule_cnt;
 
 	if (data + sizeof(struct eth) > end)
 		return RULE_NONE;

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A live share of the lanes: a flow's hash says which lane it takes. Part of shunt_steer.bpf.c. */
+/* A live share of the lanes: a flow's hash says which lane it takes. */
 #ifndef SHUNT_STEER_SHARE_BPF_H
 #define SHUNT_STEER_SHARE_BPF_H
 
-/* Layer 4 ports, 0 where there are none; a fragment's are not looked for, so that all fragments of
- * a packet go one way. */
-static __always_inline __u32 share_ports(const __u8 *l4, const void *end, __u8 proto)
-{
-	if (proto != 6 && proto != 17 && proto != 33 && proto != 132 && proto != 136)
-		return 0;
-	return (const void *)(l4 + 4) > end ? 0 : *(const __u32 *)l4;
-}
+#include "steer/frame.bpf.h"
+#include "steer/maps.bpf.h"
 
 /* Sixteen bits, the same for all frames of a flow: addresses, protocol and ports of an IP packet,
  * else the two MAC addresses. Other constants than next hops are chosen by, so that a
- * share of the flows is no choice of next hops. */
+ * share of the flows is no choice of next hops. A fragment's ports are not looked for, so that all
+ * fragments of a packet go one way. */
 static __always_inline __u32 share_hash(const struct eth *eth, const void *end)
 {
 	const struct ipv4 *ip = (const void *)(eth + 1);
@@ -22,15 +17,15 @@ static __always_inline __u32 share_hash(const struct eth *eth, const void *end)
 	__u64 a, b;
 
 	if (eth->type_be == bpf_htons(ETH_P_IP) && (const void *)(ip + 1) <= end) {
-		bool is_part = ip->frag_off_be & bpf_htons(0x3fff) || ip->version_ihl != 0x45;
+		bool is_part = ip->frag_off_be & bpf_htons(IP4_FRAGMENT) || ip->version_ihl != 0x45;
 
 		a = (__u64)ip->src_be << 32 | ip->dst_be;
-		b = is_part ? 0 : share_ports((const void *)(ip + 1), end, ip->proto);
+		b = is_part ? 0 : ports_of(ip + 1, end, sizeof(__u32), ip->proto);
 		b |= (__u64)ip->proto << 32;
 	} else if (eth->type_be == bpf_htons(ETH_P_IPV6) && (const void *)(ip6 + 1) <= end) {
 		a = (ip6->src[0] * 3 ^ ip6->src[1]) * 5 ^ ip6->dst[0];
 		a = a * 0xd6e8feb86659fd93ULL ^ ip6->dst[1];
-		b = share_ports((const void *)(ip6 + 1), end, ip6->nexthdr);
+		b = ports_of(ip6 + 1, end, sizeof(__u32), ip6->nexthdr);
 		b |= (__u64)ip6->nexthdr << 32;
 	} else {
 		a = shunt_steer_mac_word(*(const __u64 *)eth->dst);
@@ -45,7 +40,7 @@ static __always_inline __u32 share_hash(const struct eth *eth, const void *end)
 __noinline __u32 share_lane(struct xdp_md *ctx, __u32 live)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	const struct shunt_steer_half *half = &shunt_ctl.half[(live - 1) & 1];
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
 	__u32 hash;
 
 	if (data + sizeof(struct eth) > end)

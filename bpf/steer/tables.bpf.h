@@ -1,40 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* From an address to an adjacency, in the tables that userspace keeps (shunt_tables.h), and the
- * answers of late. Part of shunt_steer.bpf.c.
+ * answers of late.
  *
  * A walk of the tables is four to ten dependent loads, each through two map lookups; so the
  * answer for a destination is remembered, header and all, and the next packet to it takes one
  * load. An answer is good for one generation of the tables, which userspace moves on whenever it
  * has changed anything. Queues on several CPUs share the memory without locks: the last word of
- * an entry is the sum of the others, so that one that two have written at once belongs to nobody.
- * Where several paths lead, nothing is remembered: each flow has its own. */
-#ifndef SHUNT_STEER_FIB_BPF_H
-#define SHUNT_STEER_FIB_BPF_H
+ * an entry is the sum of the others, so that an entry that two have written at once is good for no
+ * destination. Where several paths lead to one, nothing is remembered: each flow has its own. */
+#ifndef SHUNT_STEER_TABLES_BPF_H
+#define SHUNT_STEER_TABLES_BPF_H
 
-#define CACHE4_BITS 13 /* 256 KiB: with 4,096 destinations three in four hit */
-#define CACHE6_BITS 11
-#define PHI	    0x9e3779b97f4a7c15ULL
-#define STEPS6_MAX  22 /* 18 + 22 * 5 = 128 */
+#include "steer/frame.bpf.h"
+#include "steer/maps.bpf.h"
 
-struct chunk {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SHUNT_TABLES_LINES);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct shunt_tables_line));
-};
+#define PHI	   0x9e3779b97f4a7c15ULL
+#define STEPS6_MAX 22 /* 18 + 22 * 5 = 128 */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, SHUNT_TABLES_CHUNKS_MAX);
-	__type(key, __u32);
-	__array(values, struct chunk);
-} shunt_tables SEC(".maps");
-
-struct shunt_tables_answer4 shunt_cache4[1 << CACHE4_BITS];
-struct shunt_tables_answer6 shunt_cache6[1 << CACHE6_BITS];
-
-/* What a packet leaves with. `rest`: four bytes of the Ethernet addresses, port, MTU. */
+/* What a packet leaves with, as an answer keeps it (shunt_tables.h). */
 struct way {
 	__u64 eth;
 	__u64 rest;
@@ -42,12 +25,12 @@ struct way {
 
 static __always_inline __u32 way_port(const struct way *way)
 {
-	return way->rest >> 32 & 0xffff;
+	return way->rest >> SHUNT_TABLES_REST_PORT_SHIFT & 0xffff;
 }
 
 static __always_inline __u32 way_mtu(const struct way *way)
 {
-	return way->rest >> 48;
+	return way->rest >> SHUNT_TABLES_REST_MTU_SHIFT;
 }
 
 static __always_inline const struct shunt_tables_line *line_at(enum shunt_table table, __u64 at)
@@ -74,6 +57,7 @@ static __always_inline __u32 word32(enum shunt_table table, __u64 idx)
 	return line ? ((volatile __u32 *)line->words)[idx & 15] : 0;
 }
 
+/* The leaf of one of a word's 32 slots, by the lowest bits of slot. */
 static __always_inline __u32 leaf_of4(__u64 word, __u32 slot)
 {
 	__u32 rank = __builtin_popcountll(word >> ((~slot | 32) & 63));
@@ -95,10 +79,12 @@ __noinline __u32 slot4(__u32 addr)
 	return word32(SHUNT_TABLE_SLOTS, leaf & SHUNT_TABLES_NH);
 }
 
+/* hi, lo: the bits of the address that are yet to come, at the top. word: of the node reached. */
 struct walk6 {
 	__u64 hi, lo, word;
 };
 
+/* One node; 1 ends the walk, in a leaf. */
 static long step6(__u32 i, struct walk6 *w)
 {
 	__u32 shift = (__u32)(~w->hi >> (64 - SHUNT_TABLES_STRIDE)) | 32;
@@ -139,21 +125,13 @@ static __always_inline __u64 flow_mix(__u64 a, __u64 b)
 #define FLOW_K1 0xe7037ed1a0b428dbULL
 #define FLOW_K2 0x8ebc6af09c88c6e3ULL
 
-/* l4_len: what the packet has behind its header, whatever the frame has. */
-static __always_inline __u32 flow_ports(const void *l4, const void *end, __u32 l4_len, __u32 proto)
-{
-	if (proto != 6 && proto != 17 && proto != 33 && proto != 132 && proto != 136)
-		return 0;
-	return l4_len < 4 || l4 + 4 > end ? 0 : *(const __u32 *)l4;
-}
-
 static __always_inline __u32 flow4(const struct ipv4 *ip, const void *end)
 {
 	__u64 addrs = (__u64)ip->dst_be << 32 | ip->src_be, h;
 	__u32 ports = 0;
 
-	if (!(ip->frag_off_be & bpf_htons(0x3fff)))
-		ports = flow_ports(ip + 1, end, bpf_ntohs(ip->tot_len_be) - 20, ip->proto);
+	if (!(ip->frag_off_be & bpf_htons(IP4_FRAGMENT)))
+		ports = ports_of(ip + 1, end, bpf_ntohs(ip->tot_len_be) - 20, ip->proto);
 	h = flow_mix(addrs ^ FLOW_K0, shunt_ctl.tables.flow_seed ^ FLOW_K1);
 	h = flow_mix(h ^ FLOW_K1, ((__u64)ports << 8 | ip->proto) ^ FLOW_K2);
 	return (__u32)(h ^ h >> 32);
@@ -161,7 +139,7 @@ static __always_inline __u32 flow4(const struct ipv4 *ip, const void *end)
 
 static __always_inline __u32 flow6(const struct ipv6 *ip, const void *end)
 {
-	__u32 ports = flow_ports(ip + 1, end, bpf_ntohs(ip->payload_len_be), ip->nexthdr);
+	__u32 ports = ports_of(ip + 1, end, bpf_ntohs(ip->payload_len_be), ip->nexthdr);
 	__u64 h, g;
 
 	h = flow_mix(ip->src[0] ^ FLOW_K0, ip->src[1] ^ shunt_ctl.tables.flow_seed ^ FLOW_K1);
@@ -198,7 +176,8 @@ static __always_inline bool way_take(struct way *way, __u32 slot)
 		return false;
 	mtu = adj->mtu > 0xffff ? 0xffff : adj->mtu;
 	way->eth = adj->eth[0];
-	way->rest = (__u32)adj->eth[1] | (__u64)adj->port << 32 | mtu << 48;
+	way->rest = (__u32)adj->eth[1] | (__u64)adj->port << SHUNT_TABLES_REST_PORT_SHIFT |
+		    mtu << SHUNT_TABLES_REST_MTU_SHIFT;
 	return true;
 }
 
@@ -206,11 +185,8 @@ static __always_inline bool way_take(struct way *way, __u32 slot)
 
 static __always_inline __u32 generation(void)
 {
-	return *(volatile __u32 *)&shunt_ctl.tables.generation;
+	return READ_ONCE(shunt_ctl.tables.generation);
 }
-
-#define LOAD(word)	   (*(volatile __u64 *)&(word))
-#define STORE(word, value) (*(volatile __u64 *)&(word) = (value))
 
 /* True if dst is a destination with one way, which is then remembered. */
 __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
@@ -227,10 +203,10 @@ __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
 		return way_take(way, member_of(slot, flow4(ip, end)));
 	if (!way_take(way, slot))
 		return false;
-	STORE(answer->key, key);
-	STORE(answer->eth, way->eth);
-	STORE(answer->rest, way->rest);
-	STORE(answer->sum, (key ^ way->eth) + way->rest + PHI);
+	WRITE_ONCE(answer->key, key);
+	WRITE_ONCE(answer->eth, way->eth);
+	WRITE_ONCE(answer->rest, way->rest);
+	WRITE_ONCE(answer->sum, (key ^ way->eth) + way->rest + PHI);
 	return true;
 }
 
@@ -239,9 +215,10 @@ static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, const
 	__u64 key = (__u64)ip->dst_be << 32 | generation();
 	struct shunt_tables_answer4 *answer = &shunt_cache4[ip->dst_be * PHI >> (64 - CACHE4_BITS)];
 
-	way->eth = LOAD(answer->eth);
-	way->rest = LOAD(answer->rest);
-	if (LOAD(answer->key) == key && LOAD(answer->sum) == (key ^ way->eth) + way->rest + PHI)
+	way->eth = READ_ONCE(answer->eth);
+	way->rest = READ_ONCE(answer->rest);
+	if (READ_ONCE(answer->key) == key &&
+	    READ_ONCE(answer->sum) == (key ^ way->eth) + way->rest + PHI)
 		return true;
 	return way_walk4(ctx, way, key, answer);
 }
@@ -263,12 +240,12 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
 		return way_take(way, member_of(slot, flow6(ip, end)));
 	if (!way_take(way, slot))
 		return false;
-	STORE(answer->dst[0], dst[0]);
-	STORE(answer->dst[1], dst[1]);
-	STORE(answer->generation, gen);
-	STORE(answer->eth, way->eth);
-	STORE(answer->rest, way->rest);
-	STORE(answer->sum, (dst[0] ^ way->eth) + (dst[1] ^ way->rest) * 3 + gen + PHI);
+	WRITE_ONCE(answer->dst[0], dst[0]);
+	WRITE_ONCE(answer->dst[1], dst[1]);
+	WRITE_ONCE(answer->generation, gen);
+	WRITE_ONCE(answer->eth, way->eth);
+	WRITE_ONCE(answer->rest, way->rest);
+	WRITE_ONCE(answer->sum, (dst[0] ^ way->eth) + (dst[1] ^ way->rest) * 3 + gen + PHI);
 	return true;
 }
 
@@ -278,11 +255,11 @@ static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const
 	struct shunt_tables_answer6 *answer =
 		&shunt_cache6[(hi * 3 ^ lo) * PHI >> (64 - CACHE6_BITS)];
 
-	way->eth = LOAD(answer->eth);
-	way->rest = LOAD(answer->rest);
-	if (LOAD(answer->dst[0]) == hi && LOAD(answer->dst[1]) == lo &&
-	    LOAD(answer->generation) == gen &&
-	    LOAD(answer->sum) == (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI)
+	way->eth = READ_ONCE(answer->eth);
+	way->rest = READ_ONCE(answer->rest);
+	if (READ_ONCE(answer->dst[0]) == hi && READ_ONCE(answer->dst[1]) == lo &&
+	    READ_ONCE(answer->generation) == gen &&
+	    READ_ONCE(answer->sum) == (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI)
 		return true;
 	return way_walk6(ctx, way, gen, answer);
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The modes: which frames forwarding can finish, and why not the others. Part of
- * shunt_steer.bpf.c. */
-#ifndef SHUNT_STEER_REASON_BPF_H
-#define SHUNT_STEER_REASON_BPF_H
+/* The modes: which frames forwarding can finish, and why not the others. Each function returns a
+ * reason: of the lane user where forwarding can finish the frame, whatever its lane will be, else
+ * of the lane kernel. */
+#ifndef SHUNT_STEER_MODE_BPF_H
+#define SHUNT_STEER_MODE_BPF_H
+
+#include "steer/frame.bpf.h"
+#include "steer/local.bpf.h"
 
 /* ---- layer 3 -------------------------------------------------------------------------------- */
 
