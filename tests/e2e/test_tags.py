@@ -26,9 +26,10 @@ def _igb(nic, monkeypatch):
 
 def warned(daemon):
     """What is said of the port's tags."""
-    said = daemon.notices("tags")
-    assert daemon.port()["in_use"]["tags_taken_off"] == bool(said)
-    return said and said[0]["text"]
+    port = daemon.port()
+    said = [row["text"] for row in port["notices"] if row["name"] == "tags"]
+    assert port["in_use"]["tags_taken_off"] == bool(said)
+    return said and said[0]
 
 
 def test_given_back_at_stop(lab, igb):
