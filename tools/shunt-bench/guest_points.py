@@ -105,8 +105,8 @@ class Points:
         return busy - alone, said
 
     def point(self, cycles=0, batch=64, mode="xconnect", **_):
-        """A worker with a task of so many instructions: what a packet costs with it (cost), what he
-        counts of that himself (c_io, c_task), and what follows (pps)."""
+        """A worker with a task of so many instructions: what a packet costs with it (cost), what the
+        worker itself counts of that (c_io, c_task), and what follows (pps)."""
         def look(rig):
             before = rig.daemon.show("runtime")["total"]
             busy, _ = rig.busy()
