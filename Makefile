@@ -131,7 +131,7 @@ $(OTHER)/bpf/%.skel.h: $(OTHER)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
 
-$(OTHER)/xdp_program.o: lib/io/xdp_program.c $(OTHER)/bpf/shunt_steer.skel.h Makefile
+$(OTHER)/xdp_program.o: lib/xdp/program.c $(OTHER)/bpf/shunt_steer.skel.h Makefile
 	$(call say,CC,$@)
 	$(Q)$(CC) -I$(OTHER)/bpf $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 

@@ -24,7 +24,7 @@ const volatile struct shunt_steer_want shunt_want SEC(".rodata.shunt_want");
  * and takes out first. A program that outgrows its pages is moved, and Linux (6.3 to 7.3) does not
  * tell the list of what is bound to a device (bpf_prog_realloc, offload->prog): when the device
  * goes with the program on it, the kernel follows the list to what has been freed.
- * lib/io/xdp_meta.c looks whether the room sufficed. */
+ * lib/xdp/meta.c looks whether the room sufficed. */
 static __noinline void leave_room(void)
 {
 	asm volatile(".rept 2048\n\tr0 = 0\n\t.endr" ::: "r0");

@@ -112,7 +112,7 @@ static int check_xsk(const struct check *c, unsigned i)
 static int check_mem(const struct check *c, unsigned i)
 {
 	const struct shunt_port_config *p = &c->config->ports[i];
-	const uint32_t max = 1518; /* see io/port_mem.h */
+	const uint32_t max = 1518; /* see io/mem.h */
 
 	AT(c, "ports[%u].size", i);
 	if (p->mem_frame_bytes < 60 || p->mem_frame_bytes > max)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The configuration as a value: what a YAML file or a command line asks for,
  * checked, with defaults filled in. Nothing here touches the machine; see
- * control/engine.h for that. The file's format is in shuntd.yaml(5). */
+ * engine/engine.h for that. The file's format is in shuntd.yaml(5). */
 #ifndef SHUNT_CONFIG_CONFIG_H
 #define SHUNT_CONFIG_CONFIG_H
 
@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "graph/worker.h"
-#include "io/port_xsk.h"
+#include "io/xsk.h"
 #include "steer/filter.h"
 #include "steer/rule.h"
 
@@ -61,7 +61,7 @@ struct shunt_port_config {
 	bool pcap_repeat;
 };
 
-/* What lane is asked for; see control/lane.h. */
+/* What lane is asked for; see lane/lane.h. */
 enum shunt_lane_request {
 	SHUNT_REQUEST_AUTO,
 	SHUNT_REQUEST_USER,

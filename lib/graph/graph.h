@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "graph/drop.h"
 #include "graph/punt.h"
-#include "io/port.h"
+#include "io/queue.h"
 
 #define SHUNT_NODE_MAX	    128 /* nodes of a graph: 64 transmit nodes and room for others */
 #define SHUNT_NODE_TEXT_MAX 64	/* a front node's name and parameters, the zero included */

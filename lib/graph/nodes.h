@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "graph/learn.h"
 #include "graph/local4.h"
-#include "io/puntdev.h"
+#include "veth/puntdev.h"
 
 #define SHUNT_BRIDGE_MAX 32 /* half as many as ports */
 

@@ -22,7 +22,7 @@
 
 #include "base/err.h"
 #include "graph/graph.h"
-#include "io/port.h"
+#include "io/queue.h"
 
 /* One working turn in 32 is timed stage by stage. Every turn would cost 20 to 25
  * cycles a stage, 3 a packet at a batch of 32; one in 1000 would need seconds

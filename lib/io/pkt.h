@@ -18,7 +18,7 @@
 #define SHUNT_PKT_CHAINED 1u
 
 /* In flags: the kernel is to compute a checksum of the packet as it leaves, as its frame says
- * (shunt_xsk_tx_checksum in io/port_xsk.h). */
+ * (shunt_xsk_tx_checksum in io/xsk.h). */
 #define SHUNT_PKT_TX_META 2u
 
 struct shunt_pkt {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "io/xdp.h"
+#include "xdp/xdp.h"
 
 #define SHUNT_JOURNAL_FOREIGN_DIR "/sys/fs/bpf/shunt"
 

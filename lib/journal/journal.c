@@ -19,7 +19,7 @@
 #include "journal/ntuple.h"
 #include "journal/rss.h"
 #include "journal/tags.h"
-#include "io/puntdev.h"
+#include "veth/puntdev.h"
 
 /* A device's entries. */
 struct entry {

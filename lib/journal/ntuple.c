@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/netdev.h"
-#include "io/ntuple.h"
+#include "device/netdev.h"
+#include "device/ntuple.h"
 
 /* What a refusal is about: device and filter. */
 struct subject {

@@ -11,9 +11,9 @@
 
 #include "base/bytes.h"
 #include "base/netns.h"
-#include "io/detour.h"
-#include "io/puntdev.h"
-#include "io/xdp.h"
+#include "veth/detour.h"
+#include "veth/puntdev.h"
+#include "xdp/xdp.h"
 #include "journal/file.h"
 #include "journal/foreign.h"
 #include "journal/journal.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/netdev.h"
+#include "device/netdev.h"
 
 int shunt_journal_rss_plan(struct shunt_journal_rss *r, int fd,
 			   const struct shunt_port_config *port, struct shunt_err *err)

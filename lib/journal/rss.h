@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
-#include "io/rss.h"
+#include "device/rss.h"
 
 #define SHUNT_JOURNAL_LINE_MAX (128 + SHUNT_RSS_MAX * 6) /* bytes of the longest line */
 

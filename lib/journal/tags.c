@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "io/features.h"
-#include "io/netdev.h"
+#include "device/features.h"
+#include "device/netdev.h"
 
 static const char *const features[] = {SHUNT_FEATURE_RX_VLAN, SHUNT_FEATURE_RX_STAG};
 

@@ -33,7 +33,7 @@ void shunt_journal_tags_plan(struct shunt_journal_tags *t, int fd,
 			     const struct shunt_journal_kept *kept);
 
 /* shunt_journal_tags_apply switches that off, after the entries are in the journal. A driver may
- * refuse: control/tags.h finds that. Thread: init. */
+ * refuse: notice/tags.h finds that. Thread: init. */
 void shunt_journal_tags_apply(const struct shunt_journal_tags *t, int fd);
 
 /* shunt_journal_tags_restore switches on what nobody else did since. Returns how many things it

@@ -10,7 +10,7 @@ from lab import ENV, ROOT
 
 FORWARDER = r"""
 #include <config/config.h>
-#include <control/engine.h>
+#include <engine/engine.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -7,9 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control/engine.h"
-#include "control/server.h"
-#include "control/show.h"
+#include "engine/engine.h"
+#include "serve/server.h"
+#include "show/show.h"
 #include "fuzz.h"
 
 static struct shunt_config config;

@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 #include "graph/nodes.h"
-#include "io/port_mem.h"
+#include "io/mem.h"
 
 #define FRAMES	256u
 #define BATCH	32u

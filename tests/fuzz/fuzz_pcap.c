@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A capture that is replayed: refused with a sentence, or all its frames fit and come back. */
 #include "fuzz.h"
-#include "io/port_mem.h"
-#include "io/port_pcap.h"
+#include "io/mem.h"
+#include "io/pcap.h"
 
 #define FRAMES 64u
 #define BATCH  16u

@@ -4,7 +4,7 @@
 #ifndef SHUNT_TESTS_FAKE_PORT_H
 #define SHUNT_TESTS_FAKE_PORT_H
 
-#include "io/port.h"
+#include "io/queue.h"
 
 #define FAKE_SENT_MAX 4096
 #define FAKE_FRAME    64 /* bytes of each frame received and recorded */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "chi2.h"
-#include "measure/arrival.h"
+#include "traffic/arrival.h"
 
 #define GAPS	 1000000
 #define CELLS	 100

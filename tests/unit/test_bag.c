@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "chi2.h"
-#include "measure/bag.h"
+#include "traffic/bag.h"
 
 /* The simple IMIX, and CSIT's. */
 static const struct {

@@ -6,7 +6,7 @@
 
 #include "graph/nodes.h"
 #include "io/chain.h"
-#include "io/port_mem.h"
+#include "io/mem.h"
 #include "measure/rng.h"
 
 #define FRAMES 128

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "control/doctor_facts.h"
+#include "doctor/facts.h"
 
 TestSuite(doctor, .timeout = 20);
 

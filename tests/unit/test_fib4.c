@@ -8,7 +8,7 @@
 #include "fib/fib4.h"
 #include "fib/fib4_lookup.h"
 #include "fib_oracle.h"
-#include "measure/bgp.h"
+#include "traffic/bgp.h"
 #include "measure/rng.h"
 
 static struct shunt_fib4 *create(size_t bytes_max)

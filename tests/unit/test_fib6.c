@@ -8,7 +8,7 @@
 #include "fib/fib6.h"
 #include "fib/fib6_lookup.h"
 #include "fib_oracle.h"
-#include "measure/bgp.h"
+#include "traffic/bgp.h"
 #include "measure/rng.h"
 
 struct addr {

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "journal/ntuple.h"
-#include "io/ntuple.h"
+#include "device/ntuple.h"
 #include "steer/filter.h"
 
 TestSuite(filter, .timeout = 20);

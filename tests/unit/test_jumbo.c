@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "control/jumbo.h"
+#include "port/jumbo.h"
 
 #define SG SHUNT_NETDEV_XDP_rx_sg
 

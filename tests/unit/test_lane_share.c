@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "control/lane_share.h"
+#include "lane/share.h"
 
 static struct shunt_err err;
 static struct shunt_lane_share share;

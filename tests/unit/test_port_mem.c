@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "io/port_mem.h"
-#include "measure/traffic.h"
+#include "io/mem.h"
+#include "traffic/traffic.h"
 
 #define FRAMES 64
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/port_pcap.h"
+#include "io/pcap.h"
 
 #define FRAMES 32
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "io/port_xsk.h"
-#include "io/xdp.h"
+#include "io/xsk.h"
+#include "xdp/xdp.h"
 
 #define RING   64u
 #define FRAMES 1024

@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "io/chain.h"
-#include "io/port_xsk.h"
-#include "io/xdp.h"
+#include "io/xsk.h"
+#include "xdp/xdp.h"
 
 #define RING   64u
 #define FRAMES 512

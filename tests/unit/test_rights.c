@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "control/rights.h"
+#include "serve/rights.h"
 
 TestSuite(rights, .timeout = 60);
 

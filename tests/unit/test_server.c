@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "control/server.h"
+#include "serve/server.h"
 
 static char dir[] = "/tmp/shunt-server-XXXXXX";
 static struct sockaddr_un addr = {.sun_family = AF_UNIX};

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control/engine.h"
-#include "control/show.h"
+#include "engine/engine.h"
+#include "show/show.h"
 
 static struct shunt_config config;
 static struct shunt_engine *engine;

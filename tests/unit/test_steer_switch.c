@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "fib/mac.h"
-#include "io/xdp_macs.h"
+#include "xdp/macs.h"
 #include "measure/rng.h"
 #include "steer/steer.h"
 #include "steer_rig.h"

@@ -17,7 +17,7 @@
 #include <linux/if_link.h>
 #include <linux/if_packet.h>
 
-#include "io/xdp_fail.h"
+#include "xdp/fail.h"
 #include "shunt_devmap.skel.h"
 
 static struct shunt_err err;

@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 #include <linux/if_link.h>
 
-#include "io/xdp_private.h"
+#include "xdp/private.h"
 #include "steer/steer.h"
 #include "xdp_rig.h"
 

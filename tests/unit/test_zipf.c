@@ -4,7 +4,7 @@
 
 #include "chi2.h"
 #include "measure/rng.h"
-#include "measure/zipf.h"
+#include "traffic/zipf.h"
 
 #define DRAWS 1000000
 

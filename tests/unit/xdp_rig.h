@@ -3,7 +3,7 @@
 #ifndef TEST_XDP_RIG_H
 #define TEST_XDP_RIG_H
 
-#include "io/xdp.h"
+#include "xdp/xdp.h"
 #include "steer_frame.h"
 
 /* What the library said last. */

@@ -21,9 +21,9 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "io/port_xsk.h"
-#include "measure/arrival.h"
-#include "measure/bag.h"
+#include "io/xsk.h"
+#include "traffic/arrival.h"
+#include "traffic/bag.h"
 #include "shunt_gen.h"
 
 #define GEN_SIZE_MAX	1514

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "control/link_stats.h"
+#include "device/link_stats.h"
 #include "gen.h"
 
 /* How often the controller looks whether it is time to stop. */

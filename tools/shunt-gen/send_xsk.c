@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "gen.h"
-#include "io/netdev_xdp.h"
+#include "device/netdev_xdp.h"
 #include "io/pool.h"
 #include "shunt_gen.skel.h"
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "dir24.h"
 #include "fib/fib4.h"
-#include "measure/bgp.h"
+#include "traffic/bgp.h"
 #include "measure/rng.h"
 
 #define BATCH	 256u

@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "fib/fib6.h"
-#include "measure/bgp.h"
+#include "traffic/bgp.h"
 #include "measure/rng.h"
 
 #define BATCH	 256u

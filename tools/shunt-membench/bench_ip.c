@@ -16,7 +16,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "graph/nodes.h"
-#include "measure/bgp.h"
+#include "traffic/bgp.h"
 #include "measure/rng.h"
 #include "rig.h"
 

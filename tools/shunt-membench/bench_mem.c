@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "control/engine.h"
+#include "engine/engine.h"
 
 #define PACKETS (4u << 20) /* a run: 20 ms to 100 ms */
 

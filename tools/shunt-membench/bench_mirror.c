@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "bench.h"
 #include "mirror/mirror.h"
-#include "measure/bgp.h"
+#include "traffic/bgp.h"
 
 #define NH_CNT	    64
 #define SERVICE_MSG 4096

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "measure/arrival.h"
+#include "traffic/arrival.h"
 
 /* 512 KiB: a prefetched stream, and at 10 Mpps of the default bursts 50 ms without repetition. */
 #define BATCHES 65536u

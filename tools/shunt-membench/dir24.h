@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "measure/bgp.h"
+#include "traffic/bgp.h"
 
 struct dir24 {
 	uint32_t *first;  /* next hop, or GROUP | index of a group in second */

@@ -2,7 +2,7 @@
 /* A link in memory: packets arrive on a port at a constant rate, as from a wire, or in bursts
  * (bursts.h), wait in a ring
  * of so many and are lost beyond; those that left are looked back at for their latency. Laid over
- * an in-memory port (io/port_mem.h), which owns the bytes and does the copying, if any.
+ * an in-memory port (io/mem.h), which owns the bytes and does the copying, if any.
  *
  *   shunt_engine_create(&engine, &config, &err);      two mem ports, one worker
  *   shunt_engine_open(engine, &err);

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "control/engine.h"
+#include "engine/engine.h"
 #include "paced.h"
 
 #define WORKERS_MAX 64

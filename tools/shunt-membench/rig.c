@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "io/port_mem.h"
+#include "io/mem.h"
 
 #define PACKETS (2u << 20) /* a run: some 50 ms */
 

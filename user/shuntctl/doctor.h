@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "control/doctor.h"
+#include "doctor/doctor.h"
 
 struct shuntctl_doctor_opts {
 	const char *socket;

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "client.h"
-#include "control/show.h"
+#include "show/show.h"
 #include "doctor.h"
 #include "metrics.h"
 #include "top.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "control/show.h"
+#include "show/show.h"
 
 struct shuntctl_view_opts {
 	bool all; /* drops: the zeros too */

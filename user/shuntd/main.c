@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* shuntd: the daemon. Reads the command line, brings the configuration to life
- * (lib/control/engine.h), answers shuntctl, and on SIGTERM or SIGINT takes
+ * (lib/engine/engine.h), answers shuntctl, and on SIGTERM or SIGINT takes
  * everything down again. All of this is the control thread. */
 #include <errno.h>
 #include <signal.h>
@@ -14,22 +14,22 @@
 
 #include "args.h"
 #include "background.h"
-#include "control/brlink.h"
+#include "bridge/brlink.h"
 #include "config/print.h"
-#include "control/engine.h"
-#include "control/hang.h"
-#include "control/coverage.h"
-#include "control/mtu.h"
-#include "control/rename.h"
-#include "control/rights.h"
-#include "control/server.h"
-#include "control/share.h"
-#include "control/show.h"
+#include "engine/engine.h"
+#include "notice/hang.h"
+#include "notice/coverage.h"
+#include "notice/mtu.h"
+#include "notice/rename.h"
+#include "serve/rights.h"
+#include "serve/server.h"
+#include "notice/share.h"
+#include "show/show.h"
 #include "notify.h"
 #include "reload.h"
 #include "rollback.h"
-#include "control/tags.h"
-#include "control/takeover.h"
+#include "notice/tags.h"
+#include "serve/takeover.h"
 #include "journal/journal.h"
 #include "steer/steer.h"
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control/engine.h"
+#include "engine/engine.h"
 
 /* shuntd_notify_open connects, and takes $NOTIFY_SOCKET and $WATCHDOG_USEC out of the
  * environment. Thread: init. */

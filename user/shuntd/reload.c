@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control/brlink.h"
-#include "control/rename.h"
+#include "bridge/brlink.h"
+#include "notice/rename.h"
 #include "config/print.h"
 
 /* The name of what differs apart from the rules, NULL when nothing does. */

@@ -5,7 +5,7 @@
 #define SHUNTD_RELOAD_H
 
 #include "args.h"
-#include "control/engine.h"
+#include "engine/engine.h"
 
 /* shuntd_reload reads the command line and its file again, checks all of it, then puts the new
  * rules in force. Returns how many, or -errno with err set and nothing changed: the file is

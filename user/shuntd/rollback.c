@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "control/takeover.h"
+#include "serve/takeover.h"
 
 #define ANSWER_NS (20 * SHUNT_NS_PER_SEC)
 #define ARGS_MAX  65536

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bridge/bridge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bridge/follow.h"
+#include "bridge/table.h"
+#include "bridge/brlink.h"
+
+/* --- for the engine --------------------------------------------------------------------------- */
+
+void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_bridge_params *out)
+{
+	unsigned i;
+
+	*out = (struct shunt_bridge_params){
+		.macs = b->macs, .ways = &b->ways, .learn = &b->learns[worker]};
+	memcpy(out->bridge, b->bridge_of, sizeof(out->bridge));
+	for (i = 0; i < b->bridge_cnt; i++)
+		out->members[i] = b->bridges[i].members;
+}
+
+void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shunt_steer_cfg *cfg)
+{
+	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
+
+	cfg->in_port = port;
+	cfg->bridge = b->bridge_of[port] + 1u;
+	if (shunt_config_mode(b->engine->config, port) == SHUNT_FORWARD_MIX) {
+		cfg->mode = SHUNT_STEER_MODE_MIX;
+	} else if (one->ifindex) {
+		cfg->mode = SHUNT_STEER_MODE_BRIDGE;
+		memcpy(cfg->mac2, one->mac, 6);
+	} else {
+		cfg->mode = SHUNT_STEER_MODE_XCONNECT;
+	}
+}
+
+unsigned shunt_bridge_warn(const struct shunt_bridge *b, struct shunt_err *out, unsigned max)
+{
+	unsigned i, cnt = 0;
+
+	for (i = 0; i < b->bridge_cnt && cnt < max; i++) {
+		const struct shunt_engine *engine = b->engine;
+		const char *name;
+
+		if (b->bridges[i].ifindex || !b->bridges[i].members)
+			continue;
+		name = engine->ports[__builtin_ctzll(b->bridges[i].members)].name;
+		shunt_err_set(
+			&out[cnt++], ENOENT,
+			"no kernel bridge lies beneath %s and the ports bridged with it: when "
+			"shuntd ends, nothing bridges them; make one (ip link add br0 type "
+			"bridge; ip link set %s master br0 ...) and run shuntd bridge br0",
+			name, name);
+	}
+	return cnt;
+}
+
+/* --- made and unmade -------------------------------------------------------------------------- */
+
+static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
+		       const struct shunt_brlink *kernel, const struct shunt_group_config *group,
+		       struct shunt_err *err)
+{
+	if (group->mode == SHUNT_FORWARD_MIX)
+		return shunt_err_set(err, EINVAL,
+				     "mode mix: %s is a port of the kernel's bridge %s, which "
+				     "routes nothing that comes in there; ip link set %s nomaster",
+				     b->engine->ports[group->port[0]].name, kernel->name,
+				     b->engine->ports[group->port[0]].name);
+	if (kernel->filters_vlans)
+		return shunt_err_set(
+			err, EOPNOTSUPP,
+			"bridge %s filters VLANs, which shunt does not do yet; ip link "
+			"set %s type bridge vlan_filtering 0",
+			kernel->name, kernel->name);
+	one->ifindex = kernel->ifindex;
+	memcpy(one->mac, kernel->mac, 6);
+	memcpy(one->name, kernel->name, sizeof(one->name));
+	one->age_s = kernel->age_s;
+	return 0;
+}
+
+/* All ports of the group are ports of one bridge of the kernel's, or none is. */
+static int look_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
+			const struct shunt_brlinks *links, const struct shunt_group_config *group,
+			struct shunt_err *err)
+{
+	const struct shunt_brlink *first = NULL;
+	unsigned i;
+
+	for (i = 0; i < group->port_cnt; i++) {
+		const struct shunt_port *port = &b->engine->ports[group->port[i]];
+		const struct shunt_brlink *link = shunt_brlinks_at(links, port->netdev.ifindex);
+		const struct shunt_brlink *master =
+			link ? shunt_brlinks_at(links, link->master) : NULL;
+
+		first = i ? first : master;
+		if (master != first)
+			return shunt_err_set(err, EINVAL,
+					     "%s belongs to %s and %s to %s, expected the ports of "
+					     "one bridge or of none; see ip link set DEVICE master",
+					     port->name, master ? master->name : "no bridge",
+					     b->engine->ports[group->port[0]].name,
+					     first ? first->name : "no bridge");
+	}
+	return first && first->is_bridge ? set_beneath(b, one, first, group, err) : 0;
+}
+
+static int add_groups(struct shunt_bridge *b, const struct shunt_brlinks *links,
+		      struct shunt_err *err)
+{
+	const struct shunt_config *config = b->engine->config;
+	unsigned i, k;
+	int ret = 0;
+
+	for (i = 0; i < config->group_cnt && !ret; i++) {
+		const struct shunt_group_config *group = &config->groups[i];
+		struct shunt_bridge_one *one = &b->bridges[b->bridge_cnt];
+
+		if (group->mode == SHUNT_FORWARD_ROUTE)
+			continue;
+		if (b->bridge_cnt == SHUNT_BRIDGE_MAX)
+			return shunt_err_set(err, E2BIG, "more than %d bridges", SHUNT_BRIDGE_MAX);
+		for (k = 0; k < group->port_cnt; k++) {
+			one->members |= 1ULL << group->port[k];
+			b->bridge_of[group->port[k]] = (uint8_t)b->bridge_cnt;
+		}
+		ret = look_beneath(b, one, links, group, err);
+		b->bridge_cnt++;
+	}
+	return ret;
+}
+
+/* Without a kernel's bridge, every port does all. */
+static void open_ways(struct shunt_bridge *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->bridge_cnt; i++)
+		if (!b->bridges[i].ifindex)
+			b->ways.forwarding |= b->bridges[i].members;
+	b->ways.learning = b->ways.flooding = b->ways.forwarding;
+}
+
+static bool has_beneath(const struct shunt_bridge *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->bridge_cnt; i++)
+		if (b->bridges[i].ifindex)
+			return true;
+	return false;
+}
+
+static int open_kernel(struct shunt_bridge *b, struct shunt_err *err)
+{
+	char name[IFNAMSIZ];
+	int ret = shunt_fdb_create(&b->fdb, &shunt_bridge_fdb_ops, b, err);
+
+	if (ret || shunt_engine_routes(b->engine))
+		return ret;
+	shunt_puntdev_name(name);
+	return shunt_puntdev_open(&b->puntdev, name, err);
+}
+
+static int watch(struct shunt_bridge *b, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_events(struct shunt_bridge *b, struct shunt_err *err)
+{
+	unsigned cnt = b->engine->config->worker_cnt;
+	int ret = 0;
+
+	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	b->learns = aligned_alloc(SHUNT_CACHELINE, cnt * sizeof(*b->learns));
+	if (!b->learns || b->epoll_fd < 0)
+		return shunt_err_set(err, ENOMEM, "bridge: not enough memory");
+	for (; b->learn_cnt < cnt && !ret; b->learn_cnt++) {
+		ret = shunt_learn_init(&b->learns[b->learn_cnt], err);
+		if (!ret && watch(b, b->learns[b->learn_cnt].fd))
+			ret = shunt_err_set(err, errno, "bridge: epoll_ctl: %s", strerror(errno));
+	}
+	if (!ret && b->fdb && watch(b, shunt_fdb_fd(b->fdb)))
+		ret = shunt_err_set(err, errno, "bridge: epoll_ctl: %s", strerror(errno));
+	return ret;
+}
+
+static int open_all(struct shunt_bridge *b, struct shunt_err *err)
+{
+	uint64_t seed = shunt_clock_ns(), now = seed;
+	struct shunt_brlinks links;
+	int ret = shunt_brlinks_query(&links, err);
+
+	if (ret)
+		return ret;
+	ret = add_groups(b, &links, err);
+	shunt_brlinks_fini(&links);
+	open_ways(b);
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		seed = now;
+	shunt_bridge_set_age(b);
+	if (!ret)
+		ret = shunt_bridge_open_table(b, seed, err);
+	if (!ret && has_beneath(b))
+		ret = open_kernel(b, err);
+	return ret ? ret : open_events(b, err);
+}
+
+int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_engine *engine,
+			struct shunt_err *err)
+{
+	struct shunt_bridge *b = calloc(1, sizeof(*b));
+	int ret;
+
+	*out = NULL;
+	if (!b)
+		return shunt_err_set(err, ENOMEM, "bridge: not enough memory");
+	b->engine = engine;
+	b->epoll_fd = -1;
+	ret = open_all(b, err);
+	if (ret) {
+		shunt_bridge_destroy(b);
+		return ret;
+	}
+	*out = b;
+	return 0;
+}
+
+void shunt_bridge_destroy(struct shunt_bridge *b)
+{
+	if (!b)
+		return;
+	while (b->learn_cnt)
+		shunt_learn_fini(&b->learns[--b->learn_cnt]);
+	if (b->epoll_fd >= 0)
+		close(b->epoll_fd);
+	free(b->learns);
+	shunt_fdb_destroy(b->fdb);
+	shunt_puntdev_close(b->puntdev);
+	shunt_mac_destroy(b->macs);
+	shunt_xdp_macs_close(b->shared);
+	free(b);
+}

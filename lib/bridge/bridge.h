@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the bridging ports of an engine share: the MAC table, the rings by which workers tell of
+ * stations, and the kernel's bridge beneath, if there is one, with its punt device. The control
+ * thread owns it and is the table's only writer.
+ *
+ * With a kernel bridge beneath (all ports of a group are ports of it), it is the fallback and
+ * keeps all but the plain work: steering gives it every frame to a group and to the host, so it
+ * floods those, delivers to the host, snoops and speaks spanning tree; shunt forwards unicast
+ * alone, between ports that may forward. Without one, shunt floods groups too, and the host sees
+ * what asks for one of its addresses, as in cross-connect.
+ *
+ *	shunt_bridge_create(&bridge, engine, &err);
+ *	poll shunt_bridge_fd(bridge); shunt_bridge_service(bridge);
+ *	shunt_bridge_tick(bridge);		every second
+ *	shunt_bridge_destroy(bridge);		after the workers
+ */
+#ifndef SHUNT_BRIDGE_BRIDGE_H
+#define SHUNT_BRIDGE_BRIDGE_H
+
+#include "engine/engine.h"
+#include "bridge/fdb.h"
+#include "graph/nodes.h"
+#include "xdp/macs.h"
+
+#define SHUNT_BRIDGE_FOREIGN_MAX 64 /* ports of the kernel's alone that are kept track of */
+
+/* name, help */
+#define SHUNT_BRIDGE_COUNTERS(X)                                          \
+	X(learned, "stations put into the table")                         \
+	X(moved, "times a station was heard on another port")             \
+	X(aged, "stations removed after the ageing time")                 \
+	X(full, "times the table had no room: the station is flooded to") \
+	X(pinned, "times a station with a static entry was heard elsewhere")
+
+struct shunt_bridge_one {
+	uint64_t members; /* ports, a bit each */
+	/* the kernel's bridge beneath; ifindex 0: none */
+	uint32_t ifindex;
+	uint8_t mac[6];
+	char name[IFNAMSIZ];
+	bool filters_vlans;
+	uint32_t age_s; /* 0: it keeps no station, and floods */
+};
+
+struct shunt_bridge {
+	const struct shunt_engine *engine;
+	struct shunt_mac_table *macs;
+	struct shunt_xdp_macs *shared; /* its memory, which lane xdp reads; NULL: no devices */
+	struct shunt_bridge_ways ways;
+	struct shunt_learn *learns; /* one a worker */
+	unsigned learn_cnt;
+	struct shunt_fdb *fdb;	       /* NULL: no kernel bridge beneath */
+	struct shunt_puntdev *puntdev; /* NULL: the router's serves, or none is needed */
+	struct shunt_bridge_one bridges[SHUNT_BRIDGE_MAX];
+	unsigned bridge_cnt;
+	uint8_t bridge_of[SHUNT_PORT_MAX];
+	const char *special[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
+	struct {
+		uint32_t ifindex;
+		unsigned bridge;
+	} foreign[SHUNT_BRIDGE_FOREIGN_MAX];
+	unsigned foreign_cnt;
+	int epoll_fd;
+	bool is_behind; /* more was told than one service takes */
+	uint32_t age_s;
+	uint64_t age_due_ns, tell_due_ns;
+#define X(name, help) uint64_t name;
+	SHUNT_BRIDGE_COUNTERS(X)
+#undef X
+};
+
+/* shunt_bridge_create makes it for an engine whose ports are open. Returns 0, or -errno with err
+ * set: a kernel bridge that filters VLANs, a group of which some ports are a bridge's and some are
+ * not, mode mix on the ports of a bridge. shunt_bridge_destroy: NULL is legal. Thread: control. */
+int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_engine *engine,
+			struct shunt_err *err);
+void shunt_bridge_destroy(struct shunt_bridge *bridge);
+
+/* shunt_bridge_inherit puts in the stations of a takeover's daemon before, as its `show macs` told
+ * them (NULL is legal): those of ports that have no kernel bridge beneath, whose own table it is
+ * otherwise. Each is as if just heard. Thread: control. */
+void shunt_bridge_inherit(struct shunt_bridge *bridge, const struct json_t *macs);
+
+/* shunt_bridge_has says whether the ports are two of one bridge. Thread: control. */
+bool shunt_bridge_has(const struct shunt_bridge *bridge, unsigned port, unsigned other);
+
+/* shunt_bridge_params fills in what the bridge node of a worker is made with. Thread: control. */
+void shunt_bridge_params(struct shunt_bridge *bridge, unsigned worker,
+			 struct shunt_bridge_params *out);
+
+/* shunt_bridge_steer fills in how a bridging port steers. Thread: control. */
+void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
+			struct shunt_steer_cfg *cfg);
+
+/* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge ("is
+ * isolated"), as the kernel has it set now; NULL where it is not. Thread: control. */
+const char *shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
+
+/* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: control.
+ * Cost: bounded, some milliseconds; is_behind says that there is more. */
+int shunt_bridge_fd(const struct shunt_bridge *bridge);
+void shunt_bridge_service(struct shunt_bridge *bridge);
+
+/* shunt_bridge_tick ages stations, and tells the kernel's bridge of those still heard, so that
+ * its entries do not age while shunt forwards. Thread: control, every second. */
+void shunt_bridge_tick(struct shunt_bridge *bridge);
+
+/* shunt_bridge_warn writes up to max sentences: bridging without a fallback. Returns how many. */
+unsigned shunt_bridge_warn(const struct shunt_bridge *bridge, struct shunt_err *out, unsigned max);
+
+#endif

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bridge/brlink.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static int take_bridge_attr(const struct nlattr *attr, void *arg)
+{
+	struct shunt_brlink *link = arg;
+
+	if (mnl_attr_get_type(attr) == IFLA_BR_VLAN_FILTERING)
+		link->filters_vlans = mnl_attr_get_u8(attr);
+	if (mnl_attr_get_type(attr) == IFLA_BR_AGEING_TIME)
+		link->age_s = mnl_attr_get_u32(attr) / 100; /* USER_HZ */
+	return MNL_CB_OK;
+}
+
+/* The kind comes before the data. */
+static int take_info(const struct nlattr *attr, void *arg)
+{
+	struct shunt_brlink *link = arg;
+
+	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+		link->is_bridge = !strcmp(mnl_attr_get_str(attr), "bridge");
+	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA && link->is_bridge)
+		mnl_attr_parse_nested(attr, take_bridge_attr, link);
+	return MNL_CB_OK;
+}
+
+static int take_attr(const struct nlattr *attr, void *arg)
+{
+	struct shunt_brlink *link = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case IFLA_IFNAME:
+		snprintf(link->name, sizeof(link->name), "%s", mnl_attr_get_str(attr));
+		break;
+	case IFLA_MASTER:
+		link->master = mnl_attr_get_u32(attr);
+		break;
+	case IFLA_ADDRESS:
+		if (mnl_attr_get_payload_len(attr) == 6)
+			memcpy(link->mac, mnl_attr_get_payload(attr), 6);
+		break;
+	case IFLA_LINKINFO:
+		mnl_attr_parse_nested(attr, take_info, link);
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+	memset(out, 0, sizeof(*out));
+	out->ifindex = (uint32_t)ifi->ifi_index;
+	mnl_attr_parse(nlh, sizeof(*ifi), take_attr, out);
+}
+
+static int take_link(const struct nlmsghdr *nlh, void *arg)
+{
+	struct shunt_brlinks *links = arg;
+	struct shunt_brlink *p;
+
+	if (nlh->nlmsg_type != RTM_NEWLINK)
+		return MNL_CB_OK;
+	p = realloc(links->links, (links->cnt + 1) * sizeof(*p));
+	if (!p) {
+		errno = ENOMEM;
+		return MNL_CB_ERROR;
+	}
+	links->links = p;
+	shunt_brlink_parse(nlh, &links->links[links->cnt++]);
+	return MNL_CB_OK;
+}
+
+static int dump(struct mnl_socket *nl, struct shunt_brlinks *links)
+{
+	char buf[32768];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi;
+	ssize_t n;
+	int ret = MNL_CB_OK;
+
+	nlh->nlmsg_type = RTM_GETLINK;
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_family = AF_UNSPEC;
+	if (mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
+		return -errno;
+	while (ret > MNL_CB_STOP) {
+		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+		if (n < 0)
+			return -errno;
+		ret = mnl_cb_run(buf, (size_t)n, 0, 0, take_link, links);
+	}
+	return ret < 0 ? -errno : 0;
+}
+
+int shunt_brlinks_query(struct shunt_brlinks *out, struct shunt_err *err)
+{
+	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	if (!nl)
+		return shunt_err_set(err, errno, "bridge: netlink socket: %s", strerror(errno));
+	ret = dump(nl, out);
+	mnl_socket_close(nl);
+	if (!ret)
+		return 0;
+	shunt_brlinks_fini(out);
+	return shunt_err_set(err, -ret, "bridge: cannot list the devices: %s", strerror(-ret));
+}
+
+void shunt_brlinks_fini(struct shunt_brlinks *links)
+{
+	free(links->links);
+	memset(links, 0, sizeof(*links));
+}
+
+const struct shunt_brlink *shunt_brlinks_find(const struct shunt_brlinks *links, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < links->cnt; i++)
+		if (!strcmp(links->links[i].name, name))
+			return &links->links[i];
+	return NULL;
+}
+
+const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, uint32_t ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < links->cnt; i++)
+		if (links->links[i].ifindex == ifindex)
+			return &links->links[i];
+	return NULL;
+}
+
+/* --- a bridge's name for its ports ------------------------------------------------------------ */
+
+/* The bridge's place goes to its first port; the others are appended. */
+static int add_bridge_port(struct shunt_config *config, struct shunt_group_config *group,
+			   unsigned place, const struct shunt_brlink *port, bool is_first,
+			   struct shunt_err *err)
+{
+	struct shunt_port_config *p;
+	int at;
+
+	if (is_first) {
+		p = &config->ports[group->port[place]];
+		snprintf(p->name, sizeof(p->name), "%s", port->name);
+		return 0;
+	}
+	at = shunt_config_add_port(config, port->name, err);
+	if (at < 0)
+		return at;
+	p = &config->ports[at];
+	*p = config->ports[group->port[place]];
+	if (p->filter_cnt) {
+		const size_t len = p->filter_cnt * sizeof(*p->filters);
+		struct shunt_filter *filters = malloc(len);
+
+		p->filters = filters ? memcpy(filters, p->filters, len) : NULL;
+		if (!filters)
+			return shunt_err_set(err, ENOMEM, "no memory for port %s", port->name);
+	}
+	snprintf(p->name, sizeof(p->name), "%s", port->name);
+	group->port[group->port_cnt++] = (unsigned)at;
+	return 0;
+}
+
+static int expand_one(struct shunt_config *config, struct shunt_group_config *group, unsigned place,
+		      const struct shunt_brlinks *links, const struct shunt_brlink *bridge,
+		      struct shunt_err *err)
+{
+	unsigned i, cnt = 0;
+	int ret = 0;
+
+	for (i = 0; i < links->cnt && !ret; i++)
+		if (links->links[i].master == bridge->ifindex)
+			ret = add_bridge_port(config, group, place, &links->links[i], !cnt++, err);
+	if (ret || cnt)
+		return ret;
+	return shunt_err_set(err, EINVAL,
+			     "%s is a bridge without ports; ip link set DEVICE master %s",
+			     bridge->name, bridge->name);
+}
+
+static int expand_group(struct shunt_config *config, struct shunt_group_config *group,
+			const struct shunt_brlinks *links, struct shunt_err *err)
+{
+	unsigned i, cnt = group->port_cnt;
+	int ret = 0;
+
+	for (i = 0; i < cnt && !ret; i++) {
+		const struct shunt_port_config *port = &config->ports[group->port[i]];
+		const struct shunt_brlink *link = shunt_brlinks_find(links, port->name);
+
+		if (port->kind == SHUNT_PORT_XSK && link && link->is_bridge)
+			ret = expand_one(config, group, i, links, link, err);
+	}
+	return ret;
+}
+
+int shunt_brlink_expand(struct shunt_config *config, struct shunt_err *err)
+{
+	struct shunt_brlinks links;
+	unsigned i;
+	int ret;
+
+	if (!shunt_config_uses(config, SHUNT_FORWARD_BRIDGE) &&
+	    !shunt_config_uses(config, SHUNT_FORWARD_MIX))
+		return 0;
+	ret = shunt_brlinks_query(&links, err);
+	for (i = 0; i < config->group_cnt && !ret; i++)
+		if (config->groups[i].mode != SHUNT_FORWARD_ROUTE)
+			ret = expand_group(config, &config->groups[i], &links, err);
+	shunt_brlinks_fini(&links);
+	return ret;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel says about bridges when one asks: which devices are bridges, which are whose
+ * ports. For setting up; changes are followed by fdb.h. */
+#ifndef SHUNT_BRIDGE_BRLINK_H
+#define SHUNT_BRIDGE_BRLINK_H
+
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "config/config.h"
+
+struct shunt_brlink {
+	uint32_t ifindex;
+	uint32_t master; /* ifindex of the bridge or bond that it is a port of; 0: none */
+	char name[IFNAMSIZ];
+	uint8_t mac[6];
+	bool is_bridge;
+	/* of a bridge */
+	bool filters_vlans;
+	uint32_t age_s; /* 0: entries are not kept */
+};
+
+struct shunt_brlinks {
+	struct shunt_brlink *links;
+	unsigned cnt;
+};
+
+/* shunt_brlinks_query lists the devices of the caller's network namespace; shunt_brlinks_fini
+ * frees. Returns 0 or -errno with err set. Thread: control. Cost: a netlink dump. */
+int shunt_brlinks_query(struct shunt_brlinks *out, struct shunt_err *err);
+void shunt_brlinks_fini(struct shunt_brlinks *links);
+
+/* shunt_brlinks_find returns the device of that name or index, NULL without. */
+const struct shunt_brlink *shunt_brlinks_find(const struct shunt_brlinks *links, const char *name);
+const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, uint32_t ifindex);
+
+/* shunt_brlink_parse reads a message of the type RTM_NEWLINK. Thread: any. */
+void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
+
+/* shunt_brlink_expand replaces, in groups of mode bridge and mix, a port that is a kernel bridge by
+ * the ports of that bridge, with the settings that were given for it. Returns 0 or -errno with
+ * err set: a bridge without ports, or with VLAN filtering, which shunt's bridge does not do.
+ * Thread: control, before shunt_engine_create. */
+int shunt_brlink_expand(struct shunt_config *config, struct shunt_err *err);
+
+#endif

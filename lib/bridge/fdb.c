@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bridge/fdb.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_bridge.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Some 60,000 events; the kernel bounds it by rmem_max where the right is missing. */
+#define RCVBUF_BYTES (16 << 20)
+
+#define READ_BYTES   65536
+#define TELL_BYTES   32768
+
+struct shunt_fdb {
+	struct mnl_socket *events; /* dumps too */
+	struct mnl_socket *telling;
+	const struct shunt_fdb_ops *ops;
+	void *arg;
+	struct shunt_fdb_stats stats;
+	unsigned seq;
+	bool dump_done;
+	size_t tell_len;
+	char buf[READ_BYTES];
+	char tell_buf[TELL_BYTES];
+};
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static int take_port_attr(const struct nlattr *attr, void *arg)
+{
+	struct shunt_fdb_port *port = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case IFLA_BRPORT_STATE:
+		port->forwards = mnl_attr_get_u8(attr) == BR_STATE_FORWARDING;
+		port->learns &= port->forwards || mnl_attr_get_u8(attr) == BR_STATE_LEARNING;
+		break;
+	case IFLA_BRPORT_LEARNING:
+		port->learns &= !!mnl_attr_get_u8(attr);
+		break;
+	case IFLA_BRPORT_UNICAST_FLOOD:
+		port->floods = mnl_attr_get_u8(attr);
+		break;
+	case IFLA_BRPORT_ISOLATED:
+		port->special = mnl_attr_get_u8(attr) ? "is isolated" : port->special;
+		break;
+	case IFLA_BRPORT_LOCKED:
+		port->special = mnl_attr_get_u8(attr) ? "is locked" : port->special;
+		break;
+	case IFLA_BRPORT_MODE:
+		port->special = mnl_attr_get_u8(attr) ? "is in hairpin mode" : port->special;
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int take_link_attr(const struct nlattr *attr, void *arg)
+{
+	struct shunt_fdb_port *port = arg;
+
+	if (mnl_attr_get_type(attr) == IFLA_MASTER)
+		port->bridge = mnl_attr_get_u32(attr);
+	if ((mnl_attr_get_type(attr) & NLA_TYPE_MASK) == IFLA_PROTINFO)
+		mnl_attr_parse_nested(attr, take_port_attr, port);
+	return MNL_CB_OK;
+}
+
+static void take_bridge(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
+{
+	struct shunt_brlink bridge;
+
+	shunt_brlink_parse(nlh, &bridge);
+	if (bridge.is_bridge)
+		fdb->ops->bridge(fdb->arg, &bridge);
+}
+
+static void take_link(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	struct shunt_fdb_port port = {
+		.ifindex = (uint32_t)ifi->ifi_index, .learns = true, .floods = true};
+
+	if (ifi->ifi_family == AF_UNSPEC && nlh->nlmsg_type == RTM_NEWLINK)
+		take_bridge(fdb, nlh);
+	if (ifi->ifi_family != AF_BRIDGE)
+		return;
+	mnl_attr_parse(nlh, sizeof(*ifi), take_link_attr, &port);
+	if (nlh->nlmsg_type == RTM_DELLINK)
+		port = (struct shunt_fdb_port){.ifindex = port.ifindex};
+	fdb->ops->port(fdb->arg, &port);
+}
+
+struct neigh {
+	struct shunt_fdb_entry entry;
+	bool has_mac, has_vlan;
+};
+
+static int take_neigh_attr(const struct nlattr *attr, void *arg)
+{
+	struct neigh *n = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case NDA_LLADDR:
+		n->has_mac = mnl_attr_get_payload_len(attr) == 6;
+		if (n->has_mac)
+			memcpy(n->entry.mac, mnl_attr_get_payload(attr), 6);
+		break;
+	case NDA_MASTER:
+		n->entry.bridge = mnl_attr_get_u32(attr);
+		break;
+	case NDA_VLAN:
+		n->has_vlan = true;
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+/* Entries of the device itself (NTF_SELF) are filters of its receiver; those with a VLAN play
+ * no part in a bridge that does not filter VLANs. */
+static void take_neigh(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
+{
+	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
+	struct neigh n = {.entry.ifindex = (uint32_t)ndm->ndm_ifindex};
+
+	if (ndm->ndm_family != AF_BRIDGE || ndm->ndm_flags & NTF_SELF)
+		return;
+	mnl_attr_parse(nlh, sizeof(*ndm), take_neigh_attr, &n);
+	if (!n.has_mac || n.has_vlan)
+		return;
+	if (!n.entry.bridge)
+		n.entry.bridge = n.entry.ifindex;
+	n.entry.kind = ndm->ndm_state & NUD_PERMANENT ? SHUNT_FDB_LOCAL
+		       : ndm->ndm_flags & NTF_STICKY  ? SHUNT_FDB_STICKY
+		       : ndm->ndm_state & NUD_NOARP   ? SHUNT_FDB_STATIC
+						      : SHUNT_FDB_DYNAMIC;
+	fdb->ops->entry(fdb->arg, &n.entry, nlh->nlmsg_type == RTM_DELNEIGH);
+}
+
+static void take(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
+{
+	fdb->stats.messages++;
+	switch (nlh->nlmsg_type) {
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		take_link(fdb, nlh);
+		break;
+	case RTM_NEWNEIGH:
+	case RTM_DELNEIGH:
+		take_neigh(fdb, nlh);
+		break;
+	case NLMSG_DONE:
+	case NLMSG_ERROR:
+		fdb->dump_done |= nlh->nlmsg_seq == fdb->seq;
+		break;
+	}
+}
+
+/* Returns the bytes taken, 0 when none were there, or -errno. */
+static ssize_t receive(struct shunt_fdb *fdb, int flags)
+{
+	int fd = mnl_socket_get_fd(fdb->events);
+	ssize_t n = recv(fd, fdb->buf, sizeof(fdb->buf), flags);
+	const struct nlmsghdr *nlh = (const void *)fdb->buf;
+	int left = (int)n;
+
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+		take(fdb, nlh);
+	return n;
+}
+
+/* --- dumps ------------------------------------------------------------------------------------ */
+
+static int ask(struct shunt_fdb *fdb, uint16_t type)
+{
+	char buf[256] = {0};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+	struct ifinfomsg *ifi;
+
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	nlh->nlmsg_seq = ++fdb->seq;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_family = AF_BRIDGE;
+	fdb->dump_done = false;
+	return mnl_socket_sendto(fdb->events, nlh, nlh->nlmsg_len) < 0 ? -errno : 0;
+}
+
+static int dump(struct shunt_fdb *fdb, uint16_t type)
+{
+	ssize_t n = ask(fdb, type);
+
+	while (n >= 0 && !fdb->dump_done)
+		n = receive(fdb, 0);
+	return n < 0 ? (int)n : 0;
+}
+
+/* Events that are lost while a dump runs: dumped again, up to a bound. */
+static int dump_all(struct shunt_fdb *fdb)
+{
+	unsigned tries = 8;
+	int ret;
+
+	do {
+		ret = dump(fdb, RTM_GETLINK);
+		if (!ret)
+			ret = dump(fdb, RTM_GETNEIGH);
+		fdb->stats.overruns += ret == -ENOBUFS;
+	} while (ret == -ENOBUFS && --tries);
+	return ret;
+}
+
+/* --- made and unmade -------------------------------------------------------------------------- */
+
+static int open_sockets(struct shunt_fdb *fdb)
+{
+	/* a dump that never ends must not hang the daemon */
+	const struct timeval limit = {.tv_sec = 5};
+	int groups[] = {RTNLGRP_NEIGH, RTNLGRP_LINK}, rcvbuf = RCVBUF_BYTES, fd;
+	unsigned i;
+
+	fdb->events = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	fdb->telling = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (!fdb->events || !fdb->telling || mnl_socket_bind(fdb->events, 0, MNL_SOCKET_AUTOPID) ||
+	    mnl_socket_bind(fdb->telling, 0, MNL_SOCKET_AUTOPID))
+		return -errno;
+	fd = mnl_socket_get_fd(fdb->events);
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &rcvbuf, sizeof(rcvbuf)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	for (i = 0; i < 2; i++)
+		if (mnl_socket_setsockopt(fdb->events, NETLINK_ADD_MEMBERSHIP, &groups[i],
+					  sizeof(int)))
+			return -errno;
+	return 0;
+}
+
+int shunt_fdb_create(struct shunt_fdb **out, const struct shunt_fdb_ops *ops, void *arg,
+		     struct shunt_err *err)
+{
+	struct shunt_fdb *fdb = calloc(1, sizeof(*fdb));
+	int ret;
+
+	if (!fdb)
+		return shunt_err_set(err, ENOMEM, "bridge: not enough memory");
+	fdb->ops = ops;
+	fdb->arg = arg;
+	ret = open_sockets(fdb);
+	if (!ret)
+		ret = dump_all(fdb);
+	if (ret) {
+		shunt_fdb_destroy(fdb);
+		return shunt_err_set(err, -ret,
+				     "bridge: cannot follow the kernel's bridge by netlink: %s",
+				     strerror(-ret));
+	}
+	*out = fdb;
+	return 0;
+}
+
+void shunt_fdb_destroy(struct shunt_fdb *fdb)
+{
+	if (!fdb)
+		return;
+	if (fdb->events)
+		mnl_socket_close(fdb->events);
+	if (fdb->telling)
+		mnl_socket_close(fdb->telling);
+	free(fdb);
+}
+
+int shunt_fdb_fd(const struct shunt_fdb *fdb)
+{
+	return mnl_socket_get_fd(fdb->events);
+}
+
+void shunt_fdb_service(struct shunt_fdb *fdb)
+{
+	if (receive(fdb, MSG_DONTWAIT) != -ENOBUFS)
+		return;
+	fdb->stats.overruns++;
+	dump_all(fdb);
+}
+
+void shunt_fdb_stats(const struct shunt_fdb *fdb, struct shunt_fdb_stats *out)
+{
+	*out = fdb->stats;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+/* Refusals come back unasked; the port may be gone. */
+static void read_refusals(struct shunt_fdb *fdb)
+{
+	char buf[8192];
+
+	while (recv(mnl_socket_get_fd(fdb->telling), buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		fdb->stats.refused++;
+}
+
+void shunt_fdb_tell_now(struct shunt_fdb *fdb)
+{
+	if (!fdb->tell_len)
+		return;
+	if (mnl_socket_sendto(fdb->telling, fdb->tell_buf, fdb->tell_len) < 0)
+		fdb->stats.refused++;
+	fdb->tell_len = 0;
+	read_refusals(fdb);
+}
+
+void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac)
+{
+	struct nlmsghdr *nlh;
+	struct ndmsg *ndm;
+
+	if (fdb->tell_len + 128 > sizeof(fdb->tell_buf))
+		shunt_fdb_tell_now(fdb);
+	nlh = mnl_nlmsg_put_header(fdb->tell_buf + fdb->tell_len);
+	nlh->nlmsg_type = RTM_NEWNEIGH;
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE;
+	ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
+	ndm->ndm_family = AF_BRIDGE;
+	ndm->ndm_ifindex = (int)ifindex;
+	ndm->ndm_state = NUD_REACHABLE;
+	ndm->ndm_flags = NTF_MASTER | NTF_USE;
+	mnl_attr_put(nlh, NDA_LLADDR, 6, mac);
+	fdb->tell_len += NLMSG_ALIGN(nlh->nlmsg_len);
+	fdb->stats.told++;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel's bridge beneath shunt's: its forwarding database and the state of its ports,
+ * followed by netlink, and fed. It is the fallback: what it learns from the frames that it still
+ * sees (groups, ARP) shunt's table gets, and what shunt learns it is told, as if it had seen
+ * such a frame (NTF_USE). So the entries are ordinary ones that age as they do without shunt;
+ * entries marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
+ *
+ * When the socket overruns, all is dumped again; entries that were deleted meanwhile age.
+ *
+ *	shunt_fdb_create(&fdb, &ops, arg, &err);
+ *	poll shunt_fdb_fd(fdb); shunt_fdb_service(fdb);
+ *	shunt_fdb_tell(fdb, ifindex, mac); ... shunt_fdb_tell_now(fdb);
+ *	shunt_fdb_destroy(fdb);
+ */
+#ifndef SHUNT_BRIDGE_FDB_H
+#define SHUNT_BRIDGE_FDB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bridge/brlink.h"
+
+struct shunt_fdb;
+
+enum shunt_fdb_kind {
+	SHUNT_FDB_DYNAMIC,
+	SHUNT_FDB_STATIC, /* does not age, but moves as others do */
+	SHUNT_FDB_STICKY, /* does not move */
+	SHUNT_FDB_LOCAL,  /* an address of the host */
+};
+
+struct shunt_fdb_entry {
+	uint32_t ifindex; /* the port, or the bridge itself */
+	uint32_t bridge;  /* ifindex */
+	uint8_t mac[6];
+	enum shunt_fdb_kind kind;
+};
+
+struct shunt_fdb_port {
+	uint32_t ifindex;
+	uint32_t bridge; /* 0: a port no more */
+	bool forwards, learns, floods;
+	/* What only the kernel's bridge does with frames that come in there ("is isolated"); NULL:
+	 * nothing. */
+	const char *special;
+};
+
+struct shunt_fdb_ops {
+	void (*entry)(void *arg, const struct shunt_fdb_entry *entry, bool is_gone);
+	void (*port)(void *arg, const struct shunt_fdb_port *port);
+	/* A bridge of which the kernel told, with its settings. */
+	void (*bridge)(void *arg, const struct shunt_brlink *bridge);
+};
+
+struct shunt_fdb_stats {
+	uint64_t messages, overruns, told, refused;
+};
+
+/* shunt_fdb_create opens the sockets and reads everything once, calling ops. Returns 0 or -errno
+ * with err set. shunt_fdb_destroy: NULL is legal. Thread: control. */
+int shunt_fdb_create(struct shunt_fdb **out, const struct shunt_fdb_ops *ops, void *arg,
+		     struct shunt_err *err);
+void shunt_fdb_destroy(struct shunt_fdb *fdb);
+
+int shunt_fdb_fd(const struct shunt_fdb *fdb);
+
+/* shunt_fdb_service takes what has come, calling ops. Thread: control. Cost: at most 64 KiB of
+ * messages a call, but for a dump after an overrun. */
+void shunt_fdb_service(struct shunt_fdb *fdb);
+
+/* shunt_fdb_tell lets the kernel's bridge know that a station was heard on a port, with the next
+ * shunt_fdb_tell_now, or before when there are many. Thread: control. */
+void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac);
+void shunt_fdb_tell_now(struct shunt_fdb *fdb);
+
+void shunt_fdb_stats(const struct shunt_fdb *fdb, struct shunt_fdb_stats *out);
+
+#endif

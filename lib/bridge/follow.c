@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bridge/follow.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "bridge/table.h"
+#include "bridge/brlink.h"
+
+/* Messages a service takes from each worker: some milliseconds' work. */
+#define TAKE_MAX      SHUNT_LEARN_LEN
+
+/* The kernel's bridge hears of a station three times in an ageing time. */
+#define TELLS_PER_AGE 3u
+
+/* --- what the kernel's bridge says ------------------------------------------------------------ */
+
+static int port_of(const struct shunt_bridge *b, uint32_t ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < b->engine->port_cnt; i++)
+		if (b->engine->ports[i].xdp && b->engine->ports[i].netdev.ifindex == ifindex)
+			return (int)i;
+	return -1;
+}
+
+static int bridge_over(const struct shunt_bridge *b, uint32_t ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < b->bridge_cnt; i++)
+		if (b->bridges[i].ifindex && b->bridges[i].ifindex == ifindex)
+			return (int)i;
+	return -1;
+}
+
+static void set_bit(uint64_t *word, unsigned bit, bool on)
+{
+	uint64_t mask = 1ULL << bit;
+
+	__atomic_store_n(word, on ? *word | mask : *word & ~mask, __ATOMIC_RELAXED);
+}
+
+static void remove_entry(struct shunt_bridge *b, uint64_t key, unsigned port)
+{
+	struct shunt_mac_entry now;
+
+	if (!shunt_mac_get(b->macs, key, &now) && now.port == port)
+		shunt_mac_del(b->macs, key);
+}
+
+/* A station behind a port that is the kernel's alone is the host's for us: punted. */
+static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is_gone)
+{
+	struct shunt_bridge *b = arg;
+	int bridge = bridge_over(b, entry->bridge), at = port_of(b, entry->ifindex);
+	unsigned port = at < 0 || entry->kind == SHUNT_FDB_LOCAL ? SHUNT_MAC_HOST : (unsigned)at;
+	struct shunt_mac_entry now;
+	uint64_t key;
+
+	if (bridge < 0)
+		return;
+	key = shunt_mac_key(entry->mac, (unsigned)bridge);
+	if (is_gone) {
+		remove_entry(b, key, port);
+		return;
+	}
+	if (entry->kind != SHUNT_FDB_DYNAMIC) {
+		b->full += shunt_mac_set(b->macs, key, port, entry->kind != SHUNT_FDB_STATIC) ==
+			   SHUNT_MAC_FULL;
+		return;
+	}
+	if (!shunt_mac_get(b->macs, key, &now) && now.is_static)
+		shunt_mac_del(b->macs, key); /* it was static in the kernel as well, until now */
+	b->full += shunt_mac_learn(b->macs, key, port) == SHUNT_MAC_FULL;
+}
+
+static void follow_foreign(struct shunt_bridge *b, const struct shunt_fdb_port *port)
+{
+	int bridge = bridge_over(b, port->bridge);
+	uint64_t mask = 0;
+	unsigned i;
+
+	for (i = 0; i < b->foreign_cnt; i++)
+		if (b->foreign[i].ifindex == port->ifindex)
+			b->foreign[i--] = b->foreign[--b->foreign_cnt];
+	if (bridge >= 0 && b->foreign_cnt < SHUNT_BRIDGE_FOREIGN_MAX) {
+		b->foreign[b->foreign_cnt].ifindex = port->ifindex;
+		b->foreign[b->foreign_cnt++].bridge = (unsigned)bridge;
+	}
+	for (i = 0; i < b->foreign_cnt; i++)
+		mask |= 1ULL << b->foreign[i].bridge;
+	__atomic_store_n(&b->ways.foreign, mask, __ATOMIC_RELAXED);
+}
+
+const char *shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
+{
+	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
+
+	if (!one->ifindex || !(one->members >> port & 1))
+		return NULL;
+	if (one->filters_vlans)
+		return "is a port of a bridge that filters VLANs";
+	return one->age_s ? b->special[port] : "is a port of a bridge without an ageing time";
+}
+
+static void set_kernels(struct shunt_bridge *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->engine->port_cnt; i++)
+		set_bit(&b->ways.kernels, i, shunt_bridge_leaves(b, i));
+	shunt_bridge_share(b);
+}
+
+/* The shortest of all bridges'. */
+void shunt_bridge_set_age(struct shunt_bridge *b)
+{
+	uint32_t age_s = UINT32_MAX;
+	unsigned i;
+
+	for (i = 0; i < b->bridge_cnt; i++)
+		age_s = SHUNT_MIN(age_s, b->bridges[i].ifindex ? SHUNT_MAX(b->bridges[i].age_s, 1u)
+							       : SHUNT_MAC_AGE_S_DEFAULT);
+	if (age_s == b->age_s)
+		return;
+	b->age_s = age_s;
+	b->age_due_ns = shunt_clock_ns() + age_s * SHUNT_NS_PER_SEC / SHUNT_MAC_AGE_TICKS;
+	b->tell_due_ns = shunt_clock_ns() + age_s * SHUNT_NS_PER_SEC / TELLS_PER_AGE;
+}
+
+static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
+{
+	struct shunt_bridge *b = arg;
+	int at = bridge_over(b, bridge->ifindex);
+
+	if (at < 0)
+		return;
+	b->bridges[at].filters_vlans = bridge->filters_vlans;
+	b->bridges[at].age_s = bridge->age_s;
+	shunt_bridge_set_age(b);
+	set_kernels(b);
+}
+
+static void follow_port(void *arg, const struct shunt_fdb_port *port)
+{
+	struct shunt_bridge *b = arg;
+	int at = port_of(b, port->ifindex);
+	bool is_member;
+
+	if (bridge_over(b, port->ifindex) >= 0)
+		return; /* the bridge speaks of itself */
+	if (at < 0) {
+		follow_foreign(b, port);
+		return;
+	}
+	is_member = bridge_over(b, port->bridge) == b->bridge_of[at];
+	set_bit(&b->ways.forwarding, (unsigned)at, is_member && port->forwards);
+	set_bit(&b->ways.learning, (unsigned)at, is_member && port->learns);
+	set_bit(&b->ways.flooding, (unsigned)at, is_member && port->floods);
+	b->special[at] = port->special;
+	set_kernels(b);
+	/* Of the stations of a port that may not forward the kernel tells, where it forgets them.
+	 */
+	if (!is_member)
+		shunt_mac_flush(b->macs, b->bridge_of[at], (unsigned)at);
+}
+
+const struct shunt_fdb_ops shunt_bridge_fdb_ops = {
+	.entry = follow_entry, .port = follow_port, .bridge = follow_bridge};
+
+/* --- what workers say ------------------------------------------------------------------------- */
+
+static void tell_kernel(struct shunt_bridge *b, uint64_t key, unsigned port)
+{
+	uint8_t mac[6];
+
+	if (!b->fdb || !b->bridges[shunt_mac_key_bridge(key)].ifindex || port >= SHUNT_PORT_MAX)
+		return;
+	shunt_mac_key_mac(key, mac);
+	shunt_fdb_tell(b->fdb, b->engine->ports[port].netdev.ifindex, mac);
+}
+
+static void learn(struct shunt_bridge *b, const struct shunt_told *told)
+{
+	enum shunt_mac_result result = shunt_mac_learn(b->macs, told->key, told->port);
+
+	b->learned += result == SHUNT_MAC_NEW;
+	b->moved += result == SHUNT_MAC_MOVED;
+	b->full += result == SHUNT_MAC_FULL;
+	b->pinned += result == SHUNT_MAC_STATIC;
+	if (result == SHUNT_MAC_NEW || result == SHUNT_MAC_MOVED)
+		tell_kernel(b, told->key, told->port);
+}
+
+void shunt_bridge_service(struct shunt_bridge *b)
+{
+	struct shunt_told told;
+	unsigned i, n;
+
+	b->is_behind = false;
+	for (i = 0; i < b->learn_cnt; i++) {
+		shunt_learn_hush(&b->learns[i]);
+		for (n = 0; n < TAKE_MAX && shunt_learn_take(&b->learns[i], &told); n++)
+			learn(b, &told);
+		b->is_behind |= n == TAKE_MAX;
+	}
+	if (!b->fdb)
+		return;
+	shunt_fdb_tell_now(b->fdb);
+	shunt_fdb_service(b->fdb);
+}
+
+int shunt_bridge_fd(const struct shunt_bridge *b)
+{
+	return b->epoll_fd;
+}
+
+static void tell_all(struct shunt_bridge *b)
+{
+	struct shunt_mac_entry entry;
+	uint64_t at = 0;
+
+	while (shunt_mac_next(b->macs, &at, &entry))
+		if (!entry.is_static && entry.age_ticks <= SHUNT_MAC_AGE_TICKS / TELLS_PER_AGE)
+			tell_kernel(b, entry.key, entry.port);
+	shunt_fdb_tell_now(b->fdb);
+}
+
+void shunt_bridge_tick(struct shunt_bridge *b)
+{
+	const uint64_t age_ns = b->age_s * SHUNT_NS_PER_SEC;
+	uint64_t now = shunt_clock_ns();
+
+	for (; now >= b->age_due_ns; b->age_due_ns += age_ns / SHUNT_MAC_AGE_TICKS)
+		b->aged += shunt_mac_age(b->macs, NULL, NULL);
+	shunt_bridge_share(b);
+	if (!b->fdb || now < b->tell_due_ns)
+		return;
+	b->tell_due_ns = now + age_ns / TELLS_PER_AGE;
+	tell_all(b);
+}

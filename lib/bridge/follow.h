@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel's bridge says, heard, and what the workers say, learned and told to it; for
+ * bridge.c alone. */
+#ifndef SHUNT_BRIDGE_FOLLOW_H
+#define SHUNT_BRIDGE_FOLLOW_H
+
+#include "bridge/bridge.h"
+
+/* shunt_bridge_fdb_ops keep a bridge as the kernel has it; their arg is the bridge. */
+extern const struct shunt_fdb_ops shunt_bridge_fdb_ops;
+
+/* shunt_bridge_set_age takes the shortest of the bridges' ageing times. Thread: control. */
+void shunt_bridge_set_age(struct shunt_bridge *b);
+
+#endif

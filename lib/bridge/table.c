@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bridge/table.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/mac.h"
+
+_Static_assert(sizeof(struct shunt_mac_bucket) == sizeof(struct shunt_steer_mac_bucket) &&
+		       SHUNT_MAC_SLOT_CNT == SHUNT_STEER_MAC_SLOT_CNT &&
+		       SHUNT_MAC_KEY_BITS == SHUNT_STEER_MAC_KEY_BITS &&
+		       SHUNT_MAC_SLOT_VALID == SHUNT_STEER_MAC_VALID &&
+		       SHUNT_MAC_SLOT_SECOND == SHUNT_STEER_MAC_SECOND &&
+		       SHUNT_MAC_SLOT_STATIC == SHUNT_STEER_MAC_STATIC &&
+		       SHUNT_MAC_SLOT_PORT == SHUNT_STEER_MAC_PORT,
+	       "the workers' table is the programs'");
+
+static bool has_devices(const struct shunt_bridge *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->engine->port_cnt; i++)
+		if (b->engine->ports[i].xdp)
+			return true;
+	return false;
+}
+
+int shunt_bridge_open_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *err)
+{
+	int ret;
+
+	if (!has_devices(b))
+		return shunt_mac_create(&b->macs, SHUNT_MAC_MAX_DEFAULT, seed, err);
+	ret = shunt_xdp_macs_open(&b->shared, err);
+	if (!ret)
+		ret = shunt_mac_create_in(&b->macs, b->shared->buckets, SHUNT_XDP_MACS_BYTES,
+					  SHUNT_MAC_MAX_DEFAULT, seed, err);
+	if (ret)
+		return ret;
+	b->shared->bridge->factor = b->macs->factor;
+	shunt_bridge_share(b);
+	return 0;
+}
+
+void shunt_bridge_share(struct shunt_bridge *b)
+{
+	if (!b->shared)
+		return;
+	/* read by the programs, which order nothing by them */
+	__atomic_store_n(&b->shared->bridge->forwarding, b->ways.forwarding, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->shared->bridge->kernels, b->ways.kernels, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->shared->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
+}
+
+static int port_named(const struct shunt_engine *engine, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; name && i < engine->port_cnt; i++)
+		if (!strcmp(engine->ports[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static void inherit(struct shunt_bridge *b, const json_t *row)
+{
+	const char *text = json_string_value(json_object_get(row, "mac"));
+	int port = port_named(b->engine, json_string_value(json_object_get(row, "port")));
+	uint8_t mac[6];
+
+	if (port < 0 || !shunt_bridge_has(b, (unsigned)port, (unsigned)port) ||
+	    b->bridges[b->bridge_of[port]].ifindex || !text || shunt_mac_parse(text, mac))
+		return;
+	shunt_mac_learn(b->macs, shunt_mac_key(mac, b->bridge_of[port]), (unsigned)port);
+}
+
+void shunt_bridge_inherit(struct shunt_bridge *b, const struct json_t *macs)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(macs, "macs"), i, row) inherit(b, row);
+}
+
+bool shunt_bridge_has(const struct shunt_bridge *b, unsigned port, unsigned other)
+{
+	const uint64_t both = 1ULL << port | 1ULL << other;
+
+	return (b->bridges[b->bridge_of[port]].members & both) == both;
+}

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a device's facts mean. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "doctor/facts.h"
+#include "port/jumbo.h"
+#include "io/queue.h"
+#include "shunt_steer.h"
+
+static bool has(const struct doctor_device_facts *f, uint32_t feature)
+{
+	return f->xdp.features & feature;
+}
+
+static bool is_before(const struct doctor_device_facts *f, unsigned major, unsigned minor)
+{
+	return f->kernel[0] < major || (f->kernel[0] == major && f->kernel[1] < minor);
+}
+
+/* --- the driver and its XDP ------------------------------------------------------------------- */
+
+static const char *driver_of(const struct doctor_device_facts *f)
+{
+	return *f->netdev.driver ? f->netdev.driver : *f->kind ? f->kind : "unknown";
+}
+
+static void judge_driver(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			 const struct shunt_doctor_opts *opts)
+{
+	struct shunt_finding *finding;
+	char names[192];
+
+	if (!f->xdp.is_known) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "driver",
+				 "driver %s; this kernel cannot be asked for its XDP features "
+				 "(Linux 6.3 can): attaching will tell",
+				 driver_of(f));
+		return;
+	}
+	shunt_netdev_xdp_print(&f->xdp, names, sizeof(names));
+	if (has(f, SHUNT_NETDEV_XDP_basic) && has(f, SHUNT_NETDEV_XDP_redirect)) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "driver",
+				 "driver %s, XDP in the driver: %s", driver_of(f), names);
+		return;
+	}
+	finding = shunt_doctor_add(
+		d, opts->generic ? SHUNT_DOCTOR_warning : SHUNT_DOCTOR_error, f->ifname, "driver",
+		"driver %s has no XDP that redirects (features: %s): only generic "
+		"mode works, behind the stack's own receive path",
+		driver_of(f), names);
+	shunt_doctor_remedy(finding, "shuntd ... --driver-mode generic, or another device");
+}
+
+/* --- zero-copy -------------------------------------------------------------------------------- */
+
+/* The version in which the driver got zero-copy, if this kernel is an older one; else NULL. (What
+ * virtio_net has of it in 6.11 and 6.12 is for receiving; it offers none before it can send.) */
+static const unsigned *too_old_for(const struct doctor_device_facts *f)
+{
+	static const struct {
+		const char *driver;
+		unsigned since[2];
+	} drivers[] = {{"virtio_net", {6, 13}}, {"igb", {6, 14}}};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(drivers); i++)
+		if (!strcmp(driver_of(f), drivers[i].driver) &&
+		    is_before(f, drivers[i].since[0], drivers[i].since[1]))
+			return drivers[i].since;
+	return NULL;
+}
+
+bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsigned len)
+{
+	why[0] = 0;
+	if (!strcmp(driver_of(f), "veth"))
+		snprintf(why, len, "veth never has zero-copy: its frames are socket buffers");
+	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy) && too_old_for(f))
+		snprintf(why, len, "%s has zero-copy since Linux %u.%u, and this is %u.%u",
+			 driver_of(f), too_old_for(f)[0], too_old_for(f)[1], f->kernel[0],
+			 f->kernel[1]);
+	else if (!f->xdp.is_known)
+		snprintf(
+			why, len,
+			"this kernel does not tell whether the driver %s has zero-copy (6.3 does): "
+			"only a try will",
+			driver_of(f));
+	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy))
+		snprintf(why, len, "the driver %s has no AF_XDP zero-copy on this kernel",
+			 driver_of(f));
+	else if (f->virtio_dma == 0)
+		snprintf(why, len,
+			 "the virtual device bypasses DMA mapping, which zero-copy needs "
+			 "(VIRTIO_F_ACCESS_PLATFORM is off)");
+	else
+		return true;
+	/* only a try will tell */
+	return !f->xdp.is_known && strcmp(driver_of(f), "veth") != 0 && !too_old_for(f);
+}
+
+static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			   const struct shunt_doctor_opts *opts)
+{
+	struct shunt_finding *finding;
+	char why[192];
+	bool is_likely = shunt_doctor_zerocopy(f, why, sizeof(why));
+
+	if (opts->generic) {
+		is_likely = false;
+		snprintf(why, sizeof(why), "generic mode always copies");
+	}
+	if (is_likely) {
+		finding = shunt_doctor_add(d, *why ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
+					   "zerocopy", "%s",
+					   *why ? why : "the driver has AF_XDP zero-copy");
+		if (*why)
+			shunt_doctor_remedy(finding,
+					    "shuntd ... --require zerocopy starts where it "
+					    "works and else refuses");
+		return;
+	}
+	finding = shunt_doctor_add(
+		d, opts->require_zerocopy ? SHUNT_DOCTOR_error : SHUNT_DOCTOR_warning, f->ifname,
+		"zerocopy", "frames will be copied: %s", why);
+	if (f->virtio_dma == 0)
+		shunt_doctor_remedy(finding,
+				    "give the guest's NIC iommu_platform=on,disable-legacy=on");
+	else if (!strcmp(driver_of(f), "virtio_net") || too_old_for(f))
+		shunt_doctor_remedy(finding, "a newer kernel");
+	else
+		shunt_doctor_remedy(finding, "none with this driver; leave out --require zerocopy");
+}
+
+/* --- sizes and queues ------------------------------------------------------------------------- */
+
+static bool may_zerocopy(const struct doctor_device_facts *f)
+{
+	char why[192];
+
+	return shunt_doctor_zerocopy(f, why, sizeof(why));
+}
+
+static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *f,
+		      const struct shunt_doctor_opts *opts)
+{
+	const struct shunt_jumbo jumbo = {
+		.ifname = f->ifname,
+		.driver = driver_of(f),
+		.mtu = f->netdev.mtu,
+		.is_generic = opts->generic,
+		/* where there is none, no MTU helps, and that is said above */
+		.needs_zerocopy = opts->require_zerocopy && !opts->generic && may_zerocopy(f),
+		.xdp = f->xdp,
+		.kernel = {f->kernel[0], f->kernel[1]},
+	};
+	/* 0: shuntd takes the larger one where it must */
+	const uint32_t size = opts->frame_size ? opts->frame_size
+			      : shunt_jumbo_frames(&jumbo, SHUNT_FRAME_SIZE_MIN) == 1
+				      ? SHUNT_FRAME_SIZE_MIN
+				      : SHUNT_FRAME_SIZE_MAX;
+	const uint32_t needed = shunt_jumbo_packet(&jumbo), room = shunt_jumbo_room(&jumbo, size);
+	const uint32_t frames = shunt_jumbo_frames(&jumbo, size);
+	const bool is_size = shunt_jumbo_frames(&jumbo, SHUNT_FRAME_SIZE_MAX) == 1;
+	struct shunt_finding *finding;
+	char why[160] = "";
+
+	if (frames == 1) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "mtu",
+				 "MTU %u fits: frames of %u bytes in %u (frame size %u)",
+				 f->netdev.mtu, needed, room, size);
+		return;
+	}
+	if (!is_size && shunt_jumbo_works(&jumbo, size, why, sizeof(why))) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "mtu",
+				 "MTU %u fits: a packet of %u bytes takes %u frames of %u%s",
+				 f->netdev.mtu, needed, frames, size,
+				 f->xdp.zc_max_segs == 1 ? ", and is copied: the driver has no "
+							   "zero-copy for more than one"
+							 : "");
+		return;
+	}
+	finding =
+		shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "mtu",
+				 "MTU %u makes packets of %u bytes and a frame of %u holds %u%s%s",
+				 f->netdev.mtu, needed, size, room, *why ? ", and " : "", why);
+	if (is_size)
+		shunt_doctor_remedy(finding, "shuntd ... --frame-size 4096");
+	else
+		shunt_doctor_remedy(finding, "ip link set dev %s mtu %u", f->ifname,
+				    shunt_jumbo_mtu_max(&jumbo, size));
+}
+
+/* Drivers that give every queue a second one for what XDP sends, and refuse a
+ * program where there are none left: ena_xdp.c, gve_main.c, nicvf_main.c. */
+static bool wants_half_free(const char *driver)
+{
+	static const char *const drivers[] = {"ena", "gve", "nicvf"};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(drivers); i++)
+		if (!strcmp(driver, drivers[i]))
+			return true;
+	return false;
+}
+
+static void judge_queues(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			 const struct shunt_doctor_opts *opts)
+{
+	const unsigned queues = f->netdev.queue_cnt;
+	struct shunt_finding *finding;
+	char command[64];
+
+	shunt_netdev_channels_print(&f->netdev, f->ifname, opts->worker_cnt, command,
+				    sizeof(command));
+
+	if (f->netdev.queue_max && wants_half_free(f->netdev.driver) &&
+	    2 * queues > f->netdev.queue_max) {
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_error, f->ifname, "queues",
+			"%s needs as many free queues as are in use before it takes an XDP "
+			"program: %u of %u are in use",
+			f->netdev.driver, queues, f->netdev.queue_max);
+		shunt_doctor_remedy(finding, "ethtool -L %s combined %u", f->ifname,
+				    f->netdev.queue_max / 2);
+		return;
+	}
+	if (queues < opts->worker_cnt) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "queues",
+					   "%u workers and %u queue%s (at most %u): every worker "
+					   "needs a queue of every port",
+					   opts->worker_cnt, queues, queues > 1 ? "s" : "",
+					   SHUNT_MAX(f->netdev.queue_max, queues));
+		if (f->netdev.queue_max >= opts->worker_cnt)
+			shunt_doctor_remedy(finding, "%s", command);
+		else
+			shunt_doctor_remedy(finding, "no more workers than queues: %u", queues);
+		return;
+	}
+	finding = shunt_doctor_add(
+		d, queues > opts->worker_cnt ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_ok, f->ifname,
+		"queues", "%u queue%s in use, at most %u, for %u worker%s", queues,
+		queues > 1 ? "s" : "", SHUNT_MAX(f->netdev.queue_max, queues), opts->worker_cnt,
+		opts->worker_cnt > 1 ? "s" : "");
+	/* a veth's must not be fewer than its peer sends on */
+	if (queues > opts->worker_cnt && !f->netdev.is_split)
+		shunt_doctor_remedy(finding, "a queue for each worker is least work: %s", command);
+}
+
+/* Frames that are given to a queue lie in the NIC's ring or in the socket's, which has half of what
+ * is given: with a NIC's ring above the other half a late worker leaves the driver without frames.
+ */
+static void judge_ring(struct shunt_doctor *d, const struct doctor_device_facts *f,
+		       const struct shunt_doctor_opts *opts)
+{
+	struct shunt_finding *finding;
+	char why[192];
+
+	if (!f->ring || opts->generic || !shunt_doctor_zerocopy(f, why, sizeof(why)))
+		return;
+	if (f->ring <= opts->ring_size / 2) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ring",
+				 "a receive ring of %u, and ring_size %u gives it frames enough",
+				 f->ring, opts->ring_size);
+		return;
+	}
+	finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "ring",
+				   "a receive ring of %u is more than half of ring_size %u: when a "
+				   "worker is late the driver finds no frames to receive into, "
+				   "which some (igb) answer with frames delivered twice",
+				   f->ring, opts->ring_size);
+	shunt_doctor_remedy(finding, "ethtool -G %s rx %u, or a larger ring_size in the file",
+			    f->ifname, opts->ring_size / 2);
+}
+
+static void judge_ntuple(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	if (f->ntuple_cnt < 0)
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ntuple",
+				 "no ntuple filters in the driver %s: the device alone chooses the "
+				 "queue of a flow, and ntuple: in shuntd.yaml(5) would be refused",
+				 driver_of(f));
+	else
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "ntuple",
+				 "the driver has ntuple filters, %d of %u in use: ntuple: of "
+				 "shuntd.yaml(5) chooses a flow's queue",
+				 f->ntuple_cnt, f->ntuple_size);
+}
+
+/* --- offloads --------------------------------------------------------------------------------- */
+
+static void judge_offload(struct shunt_doctor *d, const char *object, bool is_on,
+			  const char *sentence, const char *dev, const char *feature)
+{
+	if (is_on)
+		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_warning, object, "offload",
+						     "%s", sentence),
+				    "ethtool -K %s %s off", dev, feature);
+}
+
+/* The journal of shuntd is where they are switched off. */
+static void judge_tags(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	const struct doctor_offloads *o = &f->offloads;
+	struct shunt_finding *finding;
+
+	if (o->takes_tags_for_good) {
+		finding = shunt_doctor_add(
+			d, SHUNT_DOCTOR_warning, f->ifname, "offload",
+			"the NIC takes VLAN tags off before XDP sees the frame (%s), and its "
+			"driver lets nobody switch that off: they would be lost",
+			o->rx_vlan ? "rxvlan" : SHUNT_FEATURE_RX_STAG);
+		shunt_doctor_remedy(finding, "keep tagged frames off %s", f->ifname);
+	} else if (o->rx_vlan || o->rx_stag) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
+				 "the NIC takes VLAN tags off before XDP sees the frame (%s): "
+				 "shuntd switches that off for as long as it runs",
+				 o->rx_vlan ? "rxvlan" : SHUNT_FEATURE_RX_STAG);
+	}
+}
+
+static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			   const struct shunt_doctor_opts *opts)
+{
+	const struct doctor_offloads *o = &f->offloads;
+	const unsigned before = d->cnt;
+	/* veth has these, and parses and merges nothing itself */
+	const bool is_veth = !strcmp(driver_of(f), "veth");
+
+	if (!is_veth)
+		judge_tags(d, f);
+	judge_offload(d, f->ifname, o->lro,
+		      "the NIC merges received packets (LRO): what was merged cannot be forwarded",
+		      f->ifname, "lro");
+	judge_offload(d, f->ifname, o->gro_hw,
+		      "the NIC merges received packets (rx-gro-hw): what was merged cannot be "
+		      "forwarded",
+		      f->ifname, "rx-gro-hw");
+	judge_offload(d, f->ifname, o->gro && opts->generic,
+		      "the stack merges received packets (GRO) before generic XDP sees them",
+		      f->ifname, "gro");
+	if (f->peer_ifindex) {
+		if (f->peer_offloads.tx_checksum)
+			shunt_doctor_remedy(
+				shunt_doctor_add(
+					d, SHUNT_DOCTOR_note, f->ifname, "offload",
+					"the other end leaves TCP and UDP checksums to a "
+					"device: shunt finishes them, at some cost, before "
+					"packets leave by lane user or xdp"),
+				"ethtool -K %s tx off", f->peer);
+		judge_offload(d, f->ifname, f->peer_offloads.tso,
+			      "the other end hands over TCP in pieces longer than the MTU", f->peer,
+			      "tso");
+		if (f->peer_offloads.tx_vlan)
+			shunt_doctor_remedy(
+				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
+						 "the other end hands over what its VLAN devices "
+						 "send with the tag beside the frame (txvlan), "
+						 "where XDP does not see it: it would be lost"),
+				"ethtool -K %s txvlan off", f->peer);
+		if (f->xdp.is_known && !has(f, SHUNT_NETDEV_XDP_ndo_xmit))
+			shunt_doctor_remedy(
+				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
+						 "the other end takes frames of lane xdp without a "
+						 "detour only with its GRO or an XDP program on"),
+				"ethtool -K %s gro on", f->peer);
+	} else if (is_veth) {
+		shunt_doctor_remedy(
+			shunt_doctor_add(
+				d, SHUNT_DOCTOR_note, f->ifname, "offload",
+				"the other end is in another network namespace: unless its "
+				"txvlan is off what its VLAN devices send loses the tag, and "
+				"lane xdp reaches it without a detour only with its GRO or an "
+				"XDP program on"),
+			"there: ethtool -K PEER txvlan off gro on");
+	}
+	if (d->cnt == before)
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "offload",
+				 "no offload merges or strips packets before XDP%s",
+				 o->gro ? " (GRO works behind it)" : "");
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static void judge_link(struct shunt_doctor *d, const struct doctor_device_facts *f)
+{
+	struct shunt_finding *finding;
+
+	if (!f->netdev.is_up) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "link",
+					   "the device is down");
+		shunt_doctor_remedy(finding, "ip link set dev %s up", f->ifname);
+	} else if (!f->is_running) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, f->ifname, "link",
+					   "the device has no carrier");
+		shunt_doctor_remedy(finding, "look at the cable and the other end: ethtool %s",
+				    f->ifname);
+	} else {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "link", "up, with a carrier");
+	}
+}
+
+static void judge_port(struct shunt_doctor *d, const struct doctor_device_facts *f,
+		       const struct shunt_doctor_opts *opts)
+{
+	judge_driver(d, f, opts);
+	judge_zerocopy(d, f, opts);
+	judge_mtu(d, f, opts);
+	judge_queues(d, f, opts);
+	judge_ring(d, f, opts);
+	judge_ntuple(d, f);
+	judge_offloads(d, f, opts);
+}
+
+void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_device_facts *facts,
+			       const struct shunt_doctor_opts *opts)
+{
+	judge_link(d, facts);
+	if (strcmp(facts->kind, "bridge") != 0)
+		judge_port(d, facts, opts);
+	shunt_doctor_judge_place(d, facts, opts);
+}

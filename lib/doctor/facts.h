@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the doctor judges: gathered by doctor_link.c and doctor_system.c, judged by
+ * doctor_device.c, doctor_place.c and doctor_host.c, which ask nothing. Private to them and tests.
+ */
+#ifndef SHUNT_DOCTOR_FACTS_H
+#define SHUNT_DOCTOR_FACTS_H
+
+#include <net/if.h>
+
+#include "doctor/doctor.h"
+#include "firewall/bypassed.h"
+#include "device/features.h"
+#include "device/netdev.h"
+#include "device/netdev_xdp.h"
+
+/* Offloads by ethtool's own names (`ethtool -k`, the kernel's strings). */
+#define DOCTOR_OFFLOADS(X)                       \
+	X(rx_vlan, SHUNT_FEATURE_RX_VLAN)        \
+	X(rx_stag, SHUNT_FEATURE_RX_STAG)        \
+	X(tx_vlan, "tx-vlan-hw-insert")          \
+	X(lro, "rx-lro")                         \
+	X(gro, "rx-gro")                         \
+	X(gro_hw, "rx-gro-hw")                   \
+	X(tx_checksum, "tx-checksum-ip-generic") \
+	X(tso, "tx-tcp-segmentation")
+
+struct doctor_offloads {
+#define X(name, string) bool name;
+	DOCTOR_OFFLOADS(X)
+#undef X
+	bool takes_tags_for_good; /* rx_vlan or rx_stag, and the driver lets nobody switch it off */
+};
+
+struct doctor_program {
+	uint32_t id; /* 0: none */
+	bool is_generic;
+	char name[16]; /* "" where it may not be asked */
+	int is_ours;   /* it, or one under it, is a steering program: 1, 0; negative: unknown */
+};
+
+struct doctor_device_facts {
+	char ifname[IFNAMSIZ];
+	struct shunt_netdev netdev;
+	struct shunt_netdev_xdp xdp;
+	struct doctor_program program;
+	struct doctor_offloads offloads;
+	bool is_running;       /* has a carrier */
+	char kind[16];	       /* bridge, bond, veth ...; "" for hardware */
+	char master[IFNAMSIZ]; /* "" without */
+	char master_kind[16];
+	char bridge_ports[160]; /* of a bridge, separated by spaces; "" without */
+	bool filters_vlans;	/* a bridge does */
+	unsigned peer_ifindex;	/* veth whose other end is in this namespace; 0 */
+	char peer[IFNAMSIZ];
+	struct doctor_offloads peer_offloads;
+	unsigned ring;	/* descriptors of a receive ring; 0: not told */
+	int ntuple_cnt; /* filters that are set; -1: the driver has none */
+	uint32_t ntuple_size;
+	int numa_node; /* -1: none or one */
+	char local_cpus[64];
+	int virtio_dma;	    /* VIRTIO_F_ACCESS_PLATFORM: 0, 1; -1 not a virtio device */
+	bool is_forwarding; /* net.ipv4.conf.DEV.forwarding */
+	unsigned kernel[2]; /* major, minor */
+};
+
+struct doctor_host_facts {
+	char release[65];
+	unsigned kernel[2];
+	char missing[96];  /* names of capabilities that shuntd needs and this process lacks */
+	bool is_in_userns; /* whose capabilities the kernel does not load programs for */
+	bool has_ipc_lock;
+	uint64_t memlock_bytes; /* UINT64_MAX: no limit */
+	uint64_t hugepages_free, hugepages_kb;
+	char thp[16]; /* always, madvise, never; "" not told */
+	int jit;      /* net.core.bpf_jit_enable, -1: not told */
+	bool has_ip_forward, has_ip6_forward;
+	struct shunt_bypassed bypassed;
+	unsigned cpu_cnt;
+};
+
+/* shunt_doctor_device_facts fills out; what the device does not tell stays 0 or "".
+ * Returns 0, or -errno with err set where there is no such Ethernet device.
+ * shunt_doctor_host_facts cannot fail. Thread: control. */
+int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *out,
+			      struct shunt_err *err);
+void shunt_doctor_host_facts(struct doctor_host_facts *out);
+
+/* shunt_doctor_read_text reads the first line of a file into buf, "" if it cannot.
+ * shunt_doctor_kernel parses the running kernel's release. Thread: control. */
+void shunt_doctor_read_text(const char *path, char *buf, unsigned len);
+void shunt_doctor_kernel(char release[65], unsigned version[2]);
+
+/* shunt_doctor_judge_device and _host turn facts into findings; _place those about what is on a
+ * device and around it, for _device. Thread: any. */
+void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_device_facts *facts,
+			       const struct shunt_doctor_opts *opts);
+void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device_facts *facts,
+			      const struct shunt_doctor_opts *opts);
+void shunt_doctor_judge_host(struct shunt_doctor *d, const struct doctor_host_facts *facts,
+			     const struct shunt_doctor_opts *opts);
+
+/* shunt_doctor_zerocopy says whether a socket of the device will be zero-copy:
+ * returns true, or false with the reason in why, a clause without a full stop.
+ * Where only an attempt tells, true with a reason ("" otherwise). Thread: any. */
+bool shunt_doctor_zerocopy(const struct doctor_device_facts *facts, char *why, unsigned len);
+
+#endif

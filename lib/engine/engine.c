@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The engine as a whole: ports, workers, start and stop. Its workers are built
+ * in engine_worker.c. */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bridge/bridge.h"
+#include "lane/detours.h"
+#include "engine/worker.h"
+#include "lane/redirects.h"
+#include "notice/rename.h"
+#include "router/router.h"
+#include "lane/suspend.h"
+#include "graph/meta.h"
+#include "veth/puntdev.h"
+
+/* Teardown waits so long for frames in flight to be transmitted. */
+#define DRAIN_MS 1000
+
+/* And so long for a worker to end his turn. Shorter, and one who only gets no CPU, or is in a
+ * driver that resets, is taken for hung; longer, and who waits for the end (a successor, a
+ * service manager) gives up. */
+#define STOP_MS	 5000
+
+/* --- made and unmade -------------------------------------------------------------------------- */
+
+static int check_ports(const struct shunt_config *config, struct shunt_err *err)
+{
+	if (!config->port_cnt || config->port_cnt > SHUNT_PORT_MAX)
+		return shunt_err_set(err, EINVAL, "%u ports configured; 1 to %u can be served",
+				     config->port_cnt, SHUNT_PORT_MAX);
+	return 0;
+}
+
+bool shunt_engine_routes(const struct shunt_engine *engine)
+{
+	return shunt_config_uses(engine->config, SHUNT_FORWARD_MIX) ||
+	       shunt_config_uses(engine->config, SHUNT_FORWARD_ROUTE);
+}
+
+bool shunt_engine_punts(const struct shunt_engine *engine)
+{
+	return engine->punts;
+}
+
+/* A program looks stations up from its first frame on: the bridge is there before it. */
+static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ret;
+
+	if (!shunt_config_uses(engine->config, SHUNT_FORWARD_MIX) &&
+	    !shunt_config_uses(engine->config, SHUNT_FORWARD_BRIDGE))
+		return 0;
+	ret = shunt_bridge_create(&engine->bridge, engine, err);
+	if (ret)
+		return ret;
+	shunt_bridge_inherit(engine->bridge, engine->stations);
+	return shunt_engine_prepare_crossing(engine, true, err);
+}
+
+/* The router, and what it or the bridge punts with. */
+static int open_router(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ret = 0;
+
+	if (shunt_engine_routes(engine))
+		ret = shunt_router_create(&engine->router, engine, err);
+	if (ret || (!engine->router && !(engine->bridge && engine->bridge->puntdev)))
+		return ret;
+	engine->punts = calloc(engine->config->worker_cnt, sizeof(*engine->punts));
+	if (!engine->punts)
+		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
+	return 0;
+}
+
+int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
+			struct shunt_err *err)
+{
+	struct shunt_engine *engine;
+	unsigned i;
+	int ret = check_ports(config, err);
+
+	if (ret)
+		return ret;
+	engine = calloc(1, sizeof(*engine));
+	if (!engine)
+		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
+	engine->config = config;
+	engine->frame_size = config->frame_size ? config->frame_size : SHUNT_FRAME_SIZE_MIN;
+	engine->ports = calloc(config->port_cnt, sizeof(*engine->ports));
+	engine->workers = calloc(config->worker_cnt, sizeof(*engine->workers));
+	engine->umems = calloc(config->worker_cnt, sizeof(*engine->umems));
+	if (!engine->ports || !engine->workers || !engine->umems) {
+		ret = shunt_err_set(err, ENOMEM, "engine: not enough memory");
+		goto fail;
+	}
+	engine->port_cnt = config->port_cnt;
+	for (i = 0; i < config->port_cnt; i++) {
+		engine->ports[i].config = &config->ports[i];
+		memcpy(engine->ports[i].name, config->ports[i].name, sizeof(engine->ports[i].name));
+		engine->ports[i].index = i;
+		engine->ports[i].promisc_fd = -1;
+	}
+	ret = shunt_engine_open_ports(engine, err);
+	if (!ret)
+		ret = shunt_engine_check_workers(engine, err);
+	shunt_engine_follow_devices(engine);
+	shunt_detours_prepare(engine);
+	if (!ret)
+		ret = shunt_engine_prepare_crossing(engine, false, err);
+	if (!ret) {
+		*out = engine;
+		return 0;
+	}
+fail:
+	shunt_engine_destroy(engine, NULL);
+	return ret;
+}
+
+int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ret = open_bridge(engine, err);
+
+	shunt_engine_cross(engine);
+	if (!ret)
+		ret = shunt_engine_attach_ports(engine, err);
+	if (!ret)
+		ret = open_router(engine, err);
+	if (!ret)
+		shunt_redirects_open(engine);
+	while (!ret && engine->worker_cnt < engine->config->worker_cnt)
+		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
+	return ret;
+}
+
+/* Waits until the workers have taken what was redirected to them before the
+ * programs went. One that is late with his answer only waits for a CPU. */
+static void settle(struct shunt_engine *engine)
+{
+	const struct timespec pause = {.tv_nsec = 1000 * 1000};
+	uint64_t until = shunt_clock_ns() + DRAIN_MS * 1000000ULL;
+	struct shunt_ledger ledger;
+	unsigned i;
+
+	for (i = 0; i < engine->worker_cnt; i++)
+		while ((shunt_worker_ledger(engine->workers[i], &ledger, 50) || ledger.rx) &&
+		       shunt_clock_ns() < until)
+			nanosleep(&pause, NULL);
+}
+
+void shunt_engine_hand_over(struct shunt_engine *engine)
+{
+	unsigned i;
+
+	engine->hands_over = true;
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].xdp)
+			shunt_xdp_hand_over(engine->ports[i].xdp);
+}
+
+/* A worker hangs: what he may touch stays as it is until the process ends, which closes his
+ * sockets. What would outlive it is given back. */
+static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *err)
+{
+	char punt[IFNAMSIZ];
+	unsigned i;
+
+	if (engine->punts) {
+		shunt_puntdev_name(punt);
+		shunt_puntdev_clean(punt, NULL);
+	}
+	shunt_detours_end(engine);
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].xdp)
+			shunt_xdp_disown(engine->ports[i].xdp);
+	return shunt_err_set(err, ETIMEDOUT,
+			     "worker %u hangs and does not stop: ended without him, and without "
+			     "his ledger; please report this bug",
+			     id);
+}
+
+static int stop_workers(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->worker_cnt; i++)
+		if (shunt_worker_stop(engine->workers[i], STOP_MS))
+			return abandon(engine, i, err);
+	return 0;
+}
+
+int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
+{
+	struct shunt_err ignored;
+	unsigned i;
+	int ret = 0;
+
+	if (!engine)
+		return 0;
+	for (i = 0; i < engine->port_cnt; i++)
+		shunt_xdp_withdraw(engine->ports[i].xdp);
+	if (engine->started_ns) {
+		shunt_xdp_quiesce();
+		settle(engine);
+	}
+	ret = stop_workers(engine, err);
+	if (ret)
+		return ret;
+	for (i = 0; i < engine->worker_cnt; i++) {
+		struct shunt_worker *worker = engine->workers[i];
+
+		if (engine->started_ns) {
+			shunt_worker_drain(worker, DRAIN_MS);
+			if (shunt_worker_audit(worker, ret ? &ignored : err))
+				ret = -EBADMSG;
+		}
+		shunt_engine_unbuild_worker(engine, i);
+	}
+	/* Without zero-copy rings more ports take each other's frames. */
+	for (i = 0; i < engine->port_cnt && engine->hands_over; i++)
+		if (engine->ports[i].xdp)
+			shunt_engine_set_ports(engine, &engine->ports[i], &ignored);
+	shunt_bridge_destroy(engine->bridge);
+	shunt_router_destroy(engine->router);
+	shunt_detours_end(engine);
+	for (i = 0; i < engine->port_cnt; i++)
+		shunt_engine_close_port(&engine->ports[i]);
+	free(engine->punts);
+	shunt_xdp_fail_close(engine->redirects);
+	shunt_locals_fini(&engine->locals);
+	json_decref(engine->stations);
+	free(engine->umems);
+	free(engine->workers);
+	free(engine->ports);
+	free(engine);
+	return ret;
+}
+
+/* --- start and refresh ------------------------------------------------------------------------ */
+
+static int set_locals(struct shunt_engine *engine, struct shunt_err *err)
+{
+	const struct shunt_locals *l = &engine->locals;
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < engine->port_cnt && !ret; i++)
+		if (engine->ports[i].xdp)
+			ret = shunt_xdp_set_locals(engine->ports[i].xdp, l->ip4_be, l->ip4_cnt,
+						   l->ip6, l->ip6_cnt, err);
+	return ret;
+}
+
+static int refresh_locals(struct shunt_engine *engine, struct shunt_err *err)
+{
+	struct shunt_locals now;
+	int ret = shunt_locals_query(&now, err);
+
+	if (ret)
+		return ret;
+	if (shunt_locals_equal(&now, &engine->locals)) {
+		shunt_locals_fini(&now);
+		return 0;
+	}
+	shunt_locals_fini(&engine->locals);
+	engine->locals = now;
+	return set_locals(engine, err);
+}
+
+static void tick_meta(struct shunt_engine *engine)
+{
+	unsigned i, q;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		for (q = 0; q < engine->ports[i].queue_cnt; q++)
+			if (engine->ports[i].queues[q]->meta)
+				shunt_meta_tick(engine->ports[i].queues[q]->meta);
+}
+
+int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ret;
+
+	shunt_rename_follow(engine);
+	if (engine->bridge)
+		shunt_bridge_tick(engine->bridge);
+	shunt_lane_stats_tick(engine);
+	shunt_bulk_tick(engine);
+	tick_meta(engine);
+	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
+	if (!ret)
+		ret = shunt_engine_follow_lanes(engine, err);
+	return ret ? ret : shunt_suspend_follow(engine, err);
+}
+
+int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int more = engine->router ? shunt_router_service(engine->router, err) : 0, ret = 0;
+
+	if (engine->bridge)
+		shunt_bridge_service(engine->bridge);
+	if (engine->router && shunt_router_take_addrs_new(engine->router))
+		ret = refresh_locals(engine, err);
+	return ret ? ret : more;
+}
+
+int shunt_engine_fd(const struct shunt_engine *engine)
+{
+	return engine->router ? shunt_router_fd(engine->router) : -1;
+}
+
+int shunt_engine_bridge_fd(const struct shunt_engine *engine)
+{
+	return engine->bridge ? shunt_bridge_fd(engine->bridge) : -1;
+}
+
+int shunt_engine_timeout_ms(const struct shunt_engine *engine)
+{
+	if (engine->bridge && engine->bridge->is_behind)
+		return 0;
+	return engine->router ? shunt_router_timeout_ms(engine->router) : -1;
+}
+
+unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *out, unsigned max)
+{
+	unsigned cnt = engine->router ? shunt_router_warn(engine->router, out, max) : 0;
+
+	if (engine->bridge)
+		cnt += shunt_bridge_warn(engine->bridge, out + cnt, max - cnt);
+	return cnt + shunt_redirects_warn(engine, out + cnt, max - cnt);
+}
+
+int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = engine->router ? shunt_router_load(engine->router, err) : 0;
+
+	if (!ret)
+		ret = refresh_locals(engine, err);
+	shunt_lane_choose(engine);
+	if (!ret && shunt_detours_follow(engine))
+		shunt_lane_choose(engine);
+	for (i = 0; i < engine->worker_cnt && !ret; i++)
+		ret = shunt_worker_start(engine->workers[i], err);
+	for (i = 0; i < engine->port_cnt && !ret; i++)
+		if (engine->ports[i].xdp)
+			ret = shunt_engine_open_gate(engine, &engine->ports[i], err);
+	shunt_detours_prune(engine);
+	if (!ret)
+		ret = shunt_suspend_follow(engine, err);
+	if (!ret)
+		engine->started_ns = shunt_clock_ns();
+	return ret;
+}
+
+void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, struct shunt_err *),
+			    void *arg)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->worker_cnt; i++) {
+		engine->workers[i]->opts.enter = enter;
+		engine->workers[i]->opts.enter_arg = arg;
+	}
+}
+
+bool shunt_engine_is_dispatched(const struct shunt_engine *engine)
+{
+	struct shunt_xdp_info info;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].xdp && !shunt_xdp_info(engine->ports[i].xdp, &info, NULL) &&
+		    info.dispatcher && !info.external)
+			return true;
+	return false;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The engine's ports: looked at, opened, their programs attached, closed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor/facts.h"
+#include "engine/worker.h"
+#include "lane/suspend.h"
+
+static void print_more_queues(const struct shunt_port *port, unsigned cnt, char *out, unsigned len)
+{
+	char command[64];
+
+	shunt_netdev_channels_print(&port->netdev, port->config->name, cnt, command,
+				    sizeof(command));
+	if (port->netdev.queue_max && cnt > port->netdev.queue_max)
+		snprintf(out, len, ", this device can have %u queue%s", port->netdev.queue_max,
+			 port->netdev.queue_max > 1 ? "s" : "");
+	else
+		snprintf(out, len, " or raise the queues with %s", command);
+}
+
+static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shunt_err *err)
+{
+	const struct shunt_port_config *config = port->config;
+	char remedy[128];
+
+	port->queue_cnt = config->queues ? config->queues : port->netdev.queue_cnt;
+	print_more_queues(port, SHUNT_MAX(port->queue_cnt, worker_cnt), remedy, sizeof(remedy));
+	if (port->queue_cnt > port->netdev.queue_cnt)
+		return shunt_err_set(err, EINVAL,
+				     "%s: %u queues asked for and the device has %u; lower "
+				     "queues%s",
+				     config->name, port->queue_cnt, port->netdev.queue_cnt, remedy);
+	if (port->queue_cnt > SHUNT_STEER_SOCKETS_MAX)
+		port->queue_cnt = SHUNT_STEER_SOCKETS_MAX;
+	if (port->queue_cnt < worker_cnt)
+		return shunt_err_set(err, EINVAL,
+				     "%s: %u workers and %u queues: every worker needs a queue of "
+				     "every port to transmit on; use fewer workers%s",
+				     config->name, worker_cnt, port->queue_cnt, remedy);
+	return 0;
+}
+
+/* A generic program wants room before each frame, which most drivers' socket buffers lack: the
+ * kernel makes another one for the frame, in pages that it keeps for that where the program takes
+ * packets of several buffers, and since Linux 6.9; otherwise in memory that it allocates, clears
+ * and frees. On veth and tun the buffer has the room. */
+static void look_at_generic(struct shunt_port *port, struct shunt_xdp_opts *opts)
+{
+	char release[65];
+	unsigned kernel[2];
+	bool has_pages;
+
+	if (opts->requested != SHUNT_XDP_GENERIC)
+		return;
+	shunt_doctor_kernel(release, kernel);
+	has_pages = kernel[0] > 6 || (kernel[0] == 6 && kernel[1] >= 9);
+	opts->multi_buffer |= has_pages && !opts->external;
+	port->is_generic_dear = !has_pages && !shunt_lane_sends_bare(port);
+}
+
+static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
+{
+	const struct shunt_config *config = engine->config;
+	struct shunt_xdp_opts opts = {
+		.ifname = port->name,
+		.requested = port->config->driver_mode == SHUNT_DRIVER_GENERIC ? SHUNT_XDP_GENERIC
+									       : SHUNT_XDP_NATIVE,
+		.external = config->external,
+		.replace = config->replace,
+		.persist = config->persist,
+		.metadata = port->config->metadata,
+	};
+	int ret = shunt_netdev_query(port->name, &port->netdev, err);
+
+	if (ret)
+		return ret;
+	if (!port->netdev.is_up)
+		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up", port->name,
+				     port->name);
+	ret = shunt_engine_fit_frames(engine, port, err);
+	if (!ret)
+		ret = check_queues(port, config->worker_cnt, err);
+	opts.multi_buffer = port->multi_buffer;
+	look_at_generic(port, &opts);
+	if (!ret)
+		ret = shunt_xdp_open(&port->xdp, &opts, err);
+	shunt_lane_ask(port);
+	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
+	 * is better off waiting for the worker than given to a kernel that drops it. */
+	port->has_fallback =
+		!shunt_engine_forwards_foreign_macs(config, port->index) || port->netdev.has_master;
+	if (ret || !shunt_engine_forwards_foreign_macs(config, port->index))
+		return ret;
+	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->name, err);
+	return port->promisc_fd < 0 ? port->promisc_fd : 0;
+}
+
+int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err)
+{
+	struct shunt_port *port;
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < engine->port_cnt && !ret; i++) {
+		port = &engine->ports[i];
+		if (port->config->kind == SHUNT_PORT_XSK)
+			ret = open_device(engine, port, err);
+		else
+			port->queue_cnt = engine->config->worker_cnt;
+		if (ret)
+			break;
+		port->queues = calloc(port->queue_cnt, sizeof(*port->queues));
+		if (!port->queues)
+			ret = shunt_err_set(err, ENOMEM, "%s: not enough memory", port->name);
+	}
+	return ret;
+}
+
+void shunt_engine_close_port(struct shunt_port *port)
+{
+	shunt_xdp_detach(port->xdp);
+	if (port->promisc_fd >= 0)
+		close(port->promisc_fd);
+	free(port->queues);
+}
+
+/* Whoever attached it by hand chose where it runs, and the configuration knows nothing of that. */
+static int check_external(const struct shunt_engine *engine, const struct shunt_port *port,
+			  struct shunt_err *err)
+{
+	const int mode = shunt_config_mode(engine->config, port->index);
+	struct shunt_xdp_info info;
+
+	if (!engine->config->external || shunt_config_peer(engine->config, port->index) >= 0 ||
+	    shunt_xdp_info(port->xdp, &info, NULL) || info.in_use != SHUNT_XDP_GENERIC)
+		return 0;
+	return shunt_err_set(err, EINVAL,
+			     "%s: the steering program was attached in generic mode, and what mode "
+			     "%s hands back to the kernel would come to it again, for ever; attach "
+			     "it with `ip link set dev %s xdpdrv obj shunt_steer.bpf.o sec xdp`",
+			     port->name, shunt_forward_mode_name(mode), port->name);
+}
+
+int shunt_engine_attach_ports(struct shunt_engine *engine, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < engine->port_cnt && !ret; i++) {
+		struct shunt_port *port = &engine->ports[i];
+
+		shunt_suspend_look(port);
+		if (port->xdp)
+			ret = shunt_xdp_attach(port->xdp, err);
+		if (port->xdp && !ret)
+			ret = check_external(engine, port, err);
+	}
+	return ret;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The port contract: what a worker asks of a queue, whatever is behind it (an
+ * AF_XDP socket, memory, a capture file). A port is a device with one queue a
+ * worker and queue index; a queue belongs to one worker and shares his pool.
+ *
+ * A turn of the worker, for each queue: reclaim, rx, (graph, tx), flush.
+ *
+ *   queue->ops->reclaim(queue);
+ *   n = queue->ops->rx(queue, pkts, 64);
+ *   sent = out->ops->tx(out, pkts, n);      the rest is still the caller's
+ *   out->ops->flush(out);
+ */
+#ifndef SHUNT_IO_QUEUE_H
+#define SHUNT_IO_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "io/pkt.h"
+#include "io/pool.h"
+
+/* Bytes of a frame that no packet can use: the kernel's XDP headroom of 256 and
+ * the 32 that virtio_net asks for. */
+#define SHUNT_FRAME_OVERHEAD (256 + 32)
+
+#define SHUNT_PORT_MAX	     64 /* ports of one engine */
+
+/* Counters of a queue: one writer, the worker; read with shunt_counter_read. */
+#define SHUNT_QUEUE_COUNTERS(X)                                                     \
+	X(rx_packets, "packets received")                                           \
+	X(rx_bytes, "bytes received, without FCS")                                  \
+	X(rx_batches, "non-empty receives")                                         \
+	X(tx_packets, "packets submitted to the transmit ring")                     \
+	X(tx_bytes, "bytes submitted")                                              \
+	X(tx_completed, "frames that the kernel gave back after transmission")      \
+	X(tx_kicks, "transmit wakeups (syscalls)")                                  \
+	X(rx_kicks, "receive wakeups (syscalls)")                                   \
+	X(kick_errors, "wakeups that the kernel answered with an unexpected error") \
+	X(fill_starved, "turns in which the pool had no frame for a fill ring that wanted one")
+
+struct shunt_queue_stats {
+#define X(name, help) uint64_t name;
+	SHUNT_QUEUE_COUNTERS(X)
+#undef X
+};
+
+struct shunt_queue;
+
+struct shunt_queue_ops {
+	const char *kind; /* "xsk", "mem", "pcap" */
+
+	/* reclaim moves completed frames to the pool and refills the fill ring.
+	 * Thread: owner worker. Cost: batch, no syscall. */
+	void (*reclaim)(struct shunt_queue *queue);
+
+	/* rx fills pkts[0..max) with received packets: addr, len and port set, the
+	 * rest undefined. Returns the count; the frames are the caller's.
+	 * Thread: owner worker. Cost: batch, no syscall. */
+	unsigned (*rx)(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max);
+
+	/* tx accepts packets in order until its ring is full. Returns how many; the
+	 * others remain the caller's. Nothing need leave before flush.
+	 * Thread: owner worker. Cost: batch, no syscall. */
+	unsigned (*tx)(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt);
+
+	/* flush sees to it that what was accepted leaves, and that receive goes on:
+	 * wakes the kernel where it asked for that. While queue->has_more a bounded
+	 * number of frames may wait for a later flush. Thread: owner worker.
+	 * Cost: batch, at most a few syscalls. */
+	void (*flush)(struct shunt_queue *queue);
+
+	/* busy_poll lets the driver's NAPI run in this thread; NULL where there is
+	 * none. Thread: owner worker. Cost: a syscall. */
+	void (*busy_poll)(struct shunt_queue *queue);
+
+	/* beat tells who watches over the worker that he lives at now_ns
+	 * (CLOCK_MONOTONIC); is_asleep: and that he sleeps from now on until a frame
+	 * comes. NULL where nobody watches. Thread: owner worker. Cost: a store. */
+	void (*beat)(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep);
+
+	/* ledger adds the frames that the queue holds to *ledger.
+	 * Thread: owner worker. */
+	void (*ledger)(const struct shunt_queue *queue, struct shunt_ledger *ledger);
+
+	/* audit counts in seen[] each frame lying in a ring of the queue; frames
+	 * inside the driver are not visible. Thread: owner worker. */
+	void (*audit)(const struct shunt_queue *queue, uint8_t *seen);
+
+	/* close gives everything back and frees the queue. Thread: init, the worker
+	 * being stopped. */
+	void (*close)(struct shunt_queue *queue);
+};
+
+struct shunt_meta;
+
+struct shunt_queue {
+	const struct shunt_queue_ops *ops;
+	struct shunt_pool *pool; /* of the owner worker */
+	struct shunt_meta *meta; /* what to do with the frames' metadata; NULL: there is none */
+	uint16_t port;		 /* index of the port in the engine */
+	uint16_t index;		 /* receive and transmit queue number on the device */
+	int fd;			 /* to poll() for POLLIN; -1 where there is none */
+	bool has_more;		 /* the worker's word: another turn follows at once, with packets */
+	bool has_unsent; /* flush's word: the kernel took less, and nothing but a flush helps */
+	struct shunt_queue_stats stats SHUNT_CACHE_ALIGNED;
+};
+
+#endif

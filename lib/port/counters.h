@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The steering program's counters of a whole port. */
+#ifndef SHUNT_PORT_COUNTERS_H
+#define SHUNT_PORT_COUNTERS_H
+
+#include "engine/engine.h"
+
+/* shunt_steer_counters_of_port sums the counters of the device's queues, served or
+ * not; zeros for a port without a program. Thread: control. Cost: no syscall. */
+void shunt_steer_counters_of_port(const struct shunt_port *port, struct shunt_steer_counters *sum);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "port/jumbo.h"
+
+#include <net/ethernet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/chain.h"
+#include "io/queue.h"
+
+static bool is_before(const struct shunt_jumbo *j, unsigned major, unsigned minor)
+{
+	return j->kernel[0] < major || (j->kernel[0] == major && j->kernel[1] < minor);
+}
+
+/* igb runs XDP on buffers of 3072 bytes at most, counts FCS and two VLAN tags in
+ * (igb_xdp_setup), and with zero-copy lets its device write whole KiB only: a longer packet
+ * arrives in pieces, which the driver drops (igb_setup_srrctl). */
+#define IGB_BUFFER_LEN	 3072u
+#define IGB_OVERHEAD_LEN (ETHER_HDR_LEN + 4 + 2 * 4)
+
+static bool is_igb(const struct shunt_jumbo *j)
+{
+	return !j->is_generic && !strcmp(j->driver, "igb");
+}
+
+static uint32_t overhead_of(const struct shunt_jumbo *j)
+{
+	return is_igb(j) ? IGB_OVERHEAD_LEN : ETHER_HDR_LEN;
+}
+
+uint32_t shunt_jumbo_packet(const struct shunt_jumbo *j)
+{
+	return j->mtu + overhead_of(j);
+}
+
+uint32_t shunt_jumbo_room(const struct shunt_jumbo *j, uint32_t frame_size)
+{
+	const uint32_t room = frame_size - SHUNT_FRAME_OVERHEAD;
+
+	if (!is_igb(j))
+		return room;
+	return j->is_copied ? SHUNT_MIN(room, IGB_BUFFER_LEN) : room & ~1023u;
+}
+
+uint32_t shunt_jumbo_frames(const struct shunt_jumbo *j, uint32_t frame_size)
+{
+	const uint32_t room = shunt_jumbo_room(j, frame_size);
+
+	return (shunt_jumbo_packet(j) + room - 1) / room;
+}
+
+/* Frames of one packet that can be had: 1 where there is no more, with the reason. */
+static uint32_t frames_max(const struct shunt_jumbo *j, char *why, unsigned len)
+{
+	uint32_t max;
+
+	if (is_before(j, 6, 6)) {
+		snprintf(why, len, "packets over several frames need Linux 6.6, and this is %u.%u",
+			 j->kernel[0], j->kernel[1]);
+		return 1;
+	}
+	if (!j->is_generic && !(j->xdp.features & SHUNT_NETDEV_XDP_rx_sg)) {
+		snprintf(why, len, "the driver %s does not receive packets over several frames",
+			 j->driver);
+		return 1;
+	}
+	if (j->needs_zerocopy && j->xdp.zc_max_segs < 2) {
+		snprintf(why, len,
+			 "the driver %s has packets over several frames with a copy only, and "
+			 "zero-copy is required",
+			 j->driver);
+		return 1;
+	}
+	max = j->needs_zerocopy ? SHUNT_MIN(j->xdp.zc_max_segs, SHUNT_CHAIN_MAX) : SHUNT_CHAIN_MAX;
+	snprintf(why, len, "a packet may take %u frames", max);
+	return max;
+}
+
+bool shunt_jumbo_works(const struct shunt_jumbo *j, uint32_t frame_size, char *why, unsigned len)
+{
+	const uint32_t frames = shunt_jumbo_frames(j, frame_size);
+
+	why[0] = 0;
+	if (frames == 1 || frames <= frames_max(j, why, len)) {
+		why[0] = 0;
+		return true;
+	}
+	return false;
+}
+
+void shunt_jumbo_limit(const struct shunt_jumbo *j, uint32_t frame_size, char *text, unsigned len)
+{
+	char why[160];
+
+	frames_max(j, why, sizeof(why));
+	snprintf(text, len, "MTU up to %u: a frame of %u holds %u bytes, and %s",
+		 shunt_jumbo_mtu_max(j, frame_size), frame_size, shunt_jumbo_room(j, frame_size),
+		 why);
+}
+
+uint32_t shunt_jumbo_mtu_max(const struct shunt_jumbo *j, uint32_t frame_size)
+{
+	char why[160];
+
+	return frames_max(j, why, sizeof(why)) * shunt_jumbo_room(j, frame_size) - overhead_of(j);
+}

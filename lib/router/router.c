@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "router/router.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "router/tables.h"
+#include "xdp/tables.h"
+
+#define LOAD_MAX_NS    (30 * SHUNT_NS_PER_SEC)
+#define SERVICE_BUDGET 4096 /* messages: some milliseconds between looks at anything else */
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static int port_of(void *ctx, uint32_t ifindex)
+{
+	const struct shunt_engine *engine = ((struct shunt_router *)ctx)->engine;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++)
+		if (engine->ports[i].xdp && (uint32_t)engine->ports[i].netdev.ifindex == ifindex)
+			return (int)i;
+	return -1;
+}
+
+static int open_mirror(struct shunt_router *router, struct shunt_err *err)
+{
+	const struct shunt_mirror_opts opts = {
+		.netns_fd = -1,
+		.audit_s = 60,
+		.fib4 = router->fib4,
+		.fib6 = router->fib6,
+		.nexthops = router->nexthops,
+		.port_of = port_of,
+		.port_ctx = router,
+	};
+
+	return shunt_mirror_create(&router->mirror, &opts, err);
+}
+
+static int create_tables(struct shunt_router *router, struct shunt_err *err)
+{
+	const struct shunt_arena_source *source;
+	int ret = 0;
+
+	if (shunt_router_xdp_wants(router->engine))
+		ret = shunt_xdp_tables_create(&router->tables, err);
+	if (ret)
+		return ret;
+	source = shunt_xdp_tables_source(router->tables);
+	ret = shunt_fib4_create_on(&router->fib4, source, 0, err);
+	if (!ret)
+		ret = shunt_fib6_create_on(&router->fib6, source, 0, err);
+	if (!ret)
+		ret = shunt_nexthop_create_on(&router->nexthops, source, 0, err);
+	return ret ? ret : shunt_router_xdp_join(router, err);
+}
+
+int shunt_router_create(struct shunt_router **out, const struct shunt_engine *engine,
+			struct shunt_err *err)
+{
+	struct shunt_router *router = calloc(1, sizeof(*router));
+	char name[IFNAMSIZ];
+	int ret;
+
+	*out = NULL;
+	if (!router)
+		return shunt_err_set(err, ENOMEM, "router: not enough memory");
+	router->engine = engine;
+	if (getrandom(&router->flow_seed, sizeof(router->flow_seed), GRND_NONBLOCK) < 0)
+		router->flow_seed = shunt_clock_ns();
+	shunt_puntdev_name(name);
+	ret = create_tables(router, err);
+	if (!ret)
+		ret = shunt_puntdev_open(&router->puntdev, name, err);
+	if (!ret)
+		ret = shunt_neigh_use_open(&router->neigh_use, err);
+	if (!ret)
+		ret = open_mirror(router, err);
+	if (ret) {
+		shunt_router_destroy(router);
+		return ret;
+	}
+	shunt_router_look(router);
+	shunt_bypassed_query(&router->bypassed);
+	*out = router;
+	return 0;
+}
+
+void shunt_router_destroy(struct shunt_router *router)
+{
+	if (!router)
+		return;
+	shunt_mirror_destroy(router->mirror);
+	shunt_neigh_use_close(router->neigh_use);
+	shunt_puntdev_close(router->puntdev);
+	shunt_nexthop_destroy(router->nexthops);
+	shunt_fib6_destroy(router->fib6);
+	shunt_fib4_destroy(router->fib4);
+	shunt_xdp_tables_destroy(router->tables);
+	free(router->local4);
+	free(router);
+}
+
+/* --- this host's addresses -------------------------------------------------------------------- */
+
+static const struct shunt_mirror_addr *next_addr(const struct shunt_router *router, uint32_t *idx)
+{
+	const struct shunt_mirror_store *addrs = &shunt_mirror_table(router->mirror)->addrs;
+
+	*idx = shunt_mirror_store_next(addrs, *idx);
+	return *idx ? shunt_mirror_store_at(addrs, *idx) : NULL;
+}
+
+static struct shunt_local4 *collect_local4(const struct shunt_router *router)
+{
+	const struct shunt_mirror_addr *addr;
+	struct shunt_local4 *local = NULL;
+	uint32_t idx = 0, cnt = 0;
+	uint32_t *list = calloc(shunt_mirror_table(router->mirror)->addrs.cnt + 1, sizeof(*list));
+
+	if (!list)
+		return NULL;
+	while ((addr = next_addr(router, &idx)))
+		if (addr->info.family == AF_INET)
+			memcpy(&list[cnt++], addr->info.local, sizeof(*list));
+	local = shunt_local4_create(list, cnt);
+	free(list);
+	return local;
+}
+
+/* Order does not count. */
+static uint64_t digest_addrs(const struct shunt_router *router)
+{
+	const struct shunt_mirror_addr *addr;
+	uint64_t digest = 1;
+	uint32_t idx = 0;
+
+	while ((addr = next_addr(router, &idx)))
+		digest += shunt_mirror_hash(&addr->info, sizeof(addr->info), 0);
+	return digest;
+}
+
+/* Without memory the old list stays, and the next change tries again. */
+static void follow_addrs(struct shunt_router *router)
+{
+	struct shunt_local4 *now, *old = router->local4;
+	uint64_t digest = digest_addrs(router);
+
+	if (digest == router->addrs_digest)
+		return;
+	now = collect_local4(router);
+	if (!now)
+		return;
+	router->addrs_digest = digest;
+	router->are_addrs_new = true;
+	__atomic_store_n(&router->local4, now, __ATOMIC_RELEASE);
+	shunt_local4_retire(old);
+}
+
+/* At once, and not at the next tick: what rules divert, or comes in where nothing is forwarded any
+ * more, is no longer ours. */
+static void follow_settings(struct shunt_router *router)
+{
+	const struct shunt_mirror_table *table = shunt_mirror_table(router->mirror);
+	uint32_t diverting =
+		table->divert_cnt[SHUNT_MIRROR_IP4] + table->divert_cnt[SHUNT_MIRROR_IP6];
+
+	if (diverting == router->diverting && table->netconf_cnt == router->netconf_cnt)
+		return;
+	router->diverting = diverting;
+	router->netconf_cnt = table->netconf_cnt;
+	shunt_router_look(router);
+}
+
+bool shunt_router_take_addrs_new(struct shunt_router *router)
+{
+	bool are_new = router->are_addrs_new;
+
+	router->are_addrs_new = false;
+	return are_new;
+}
+
+/* --- following -------------------------------------------------------------------------------- */
+
+int shunt_router_fd(const struct shunt_router *router)
+{
+	return router->mirror ? shunt_mirror_fd(router->mirror) : -1;
+}
+
+int shunt_router_timeout_ms(const struct shunt_router *router)
+{
+	return router->mirror ? shunt_mirror_timeout_ms(router->mirror) : -1;
+}
+
+int shunt_router_service(struct shunt_router *router, struct shunt_err *err)
+{
+	int ret;
+
+	if (!router->mirror)
+		return 0;
+	ret = shunt_mirror_service(router->mirror, SERVICE_BUDGET, err);
+	if (ret < 0) {
+		shunt_mirror_destroy(router->mirror);
+		router->mirror = NULL;
+		shunt_router_xdp_follow(router);
+		return ret;
+	}
+	follow_addrs(router);
+	follow_settings(router);
+	shunt_router_xdp_follow(router);
+	return ret;
+}
+
+static bool is_loading(const struct shunt_router *router)
+{
+	struct shunt_mirror_stats stats;
+
+	shunt_mirror_stats(router->mirror, &stats);
+	return stats.state == SHUNT_MIRROR_loading;
+}
+
+int shunt_router_load(struct shunt_router *router, struct shunt_err *err)
+{
+	uint64_t until = shunt_clock_ns() + LOAD_MAX_NS;
+	int ret = 1;
+
+	while (ret >= 0 && (ret || is_loading(router)) && shunt_clock_ns() < until) {
+		struct pollfd fd = {.fd = shunt_router_fd(router), .events = POLLIN};
+		int timeout_ms = shunt_router_timeout_ms(router);
+
+		if (!ret)
+			poll(&fd, 1, timeout_ms < 0 ? 100 : SHUNT_MIN(timeout_ms, 100));
+		ret = shunt_router_service(router, err);
+	}
+	shunt_router_look(router);
+	shunt_router_xdp_follow(router);
+	return SHUNT_MIN(ret, 0);
+}
+
+int shunt_router_tick(struct shunt_router *router, struct shunt_err *err)
+{
+	shunt_router_look(router);
+	shunt_router_xdp_follow(router);
+	if (!router->mirror)
+		return open_mirror(router, err);
+	shunt_neigh_use_tick(router->neigh_use, router->mirror, shunt_clock_ns());
+	return 0;
+}

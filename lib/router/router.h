@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the routing ports of an engine share: forwarding tables, the mirror that fills them,
+ * this host's addresses, the way back to the kernel, and whether the kernel would forward at
+ * all. The control thread owns it; the workers read the tables between quiescent states.
+ *
+ *	shunt_router_create(&router, engine, &err);
+ *	shunt_router_load(router, &err);	the first dump; then the gate may open
+ *	poll shunt_router_fd(router), shunt_router_timeout_ms(router)
+ *	shunt_router_service(router, &err);
+ *	shunt_router_destroy(router);		after the workers
+ */
+#ifndef SHUNT_ROUTER_ROUTER_H
+#define SHUNT_ROUTER_ROUTER_H
+
+#include "engine/engine.h"
+#include "router/neigh_use.h"
+#include "firewall/bypassed.h"
+#include "mirror/mirror.h"
+#include "shunt_tables.h"
+#include "graph/nodes.h"
+
+struct shunt_router {
+	const struct shunt_engine *engine;
+	struct shunt_fib4 *fib4;
+	struct shunt_fib6 *fib6;
+	struct shunt_nexthops *nexthops;
+	struct shunt_mirror *mirror; /* NULL while its socket cannot be had */
+	struct shunt_neigh_use *neigh_use;
+	struct shunt_puntdev *puntdev;
+	struct shunt_local4 *local4;	    /* published to the workers */
+	struct shunt_eth_live live;	    /* the same */
+	struct shunt_xdp_tables *tables;    /* what lane xdp reads; NULL: it does not route */
+	struct shunt_tables_cfg tables_cfg; /* as the programs were told */
+	uint64_t flow_seed;
+	uint64_t addrs_digest; /* of the mirrored addresses, when last looked at */
+	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
+	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
+	uint32_t netconf_cnt;  /* notices of changed settings, when last looked at */
+	bool is_diverted;      /* so everything routed is the kernel's */
+	struct shunt_bypassed bypassed; /* at the start */
+};
+
+/* shunt_router_create makes empty tables, the punt device and the mirror; the engine's ports
+ * must be open. Returns 0, or -errno with err set and nothing held. Thread: control. */
+int shunt_router_create(struct shunt_router **out, const struct shunt_engine *engine,
+			struct shunt_err *err);
+
+/* shunt_router_destroy frees it; NULL is legal. No worker may run. Thread: control. */
+void shunt_router_destroy(struct shunt_router *router);
+
+/* shunt_router_load waits until the kernel's tables are in the FIB, or out of memory, for half
+ * a minute at most; what is late follows by service. Returns 0 or -errno with err set.
+ * Thread: control. */
+int shunt_router_load(struct shunt_router *router, struct shunt_err *err);
+
+/* shunt_router_fd, _timeout_ms and _service are those of the mirror, but for one thing: when
+ * its socket fails for good, service drops the mirror and with it every route, so that all
+ * packets go to the kernel, and returns -errno with err set; shunt_router_tick gets a new
+ * one. The descriptor may have changed then. Thread: control. */
+int shunt_router_fd(const struct shunt_router *router);
+int shunt_router_timeout_ms(const struct shunt_router *router);
+int shunt_router_service(struct shunt_router *router, struct shunt_err *err);
+
+/* shunt_router_tick is to be called every second: it looks at what no message tells of.
+ * Returns 0 or -errno with err set. Thread: control. */
+int shunt_router_tick(struct shunt_router *router, struct shunt_err *err);
+
+/* shunt_router_take_addrs_new says whether this host's addresses changed since the last call. */
+bool shunt_router_take_addrs_new(struct shunt_router *router);
+
+/* shunt_router_warn writes up to max sentences about settings under which the kernel, which
+ * is the fallback, would not do what shunt does. Returns how many. Thread: control. */
+unsigned shunt_router_warn(const struct shunt_router *router, struct shunt_err *out, unsigned max);
+
+/* shunt_router_look reads the settings that decide which ports forward; for router.c. */
+void shunt_router_look(struct shunt_router *router);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "router/tables.h"
+
+#include "base/clock.h"
+#include "device/netdev_xdp.h"
+#include "xdp/tables.h"
+
+static bool routes(const struct shunt_engine *engine, unsigned port)
+{
+	int mode = shunt_config_mode(engine->config, port);
+
+	return engine->ports[port].xdp &&
+	       (mode == SHUNT_FORWARD_ROUTE || mode == SHUNT_FORWARD_MIX);
+}
+
+/* What the driver says it can; sockets, which say what it does, are opened later. */
+static bool may_be_zerocopy(const struct shunt_port *port)
+{
+	struct shunt_netdev_xdp facts;
+
+	return port->config->copy_mode != SHUNT_COPY_COPY &&
+	       port->config->driver_mode == SHUNT_DRIVER_NATIVE &&
+	       !shunt_netdev_xdp_query(port->netdev.ifindex, &facts, NULL) && facts.is_known &&
+	       facts.features & SHUNT_NETDEV_XDP_xsk_zerocopy;
+}
+
+static bool has_rule_xdp(const struct shunt_config *config)
+{
+	unsigned i;
+
+	for (i = 0; i < config->rule_cnt; i++)
+		if (config->rules[i].lane == SHUNT_LANE_XDP)
+			return true;
+	return false;
+}
+
+bool shunt_router_xdp_wants(const struct shunt_engine *engine)
+{
+	bool all_zerocopy = true, any_xdp = has_rule_xdp(engine->config), any_auto = false;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		enum shunt_lane_request lane = shunt_config_lane(engine->config, i);
+
+		if (!routes(engine, i))
+			continue;
+		any_xdp |= lane == SHUNT_REQUEST_XDP;
+		any_auto |= lane == SHUNT_REQUEST_AUTO;
+		all_zerocopy &= may_be_zerocopy(&engine->ports[i]);
+	}
+	return any_xdp || (any_auto && !all_zerocopy && !engine->config->front_cnt);
+}
+
+int shunt_router_xdp_join(struct shunt_router *router, struct shunt_err *err)
+{
+	const struct shunt_xdp_tables *t = router->tables;
+	const void *tables4[3], *tables6[2];
+	uint32_t *base = router->tables_cfg.base;
+	unsigned i;
+	int ret = 0;
+
+	if (!t)
+		return 0;
+	shunt_fib4_tables(router->fib4, tables4);
+	shunt_fib6_tables(router->fib6, tables6);
+	base[SHUNT_TABLE_ROOT4] = shunt_xdp_tables_chunk(t, tables4[0]);
+	base[SHUNT_TABLE_LEAVES4] = shunt_xdp_tables_chunk(t, tables4[1]);
+	base[SHUNT_TABLE_TAILS4] = shunt_xdp_tables_chunk(t, tables4[2]);
+	base[SHUNT_TABLE_ROOT6] = shunt_xdp_tables_chunk(t, tables6[0]);
+	base[SHUNT_TABLE_NODES6] = shunt_xdp_tables_chunk(t, tables6[1]);
+	base[SHUNT_TABLE_SLOTS] = shunt_xdp_tables_chunk(t, router->nexthops->slots);
+	base[SHUNT_TABLE_ADJS] = shunt_xdp_tables_chunk(t, router->nexthops->adjs);
+	base[SHUNT_TABLE_BUCKETS] = shunt_xdp_tables_chunk(t, router->nexthops->buckets);
+	router->tables_cfg.flow_seed = router->flow_seed;
+	for (i = 0; i < router->engine->port_cnt && !ret; i++)
+		if (routes(router->engine, i))
+			ret = shunt_xdp_tables_join(router->tables, router->engine->ports[i].xdp,
+						    err);
+	return ret;
+}
+
+static uint32_t flags_of(const struct shunt_router *router, unsigned port)
+{
+	uint32_t flags = 0;
+
+	if (router->live.ip4[port])
+		flags |= SHUNT_TABLES_IP4;
+	if (router->live.ip6[port])
+		flags |= SHUNT_TABLES_IP6;
+	if (router->live.rpf4[port] == SHUNT_SOURCE_RPF)
+		flags |= SHUNT_TABLES_RPF4;
+	if (router->live.rpf4[port] == SHUNT_SOURCE_NOT_LOCAL)
+		flags |= SHUNT_TABLES_NO_LOCAL;
+	return flags;
+}
+
+void shunt_router_xdp_follow(struct shunt_router *router)
+{
+	uint64_t now_ns = shunt_clock_ns();
+	unsigned i;
+
+	if (!router->tables)
+		return;
+	/* 0 would be that of an empty memory. */
+	router->tables_cfg.generation += router->tables_cfg.generation == UINT32_MAX ? 2 : 1;
+	for (i = 0; i < router->engine->port_cnt; i++) {
+		if (!routes(router->engine, i))
+			continue;
+		router->tables_cfg.flags = flags_of(router, i);
+		shunt_xdp_tables_publish(router->engine->ports[i].xdp, &router->tables_cfg);
+		shunt_xdp_tables_beat(router->engine->ports[i].xdp, now_ns);
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Routing in lane xdp, seen from the control side: the router's tables lie in memory that the
+ * ports' programs read too, and the programs are told where, what may be forwarded, and when
+ * anything changed. For router.c and engine_steer.c. */
+#ifndef SHUNT_ROUTER_TABLES_H
+#define SHUNT_ROUTER_TABLES_H
+
+#include "router/router.h"
+
+/* shunt_router_xdp_wants says whether the tables should be shared with the programs: not where
+ * lane user is certain, whose lookups want huge pages. Thread: control. */
+bool shunt_router_xdp_wants(const struct shunt_engine *engine);
+
+/* shunt_router_xdp_join lets every routing port's program read the tables. Returns 0 or -errno
+ * with err set; nothing to do where they are not shared. Thread: control. */
+int shunt_router_xdp_join(struct shunt_router *router, struct shunt_err *err);
+
+/* shunt_router_xdp_follow tells the programs that tables or settings may have changed, and that
+ * somebody keeps them. Thread: control. Cost: some stores a port. */
+void shunt_router_xdp_follow(struct shunt_router *router);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The control socket's address: a UNIX stream socket that only its owner may
+ * open (mode 0600), taken over from a daemon that died and refused while one lives. */
+#ifndef SHUNT_SERVE_LISTENER_H
+#define SHUNT_SERVE_LISTENER_H
+
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/err.h"
+
+struct shunt_listener {
+	int fd; /* non-blocking, listening */
+	struct sockaddr_un addr;
+	dev_t dev; /* of the file, so that only our own is removed */
+	ino_t ino;
+};
+
+/* shunt_listener_open binds path. Returns 0; -EADDRINUSE when somebody answers
+ * there; -EEXIST when the path is something else than a socket; or another -errno;
+ * with err set and nothing held. Thread: init. */
+int shunt_listener_open(struct shunt_listener *l, const char *path, struct shunt_err *err);
+
+/* shunt_listener_close closes the socket and removes its file, if it is still the
+ * one that open made. Legal on one whose fd is -1. Thread: control. */
+void shunt_listener_close(struct shunt_listener *l);
+
+#endif

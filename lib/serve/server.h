@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The control socket's server. A client writes one line, a JSON object, and gets
+ * one line back, {"result": ...} or {"error": "sentence"}; then it may ask again.
+ * Nothing that a client does or leaves undone blocks the daemon or makes it grow:
+ * clients, the length of a request and the time for half a one are limited, one
+ * request a client is in work, and its reply is written before the next is read.
+ *
+ * Limits: the handler runs to its end in the caller's thread; a reply is built in
+ * memory; only the daemon's own user and root are answered.
+ *
+ *     shunt_server_create(&server, "/run/shunt/control", shunt_show_request, engine, &err);
+ *     epoll or poll shunt_server_fd(server) for input, then
+ *     shunt_server_service(server);
+ *     shunt_server_destroy(server);
+ */
+#ifndef SHUNT_SERVE_SERVER_H
+#define SHUNT_SERVE_SERVER_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+#define SHUNT_SERVER_CLIENT_MAX	 16
+#define SHUNT_SERVER_REQUEST_MAX 4096 /* bytes of a line, its end included */
+#define SHUNT_SERVER_STALL_SEC	 5    /* half a request or an unread reply */
+#define SHUNT_SERVER_IDLE_SEC	 60   /* between requests */
+
+/* Answers one request, an object. Returns a new reference, which becomes the
+ * server's, or NULL with err set. */
+typedef json_t *(*shunt_server_fn)(void *arg, const json_t *request, struct shunt_err *err);
+
+struct shunt_server;
+
+/* shunt_server_create listens on path (mode 0600). A socket file that a killed
+ * daemon left is replaced. Returns 0, or -errno with err set as
+ * shunt_listener_open does. Thread: init. */
+int shunt_server_create(struct shunt_server **out, const char *path, shunt_server_fn fn, void *arg,
+			struct shunt_err *err);
+
+/* shunt_server_destroy closes everything and removes the socket file. NULL is
+ * legal. Thread: control. */
+void shunt_server_destroy(struct shunt_server *server);
+
+/* shunt_server_fd returns a descriptor that is readable when service has work.
+ * It stays the server's. Thread: control. */
+int shunt_server_fd(const struct shunt_server *server);
+
+/* shunt_server_service does what is due: accepts, reads, answers, writes, ends
+ * clients that are too slow. Never blocks, the handler apart. Thread: control. */
+void shunt_server_service(struct shunt_server *server);
+
+#endif

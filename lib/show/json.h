@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Helpers that the show_*.c files share. Private to them. */
+#ifndef SHUNT_SHOW_JSON_H
+#define SHUNT_SHOW_JSON_H
+
+#include <jansson.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+
+static inline void set_u64(json_t *object, const char *key, uint64_t value)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static inline void set_text(json_t *object, const char *key, const char *value)
+{
+	json_object_set_new(object, key, value ? json_string(value) : json_null());
+}
+
+/* A quotient, null when there is nothing to divide by: never invented. */
+static inline void set_ratio(json_t *object, const char *key, uint64_t num, uint64_t den)
+{
+	json_object_set_new(object, key, den ? json_real((double)num / (double)den) : json_null());
+}
+
+/* The frame of every object: when it was taken, and its rows. */
+static inline json_t *timed(const char *key, json_t *rows)
+{
+	return json_pack("{s:I, s:o}", "time_ns", (json_int_t)shunt_clock_ns(), key, rows);
+}
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bridge/bridge.h"
+#include "show/show.h"
+#include "show/json.h"
+
+static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_entry *entry)
+{
+	const struct shunt_engine *engine = b->engine;
+	unsigned bridge = shunt_mac_key_bridge(entry->key);
+	json_t *row = json_object();
+	uint8_t m[6];
+
+	shunt_mac_key_mac(entry->key, m);
+	json_object_set_new(
+		row, "mac",
+		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
+	set_u64(row, "bridge", bridge);
+	set_text(row, "kernel_bridge", b->bridges[bridge].ifindex ? b->bridges[bridge].name : NULL);
+	set_text(row, "port",
+		 entry->port < engine->port_cnt ? engine->ports[entry->port].name : "kernel");
+	json_object_set_new(row, "static", json_boolean(entry->is_static));
+	json_object_set_new(row, "age_s",
+			    entry->is_static ? json_null()
+					     : json_integer((json_int_t)entry->age_ticks *
+							    b->age_s / SHUNT_MAC_AGE_TICKS));
+	return row;
+}
+
+static json_t *counters_json(const struct shunt_bridge *b)
+{
+	json_t *sums = json_object();
+	uint64_t sum;
+	unsigned i;
+
+#define X(name, help) set_u64(sums, #name, b->name);
+	SHUNT_BRIDGE_COUNTERS(X)
+#undef X
+#define X(name, help)                                                \
+	for (sum = 0, i = 0; i < b->learn_cnt; i++)                  \
+		sum += shunt_counter_read(&b->learns[i].stats.name); \
+	set_u64(sums, #name, sum);
+	SHUNT_LEARN_COUNTERS(X)
+#undef X
+	return sums;
+}
+
+static json_t *kernel_json(const struct shunt_bridge *b)
+{
+	struct shunt_fdb_stats stats;
+
+	if (!b->fdb)
+		return json_null();
+	shunt_fdb_stats(b->fdb, &stats);
+	return json_pack("{s:I, s:I, s:I, s:I}", "messages", (json_int_t)stats.messages, "overruns",
+			 (json_int_t)stats.overruns, "told", (json_int_t)stats.told, "refused",
+			 (json_int_t)stats.refused);
+}
+
+json_t *shunt_show_macs(const struct shunt_engine *engine)
+{
+	const struct shunt_bridge *b = engine->bridge;
+	json_t *rows = json_array(), *result = timed("macs", rows);
+	struct shunt_mac_counts counts;
+	struct shunt_mac_entry entry;
+	uint64_t at = 0;
+
+	if (!b)
+		return result;
+	while (shunt_mac_next(b->macs, &at, &entry))
+		json_array_append_new(rows, mac_json(b, &entry));
+	shunt_mac_counts(b->macs, &counts);
+	set_u64(result, "entries", counts.entries);
+	set_u64(result, "max", counts.max);
+	set_u64(result, "bytes", counts.bytes);
+	set_u64(result, "ageing_s", b->age_s);
+	json_object_set_new(result, "counters", counters_json(b));
+	json_object_set_new(result, "kernel", kernel_json(b));
+	return result;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What shunt forwards by: the FIB's routes, the neighbours behind them, and how well the
+ * mirror keeps up with the kernel they come from. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/neighbour.h>
+#include <string.h>
+
+#include "mirror/mirror.h"
+#include "router/router.h"
+#include "show/show.h"
+#include "show/json.h"
+
+/* A full table as JSON would be 150 MB and a second of the control thread. `route get` tells
+ * of any address. */
+#define ROUTES_SHOWN_MAX 4096u
+#define MEMBERS_MAX	 64u
+
+struct walk {
+	const struct shunt_engine *engine;
+	json_t *rows;
+};
+
+static const struct shunt_router *router_of(const struct shunt_engine *engine)
+{
+	return engine->router;
+}
+
+/* --- routes ----------------------------------------------------------------------------------- */
+
+static json_t *mac_json(const uint8_t *m)
+{
+	return json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_adj *adj,
+			uint32_t weight)
+{
+	json_t *row = json_object();
+
+	set_text(row, "kind", shunt_adj_kind_name(adj->kind));
+	set_u64(row, "weight", weight);
+	if (adj->kind != SHUNT_ADJ_REWRITE)
+		return row;
+	set_text(row, "port", adj->port < engine->port_cnt ? engine->ports[adj->port].name : NULL);
+	json_object_set_new(row, "mac", mac_json(adj->eth));
+	set_u64(row, "mtu", adj->mtu);
+	return row;
+}
+
+static json_t *hops_json(const struct shunt_engine *engine, uint32_t nh)
+{
+	const struct shunt_nexthops *table = router_of(engine)->nexthops;
+	struct shunt_nexthop_member members[MEMBERS_MAX];
+	json_t *rows = json_array();
+	unsigned cnt = shunt_nexthop_group_get(table, nh, members, MEMBERS_MAX), i;
+
+	if (!cnt)
+		json_array_append_new(rows, hop_json(engine, shunt_nexthop_adj(table, nh, 0), 1));
+	for (i = 0; i < cnt && i < MEMBERS_MAX; i++)
+		json_array_append_new(rows,
+				      hop_json(engine, shunt_nexthop_adj(table, members[i].nh, 0),
+					       members[i].weight));
+	return rows;
+}
+
+static json_t *route_json(const struct shunt_engine *engine, int family, const void *addr,
+			  unsigned len, uint32_t nh)
+{
+	char text[INET6_ADDRSTRLEN];
+	json_t *row = json_object();
+
+	inet_ntop(family, addr, text, sizeof(text));
+	json_object_set_new(row, "prefix", json_sprintf("%s/%u", text, len));
+	json_object_set_new(row, "next_hops", hops_json(engine, nh));
+	return row;
+}
+
+static int add_route4(void *arg, uint32_t addr_be, unsigned len, uint32_t nh)
+{
+	struct walk *walk = arg;
+
+	if (json_array_size(walk->rows) >= ROUTES_SHOWN_MAX)
+		return 1;
+	json_array_append_new(walk->rows, route_json(walk->engine, AF_INET, &addr_be, len, nh));
+	return 0;
+}
+
+static int add_route6(void *arg, const uint8_t addr[16], unsigned len, uint32_t nh)
+{
+	struct walk *walk = arg;
+
+	if (json_array_size(walk->rows) >= ROUTES_SHOWN_MAX)
+		return 1;
+	json_array_append_new(walk->rows, route_json(walk->engine, AF_INET6, addr, len, nh));
+	return 0;
+}
+
+json_t *shunt_show_routes(const struct shunt_engine *engine)
+{
+	const struct shunt_router *router = router_of(engine);
+	struct walk walk = {engine, json_array()};
+	json_t *result = timed("routes", walk.rows);
+
+	if (!router)
+		return result;
+	shunt_fib4_walk(router->fib4, add_route4, &walk);
+	shunt_fib6_walk(router->fib6, add_route6, &walk);
+	set_u64(result, "ip4_routes", shunt_fib4_route_cnt(router->fib4));
+	set_u64(result, "ip6_routes", shunt_fib6_route_cnt(router->fib6));
+	set_u64(result, "shown", json_array_size(walk.rows));
+	return result;
+}
+
+/* Clears the bits behind the prefix. */
+static void mask(uint8_t *addr, unsigned addr_len, unsigned len)
+{
+	unsigned i;
+
+	for (i = 0; i < addr_len; i++, len -= SHUNT_MIN(len, 8u))
+		addr[i] &= (uint8_t)(0xff00 >> SHUNT_MIN(len, 8u));
+}
+
+json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
+			 struct shunt_err *err)
+{
+	const struct shunt_router *router = router_of(engine);
+	uint8_t addr[16] = {0};
+	uint32_t addr_be, nh;
+	unsigned len = 0;
+	int family = AF_INET;
+	json_t *row;
+
+	if (!router) {
+		shunt_err_set(err, ENOENT, "no port forwards by routes; start shuntd route");
+		return NULL;
+	}
+	if (inet_pton(AF_INET, address, &addr_be) == 1) {
+		nh = shunt_fib4_best(router->fib4, addr_be, &len);
+		memcpy(addr, &addr_be, sizeof(addr_be));
+	} else if (inet_pton(AF_INET6, address, addr) == 1) {
+		family = AF_INET6;
+		nh = shunt_fib6_best(router->fib6, addr, &len);
+	} else {
+		shunt_err_set(err, EINVAL, "'%.60s' is no IPv4 or IPv6 address", address);
+		return NULL;
+	}
+	mask(addr, family == AF_INET ? 4 : 16, len);
+	row = route_json(engine, family, addr, len, nh);
+	set_text(row, "address", address);
+	if (!nh)
+		json_object_set_new(row, "prefix", json_null());
+	set_text(row, "meaning",
+		 shunt_adj_kind_help(shunt_nexthop_adj(router->nexthops, nh, 0)->kind));
+	return row;
+}
+
+/* --- neighbours ------------------------------------------------------------------------------- */
+
+static const char *state_name(uint16_t state)
+{
+	static const struct {
+		uint16_t bit;
+		const char *name;
+	} names[] = {{NUD_PERMANENT, "permanent"},   {NUD_NOARP, "noarp"},
+		     {NUD_REACHABLE, "reachable"},   {NUD_STALE, "stale"},
+		     {NUD_DELAY, "delay"},	     {NUD_PROBE, "probe"},
+		     {NUD_INCOMPLETE, "incomplete"}, {NUD_FAILED, "failed"}};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(names); i++)
+		if (state & names[i].bit)
+			return names[i].name;
+	return "none";
+}
+
+static json_t *neighbour_json(const struct shunt_mirror_table *table,
+			      const struct shunt_mirror_neigh_info *info)
+{
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(table, info->ifindex);
+	char text[INET6_ADDRSTRLEN];
+	json_t *row = json_object();
+
+	inet_ntop(info->family, info->addr, text, sizeof(text));
+	set_text(row, "address", text);
+	set_text(row, "device", link ? link->info.name : NULL);
+	json_object_set_new(row, "mac",
+			    info->lladdr_len == 6 ? mac_json(info->lladdr) : json_null());
+	set_text(row, "state", state_name(info->state));
+	json_object_set_new(row, "usable", json_boolean(shunt_mirror_neigh_is_live(info)));
+	return row;
+}
+
+json_t *shunt_show_neighbours(const struct shunt_engine *engine)
+{
+	const struct shunt_router *router = router_of(engine);
+	json_t *rows = json_array(), *result = timed("neighbours", rows);
+	const struct shunt_mirror_table *table;
+	uint32_t at = 0;
+
+	if (!router || !router->mirror)
+		return result;
+	table = shunt_mirror_table(router->mirror);
+	while ((at = shunt_mirror_store_next(&table->neighs, at))) {
+		const struct shunt_mirror_neigh *neigh = shunt_mirror_store_at(&table->neighs, at);
+
+		if (neigh->info.family == AF_INET || neigh->info.family == AF_INET6)
+			json_array_append_new(rows, neighbour_json(table, &neigh->info));
+	}
+	return result;
+}
+
+/* --- mirror ----------------------------------------------------------------------------------- */
+
+json_t *shunt_show_mirror(const struct shunt_engine *engine)
+{
+	const struct shunt_router *router = router_of(engine);
+	json_t *counters = json_object(), *result = timed("counters", counters);
+	struct shunt_mirror_stats s;
+
+	if (!router || !router->mirror) {
+		set_text(result, "state", NULL);
+		return result;
+	}
+	shunt_mirror_stats(router->mirror, &s);
+#define X(name, help) set_u64(counters, #name, s.name);
+	SHUNT_MIRROR_COUNTERS(X)
+#undef X
+	set_text(result, "state", shunt_mirror_state_name(s.state));
+	set_text(result, "meaning", shunt_mirror_state_help(s.state));
+	set_u64(result, "links", s.links);
+	set_u64(result, "addresses", s.addrs);
+	set_u64(result, "neighbours", s.neighs);
+	set_u64(result, "next_hop_objects", s.nexthops);
+	set_u64(result, "paths", s.paths);
+	set_u64(result, "ip4_routes", s.routes[SHUNT_MIRROR_IP4]);
+	set_u64(result, "ip6_routes", s.routes[SHUNT_MIRROR_IP6]);
+	set_u64(result, "host_routes", s.hosts);
+	set_u64(result, "fib_updates", s.fib_updates);
+	set_u64(result, "policy_rules", s.policy_rules);
+	set_u64(result, "bytes", s.bytes);
+	set_u64(result, "load_ns", s.load_ns);
+	set_u64(result, "dump_ns", s.dump_ns);
+	return result;
+}

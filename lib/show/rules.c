@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "show/show.h"
+#include "show/json.h"
+#include "port/counters.h"
+#include "steer/rule.h"
+#include "steer/steer.h"
+
+/* The steering program counts matches by lane, not by rule. */
+static json_t *matched_json(const struct shunt_engine *engine)
+{
+	uint64_t user = 0, kernel = 0, drop = 0, xdp = 0;
+	struct shunt_steer_counters sum;
+	unsigned i;
+
+	for (i = 0; i < engine->port_cnt; i++) {
+		shunt_steer_counters_of_port(&engine->ports[i], &sum);
+		user += sum.packets[SHUNT_STEER_RULE_USER];
+		kernel += sum.packets[SHUNT_STEER_RULE_KERNEL];
+		drop += sum.packets[SHUNT_STEER_RULE_DROP];
+		xdp += sum.packets[SHUNT_STEER_XDP_RULE];
+	}
+	return json_pack("{s:I, s:I, s:I, s:I}", "user", (json_int_t)user, "kernel",
+			 (json_int_t)kernel, "drop", (json_int_t)drop, "xdp", (json_int_t)xdp);
+}
+
+json_t *shunt_show_rules(const struct shunt_engine *engine)
+{
+	const struct shunt_config *config = engine->config;
+	json_t *rows = json_array(), *result;
+	char text[SHUNT_RULE_TEXT_MAX];
+	unsigned i;
+
+	for (i = 0; i < config->rule_cnt; i++) {
+		shunt_rule_print(&config->rules[i], text, sizeof(text));
+		json_array_append_new(rows, json_pack("{s:i, s:s, s:s}", "order", (int)i + 1,
+						      "rule", text, "lane",
+						      shunt_rule_lane_name(&config->rules[i])));
+	}
+	result = timed("rules", rows);
+	json_object_set_new(result, "matched", matched_json(engine));
+	return result;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the daemon tells about itself, as JSON. One function an object, each in a
+ * file of its own; shuntctl(8) describes the fields. Names are stable, counters
+ * only rise, what was not measured is null. Every object but config carries
+ * time_ns (CLOCK_MONOTONIC), so that two of them give a rate.
+ *
+ *     shunt_server_create(&server, path, shunt_show_request, engine, &err);
+ */
+#ifndef SHUNT_SHOW_SHOW_H
+#define SHUNT_SHOW_SHOW_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "engine/engine.h"
+
+#define SHUNT_SHOW_OBJECTS(X)                                                         \
+	X(ports, "ports and queues: modes requested and in use, counters")            \
+	X(lanes, "the lane of each port: asked for, in use and why, packets by lane") \
+	X(workers, "threads: CPU, polling, turns, sleeps, heartbeat")                 \
+	X(runtime, "cycles per packet by stage and node, batch sizes received")       \
+	X(drops, "every frame that did not come out, from the NIC to the graph")      \
+	X(ledger, "where every frame of every worker is")                             \
+	X(rules, "steering rules, in the order in which they are tried")              \
+	X(nodes, "nodes of the graph, what they do, packets and batches")             \
+	X(routes, "what the FIB holds, with next hops")                               \
+	X(neighbours, "the kernel's neighbours, as mirrored")                         \
+	X(mirror, "how the kernel's tables are followed: state and counters")         \
+	X(macs, "stations that the bridges know, and what learning counted")          \
+	X(config, "the configuration in full")
+
+#define X(name, help) json_t *shunt_show_##name(const struct shunt_engine *engine);
+/* shunt_show_OBJECT returns a new reference, NULL without memory. Thread: control.
+ * Cost: setup; some ask the kernel, ledger waits up to half a second. */
+SHUNT_SHOW_OBJECTS(X)
+#undef X
+
+/* shunt_show_metadata returns what show ports says of a port's packet metadata. Thread: control. */
+json_t *shunt_show_metadata(const struct shunt_port *port);
+
+/* shunt_show_route says where a packet to address (text, IPv4 or IPv6) would go. Returns a new
+ * reference, or NULL with err set. Thread: control. */
+json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
+			 struct shunt_err *err);
+
+/* shunt_show_request answers {"cmd": "show", "object": OBJECT} and {"cmd": "route", "address":
+ * ADDRESS} about the engine that arg points to, and does {"cmd": "lane", ...}
+ * (lane/share.h): a handler for shunt_server_create. Thread: control. */
+json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *err);
+
+#endif

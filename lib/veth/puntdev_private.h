@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What puntdev.c and puntdev_queue.c share. */
+#ifndef SHUNT_VETH_PUNTDEV_PRIVATE_H
+#define SHUNT_VETH_PUNTDEV_PRIVATE_H
+
+#include <net/if.h>
+
+struct shunt_puntdev {
+	char name[IFNAMSIZ];
+	int ifindex;
+};
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory for the MAC table of the bridging ports that the steering programs can read: a BPF map
+ * mapped into this process. lib/fib/mac.h lives in its buckets, and the programs, which the map is
+ * given to, look stations up there themselves.
+ *
+ *	shunt_xdp_macs_open(&macs, &err);
+ *	shunt_mac_create_in(&table, macs->buckets, SHUNT_XDP_MACS_BYTES, ...);
+ *	shunt_xdp_set_macs(x, macs, &err);			each port
+ *	shunt_xdp_macs_close(macs);				after the table
+ */
+#ifndef SHUNT_XDP_MACS_H
+#define SHUNT_XDP_MACS_H
+
+#include "xdp/xdp.h"
+#include "shunt_steer_mac.h"
+
+#define SHUNT_XDP_MACS_BYTES (SHUNT_STEER_MAC_BUCKETS * sizeof(struct shunt_steer_mac_bucket))
+
+struct shunt_xdp_macs {
+	int fd;
+	struct shunt_steer_mac_bucket *buckets;
+	struct shunt_steer_bridge *bridge; /* the owner of the table writes it */
+};
+
+/* shunt_xdp_macs_open makes an empty map. Returns 0 with *out set, or -errno with err set.
+ * shunt_xdp_macs_close: NULL is legal. Thread: control. Cost: setup. */
+int shunt_xdp_macs_open(struct shunt_xdp_macs **out, struct shunt_err *err);
+void shunt_xdp_macs_close(struct shunt_xdp_macs *macs);
+
+/* shunt_xdp_set_macs lets a port's program use it. Returns 0 or -errno with err set.
+ * Thread: control. */
+int shunt_xdp_set_macs(struct shunt_xdp *x, const struct shunt_xdp_macs *macs,
+		       struct shunt_err *err);
+
+#endif

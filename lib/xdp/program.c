@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "xdp/private.h"
+#include "shunt_steer.skel.h"
+
+/* Of the object's programs, only the one to be used is loaded: older kernels refuse others. */
+static void choose(struct bpf_object *obj, const char *name)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+		bpf_program__set_autoload(prog, name && !strcmp(bpf_program__name(prog), name));
+}
+
+/* The object with that program alone, NULL none, and the map of ports that it uses. */
+static struct bpf_object *open_object(const struct shunt_xdp *x, const char *name)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = SHUNT_STEER_PROG);
+	size_t len;
+	const void *elf = shunt_steer__elf_bytes(&len);
+	struct bpf_object *obj = bpf_object__open_mem(elf, len, &opts);
+
+	if (!obj)
+		return NULL;
+	choose(obj, name);
+	bpf_map__set_autocreate(
+		bpf_object__find_map_by_name(obj, x->is_sg ? "shunt_ports" : "shunt_ports_sg"),
+		false);
+	bpf_map__set_autocreate(
+		bpf_object__find_map_by_name(obj, x->is_sg ? "shunt_flood" : "shunt_flood_sg"),
+		false);
+	return obj;
+}
+
+static int share_maps(const struct bpf_object *from, struct bpf_object *to)
+{
+	struct bpf_map *map, *own;
+	int rc = 0;
+
+	bpf_object__for_each_map (map, from) {
+		own = bpf_object__find_map_by_name(to, bpf_map__name(map));
+		if (!rc && bpf_map__fd(map) >= 0)
+			rc = bpf_map__reuse_fd(own, bpf_map__fd(map));
+	}
+	return rc;
+}
+
+int shunt_xdp_program_prepare(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc;
+
+	x->maps = open_object(x, NULL);
+	rc = x->maps ? bpf_object__load(x->maps) : -errno;
+	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : shunt_xdp_maps_take(x, x->maps, err);
+}
+
+static const char *name_of(const struct shunt_xdp *x, bool can_trim)
+{
+	static const char *const names[2][2] = {{SHUNT_STEER_PROG_DP, SHUNT_STEER_PROG},
+						{SHUNT_STEER_PROG_SGD, SHUNT_STEER_PROG_SG}};
+
+	return names[x->is_sg][can_trim];
+}
+
+static int open_with_maps(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
+{
+	int rc;
+
+	x->obj = open_object(x, name_of(x, can_trim));
+	rc = x->obj ? share_maps(x->maps, x->obj) : -errno;
+	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : 0;
+}
+
+int shunt_xdp_program_load(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc;
+
+	if (x->prog_fd >= 0)
+		return 0;
+	rc = open_with_maps(x, true, err);
+	if (rc)
+		return rc;
+	rc = bpf_object__load(x->obj);
+	if (rc)
+		return shunt_xdp_err_load(x->ifname, -rc, err);
+	x->prog_fd = bpf_program__fd(bpf_object__find_program_by_name(x->obj, name_of(x, true)));
+	return 0;
+}
+
+int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
+{
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, 0);
+	long rc = open_with_maps(x, can_trim, err);
+
+	if (rc)
+		return (int)rc;
+	opts.obj = x->obj;
+	opts.prog_name = name_of(x, can_trim);
+	x->prog = xdp_program__create(&opts);
+	rc = libxdp_get_error(x->prog);
+	if (rc) {
+		x->prog = NULL;
+		return shunt_xdp_err_load(x->ifname, (int)-rc, err);
+	}
+	/* the section's name says it to libbpf; libxdp asks for its dispatcher's sake */
+	if (x->is_sg)
+		xdp_program__set_xdp_frags_support(x->prog, true);
+	return 0;
+}
+
+void shunt_xdp_program_drop(struct shunt_xdp *x)
+{
+	if (x->prog)
+		xdp_program__close(x->prog);
+	bpf_object__close(x->obj);
+	x->prog = NULL;
+	x->obj = NULL;
+	x->prog_fd = -1;
+}
+
+static bool is_sg(const struct xdp_program *prog)
+{
+	const char *name = prog ? xdp_program__name(prog) : NULL;
+
+	return name && strncmp(name, SHUNT_STEER_PROG_SG, strlen(SHUNT_STEER_PROG_SG)) == 0;
+}
+
+/* A program that was there before: nobody is hung, and a frame may still be under way in a half,
+ * or, where somebody handed over, be steered by it until the other one is published. */
+static void inherit(struct shunt_xdp *x)
+{
+	x->has_published = true;
+	if (x->ctl->live >= SHUNT_STEER_LIVE_HANDOVER(0))
+		x->half = x->ctl->live - SHUNT_STEER_LIVE_HANDOVER(0);
+	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
+		x->slots[i].gate.beat_ns = x->slots[i].gate.shut = 0;
+}
+
+/* What was built from the same source as ours means the same by the same maps. */
+static int check_version(const struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_steer *skel = shunt_steer__open();
+	bool is_same = skel && skel->data_shunt_cfg->shunt_ctl.version == x->ctl->version;
+
+	shunt_steer__destroy(skel);
+	return is_same ? 0
+		       : shunt_err_set(err, EPROTO,
+				       "%s: the steering program on the device is of another "
+				       "version than this shuntd; attach this version's "
+				       "shunt_steer.bpf.o",
+				       x->ifname);
+}
+
+int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct xdp_multiprog *mp = shunt_xdp_device_get(x->ifindex);
+	struct xdp_program *prog = mp ? shunt_xdp_device_program(mp) : NULL;
+	uint32_t pid;
+	int rc;
+
+	if (!prog) {
+		rc = shunt_err_set(err, ENOENT,
+				   "%s: no steering program is on the device; attach it with `ip "
+				   "link set dev %s xdpdrv obj shunt_steer.bpf.o sec xdp`, or do "
+				   "without `external`",
+				   x->ifname, x->ifname);
+		goto out;
+	}
+	if (x->is_sg && !is_sg(prog)) {
+		rc = shunt_err_set(
+			err, ENOENT,
+			"%s: the steering program on the device takes packets of one "
+			"buffer, and its MTU makes longer ones; attach the other one, sec "
+			"xdp.frags, or lower the MTU",
+			x->ifname);
+		goto out;
+	}
+	x->prog_id = xdp_program__id(prog);
+	rc = shunt_xdp_maps_open(x, xdp_program__fd(prog), err);
+	if (!rc)
+		rc = check_version(x, err);
+	pid = rc ? 0 : shunt_xdp_owner_alive(x->ctl);
+	if (pid == (uint32_t)getpid())
+		rc = shunt_err_set(
+			err, EBUSY,
+			"%s: the steering program on the device serves another port "
+			"already, and each needs one of its own; load it once more, "
+			"`bpftool prog load shunt_steer.bpf.o /sys/fs/bpf/steer-%s`, and "
+			"attach that one",
+			x->ifname, x->ifname);
+	else if (pid)
+		rc = shunt_xdp_owner_error(x->ifname, pid, err);
+	if (!rc)
+		inherit(x);
+	else
+		shunt_xdp_maps_close(x); /* they are his */
+out:
+	xdp_multiprog__close(mp);
+	return rc;
+}
+
+uint32_t shunt_xdp_program_id(int prog_fd)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "xdp/xdp.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "xdp/private.h"
+
+static int open_program(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct xdp_multiprog *before;
+	int rc = shunt_xdp_program_prepare(x, err);
+
+	if (rc)
+		return rc;
+	/* What libxdp attaches it loads too, for its dispatcher. */
+	before = shunt_xdp_device_get(x->ifindex);
+	if (before && xdp_multiprog__is_legacy(before) && shunt_xdp_device_program(before))
+		rc = shunt_xdp_program_load(x, err);
+	xdp_multiprog__close(before);
+	return rc;
+}
+
+static int drop_meta(struct shunt_xdp *x, const char *why, struct shunt_err *err)
+{
+	shunt_xdp_meta_drop(x, why);
+	return shunt_xdp_program_prepare(x, err);
+}
+
+static int put(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct xdp_multiprog *before = shunt_xdp_device_get(x->ifindex);
+	int rc = before ? shunt_xdp_before_check(x, before, err) : 0;
+
+	if (!rc && x->has_meta && before && shunt_xdp_device_is_shared(before))
+		rc = drop_meta(x, SHUNT_XDP_META_SHARED, err);
+	if (!rc)
+		rc = shunt_xdp_succeed(x, before, err);
+	xdp_multiprog__close(before);
+	return rc;
+}
+
+static int put_or_do_without_meta(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc = put(x, err);
+
+	if (rc && x->has_meta) {
+		rc = drop_meta(x, "the device does not take the program that writes it", err);
+		rc = rc ? rc : put(x, err);
+	}
+	if (rc)
+		return rc;
+	x->is_attached = true;
+	x->prog_id = shunt_xdp_program_id(x->prog_fd);
+	return 0;
+}
+
+/* Alone on the device it goes with CAP_NET_ADMIN; libxdp, which looks programs up by
+ * number, needs CAP_SYS_ADMIN too. Another's in its place is refused by both. */
+static int program_detach(struct shunt_xdp *x)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = x->prog_fd);
+	uint32_t flags =
+		x->requested == SHUNT_XDP_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+	int rc = bpf_xdp_detach((int)x->ifindex, flags, &opts);
+
+	return rc && x->prog ? xdp_program__detach(x->prog, (int)x->ifindex,
+						   shunt_xdp_device_mode(x->requested), 0)
+			     : rc;
+}
+
+static void program_withdraw(struct shunt_xdp *x)
+{
+	if (x->is_attached && !x->is_persistent)
+		program_detach(x);
+	x->is_attached = false;
+}
+
+static void program_close(struct shunt_xdp *x)
+{
+	program_withdraw(x);
+	shunt_xdp_watch_stop(x);
+	shunt_xdp_program_drop(x);
+	bpf_object__close(x->maps);
+	shunt_xdp_maps_close(x);
+	free(x);
+}
+
+static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
+{
+	struct shunt_xdp *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	shunt_xdp_maps_init(x);
+	x->prog_fd = -1;
+	x->requested = opts->requested;
+	x->is_external = opts->external;
+	x->is_sg = opts->multi_buffer;
+	x->is_persistent = opts->persist;
+	x->can_replace = opts->replace;
+	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
+	x->ifindex = if_nametoindex(opts->ifname);
+	return x;
+}
+
+int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, struct shunt_err *err)
+{
+	int rc = shunt_xdp_err_rights(opts->ifname, err);
+	struct shunt_xdp_log before;
+	struct shunt_xdp *x;
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	x = make(opts);
+	if (!x)
+		return shunt_err_set(err, ENOMEM, "%s: out of memory", opts->ifname);
+	before = shunt_xdp_log_begin();
+	if (!x->ifindex)
+		rc = shunt_err_set(err, ENODEV, "%s: no such device; see `ip link`", opts->ifname);
+	else if (!x->is_external && !(opts->metadata && shunt_xdp_meta_open(x)))
+		rc = open_program(x, err);
+	if (rc)
+		program_close(x);
+	else
+		*out = x;
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before = shunt_xdp_log_begin();
+	int rc = shunt_xdp_owner_look(x->ifname, x->ifindex, err);
+
+	if (!rc)
+		rc = x->is_external ? shunt_xdp_program_find(x, err)
+				    : put_or_do_without_meta(x, err);
+	if (!rc) {
+		shunt_xdp_owner_set(x->ctl, x->ifindex);
+		shunt_xdp_watch_start(x);
+	}
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	struct shunt_xdp_info info;
+	int rc;
+
+	if (x->is_external || !x->is_attached)
+		return 0;
+	rc = shunt_xdp_info(x, &info, err);
+	if (rc)
+		return rc;
+	before = shunt_xdp_log_begin();
+	rc = program_detach(x);
+	if (rc) {
+		shunt_err_set(err, -rc, "%s: taking the steering program off for a while: %s",
+			      x->ifname, strerror(-rc));
+	} else {
+		x->is_attached = false;
+		x->is_suspended = true;
+		x->is_under = info.dispatcher;
+	}
+	shunt_xdp_fds_sweep(&before.fds, x);
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+/* What libxdp's dispatcher ran is loaded anew, for the dispatcher that comes. */
+int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	int rc;
+
+	if (!x->is_suspended)
+		return 0;
+	before = shunt_xdp_log_begin();
+	rc = x->is_under ? put(x, err) : shunt_xdp_attach_alone(x, -1, err);
+	shunt_xdp_fds_sweep(&before.fds, x);
+	shunt_xdp_log_end(before);
+	x->looked_id = 0;
+	x->is_suspended = rc != 0;
+	x->is_attached = !rc;
+	if (!rc)
+		x->prog_id = shunt_xdp_program_id(x->prog_fd);
+	return rc;
+}
+
+void shunt_xdp_hand_over(struct shunt_xdp *x)
+{
+	x->is_persistent = x->is_handed_over = true;
+}
+
+void shunt_xdp_withdraw(struct shunt_xdp *x)
+{
+	struct shunt_xdp_log before;
+
+	if (!x || !x->ctl)
+		return;
+	before = shunt_xdp_log_begin();
+	if (x->is_handed_over)
+		shunt_xdp_cross(x);
+	else
+		shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_OFF, 0);
+	x->is_configured = false; /* nothing opens it again */
+	program_withdraw(x);
+	shunt_xdp_log_end(before);
+}
+
+void shunt_xdp_disown(struct shunt_xdp *x)
+{
+	if (x->ctl)
+		shunt_xdp_owner_clear(x->ctl);
+}
+
+void shunt_xdp_detach(struct shunt_xdp *x)
+{
+	struct shunt_xdp_log before;
+
+	if (!x)
+		return;
+	before = shunt_xdp_log_begin();
+	if (x->ctl)
+		shunt_xdp_owner_clear(x->ctl);
+	program_close(x);
+	shunt_xdp_log_end(before);
+}
+
+const char *shunt_xdp_mode_name(enum shunt_xdp_mode mode)
+{
+	return mode == SHUNT_XDP_GENERIC ? "generic" : "native";
+}
