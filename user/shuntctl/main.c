@@ -182,7 +182,7 @@ static int run_route(const struct options *o, char **words, int cnt)
 	return EXIT_SUCCESS;
 }
 
-/* Says what is in force now. */
+/* Sets shares, and prints what is in force now. */
 static int run_lane(const struct options *o, char **words, int cnt)
 {
 	struct shunt_err err = {

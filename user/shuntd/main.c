@@ -286,7 +286,7 @@ static void announce(const struct daemon *d)
 		config->batch, shunt_poll_mode_name(config->poll));
 }
 
-/* What the kernel granted, a line a port; -v. */
+/* With -v: prints a line for each port, what the kernel granted. */
 static void announce_ports(const struct shunt_engine *engine)
 {
 	struct shunt_xsk_in_use in_use;
@@ -386,7 +386,7 @@ static int stop(struct daemon *d, struct shunt_err *err)
 	shunt_journal_close(d->journal, hands_over);
 	if (d->has_pidfile)
 		unlink(d->args.pidfile);
-	/* Last: that is what a successor waits for. */
+	/* The socket goes last: a successor waits for that. */
 	shunt_server_destroy(d->server);
 	return ret;
 }
