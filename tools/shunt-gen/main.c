@@ -50,7 +50,7 @@ static const char usage[] =
 	"                        sleeps between frames (up to 2000 a second packet; on a veth xdp;\n"
 	"                        else xsk)\n"
 	"  --copy-mode auto|copy|zerocopy         xsk: (auto)\n"
-	"  --checksum software|offload|auto       xsk: who computes checksums of UDP and TCP:\n"
+	"  --checksum software|offload|auto       xsk: what computes checksums of UDP and TCP:\n"
 	"                        shunt-gen; the driver or the kernel; the driver if it can (software)\n"
 	"  --queue N             xsk: queue of the first thread (0)\n"
 	"  --threads N           threads, each with a part of the rate (1)\n"
