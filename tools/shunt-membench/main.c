@@ -22,9 +22,8 @@ static void usage(FILE *out)
 {
 	unsigned i;
 
-	fprintf(out,
-		"Usage: shunt-membench [--json FILE] [--seed N] [--quick] EXPERIMENT...|all\n"
-		"       shunt-membench point|access [--help]   one measurement, as JSON\n\n");
+	fprintf(out, "Usage: shunt-membench [--json FILE] [--seed N] [--quick] EXPERIMENT...|all\n"
+		     "       shunt-membench point|access [--help]   one measurement, as JSON\n\n");
 	for (i = 0; i < SHUNT_ARRAY_LEN(experiments); i++)
 		fprintf(out, "  %-8s %s\n", experiments[i].name, experiments[i].help);
 	fprintf(out, "\nCycles are TSC ticks; each figure is the median of %d runs.\n",
