@@ -32,7 +32,7 @@ void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shun
 
 	cfg->in_port = port;
 	cfg->bridge = b->bridge_of[port] + 1u;
-	if (shunt_config_mode(b->engine->config, port) == SHUNT_FORWARD_MIX) {
+	if (shunt_config_mode(b->ports->config, port) == SHUNT_FORWARD_MIX) {
 		cfg->mode = SHUNT_STEER_MODE_MIX;
 	} else if (one->ifindex) {
 		cfg->mode = SHUNT_STEER_MODE_BRIDGE;
@@ -42,25 +42,11 @@ void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shun
 	}
 }
 
-unsigned shunt_bridge_warn(const struct shunt_bridge *b, struct shunt_err *out, unsigned max)
+bool shunt_bridge_is_alone(const struct shunt_bridge *b, unsigned port)
 {
-	unsigned i, cnt = 0;
+	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
 
-	for (i = 0; i < b->bridge_cnt && cnt < max; i++) {
-		const struct shunt_engine *engine = b->engine;
-		const char *name;
-
-		if (b->bridges[i].ifindex || !b->bridges[i].members)
-			continue;
-		name = engine->ports[__builtin_ctzll(b->bridges[i].members)].name;
-		shunt_err_set(
-			&out[cnt++], ENOENT,
-			"no kernel bridge lies beneath %s and the ports bridged with it: when "
-			"shuntd ends, nothing bridges them; make one (ip link add br0 type "
-			"bridge; ip link set %s master br0 ...) and run shuntd bridge br0",
-			name, name);
-	}
-	return cnt;
+	return !one->ifindex && one->members && (unsigned)__builtin_ctzll(one->members) == port;
 }
 
 /* --- made and unmade -------------------------------------------------------------------------- */
@@ -73,8 +59,8 @@ static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 		return shunt_err_set(err, EINVAL,
 				     "mode mix: %s is a port of the kernel's bridge %s, which "
 				     "routes nothing that comes in there; ip link set %s nomaster",
-				     b->engine->ports[group->port[0]].name, kernel->name,
-				     b->engine->ports[group->port[0]].name);
+				     b->ports->at[group->port[0]].name, kernel->name,
+				     b->ports->at[group->port[0]].name);
 	if (kernel->filters_vlans)
 		return shunt_err_set(
 			err, EOPNOTSUPP,
@@ -97,7 +83,7 @@ static int look_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 	unsigned i;
 
 	for (i = 0; i < group->port_cnt; i++) {
-		const struct shunt_port *port = &b->engine->ports[group->port[i]];
+		const struct shunt_port *port = &b->ports->at[group->port[i]];
 		const struct shunt_brlink *link = shunt_brlinks_at(links, port->netdev.ifindex);
 		const struct shunt_brlink *master =
 			link ? shunt_brlinks_at(links, link->master) : NULL;
@@ -108,7 +94,7 @@ static int look_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 					     "%s belongs to %s and %s to %s, expected the ports of "
 					     "one bridge or of none; see ip link set DEVICE master",
 					     port->name, master ? master->name : "no bridge",
-					     b->engine->ports[group->port[0]].name,
+					     b->ports->at[group->port[0]].name,
 					     first ? first->name : "no bridge");
 	}
 	return first && first->is_bridge ? set_beneath(b, one, first, group, err) : 0;
@@ -117,7 +103,7 @@ static int look_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 static int add_groups(struct shunt_bridge *b, const struct shunt_brlinks *links,
 		      struct shunt_err *err)
 {
-	const struct shunt_config *config = b->engine->config;
+	const struct shunt_config *config = b->ports->config;
 	unsigned i, k;
 	int ret = 0;
 
@@ -165,7 +151,7 @@ static int open_kernel(struct shunt_bridge *b, struct shunt_err *err)
 	char name[IFNAMSIZ];
 	int ret = shunt_fdb_create(&b->fdb, &shunt_bridge_fdb_ops, b, err);
 
-	if (ret || shunt_engine_routes(b->engine))
+	if (ret || shunt_ports_any_routes(b->ports))
 		return ret;
 	shunt_puntdev_name(name);
 	return shunt_puntdev_open(&b->puntdev, name, err);
@@ -180,7 +166,7 @@ static int watch(struct shunt_bridge *b, int fd)
 
 static int open_events(struct shunt_bridge *b, struct shunt_err *err)
 {
-	unsigned cnt = b->engine->config->worker_cnt;
+	unsigned cnt = b->ports->config->worker_cnt;
 	int ret = 0;
 
 	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -218,7 +204,7 @@ static int open_all(struct shunt_bridge *b, struct shunt_err *err)
 	return ret ? ret : open_events(b, err);
 }
 
-int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_engine *engine,
+int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_ports *ports,
 			struct shunt_err *err)
 {
 	struct shunt_bridge *b = calloc(1, sizeof(*b));
@@ -227,7 +213,7 @@ int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_engine *en
 	*out = NULL;
 	if (!b)
 		return shunt_err_set(err, ENOMEM, "bridge: not enough memory");
-	b->engine = engine;
+	b->ports = ports;
 	b->epoll_fd = -1;
 	ret = open_all(b, err);
 	if (ret) {

@@ -17,7 +17,7 @@
 #ifndef SHUNT_BRIDGE_BRIDGE_H
 #define SHUNT_BRIDGE_BRIDGE_H
 
-#include "engine/engine.h"
+#include "port/port.h"
 #include "bridge/fdb.h"
 #include "graph/nodes.h"
 #include "xdp/macs.h"
@@ -32,6 +32,8 @@
 	X(full, "times the table had no room: the station is flooded to") \
 	X(pinned, "times a station with a static entry was heard elsewhere")
 
+struct json_t;
+
 struct shunt_bridge_one {
 	uint64_t members; /* ports, a bit each */
 	/* the kernel's bridge beneath; ifindex 0: none */
@@ -43,7 +45,7 @@ struct shunt_bridge_one {
 };
 
 struct shunt_bridge {
-	const struct shunt_engine *engine;
+	const struct shunt_ports *ports;
 	struct shunt_mac_table *macs;
 	struct shunt_xdp_macs *shared; /* its memory, which lane xdp reads; NULL: no devices */
 	struct shunt_bridge_ways ways;
@@ -54,7 +56,7 @@ struct shunt_bridge {
 	struct shunt_bridge_one bridges[SHUNT_BRIDGE_MAX];
 	unsigned bridge_cnt;
 	uint8_t bridge_of[SHUNT_PORT_MAX];
-	const char *special[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
+	enum shunt_lane_reason left[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
 	struct {
 		uint32_t ifindex;
 		unsigned bridge;
@@ -72,7 +74,7 @@ struct shunt_bridge {
 /* shunt_bridge_create makes it for an engine whose ports are open. Returns 0, or -errno with err
  * set: a kernel bridge that filters VLANs, a group of which some ports are a bridge's and some are
  * not, mode mix on the ports of a bridge. shunt_bridge_destroy: NULL is legal. Thread: control. */
-int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_engine *engine,
+int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_ports *ports,
 			struct shunt_err *err);
 void shunt_bridge_destroy(struct shunt_bridge *bridge);
 
@@ -92,9 +94,9 @@ void shunt_bridge_params(struct shunt_bridge *bridge, unsigned worker,
 void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
 			struct shunt_steer_cfg *cfg);
 
-/* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge ("is
- * isolated"), as the kernel has it set now; NULL where it is not. Thread: control. */
-const char *shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
+/* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge, as the
+ * kernel has it set now; SHUNT_LANE_REASON_none where it is not. Thread: control. */
+enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: control.
  * Cost: bounded, some milliseconds; is_behind says that there is more. */
@@ -105,7 +107,8 @@ void shunt_bridge_service(struct shunt_bridge *bridge);
  * its entries do not age while shunt forwards. Thread: control, every second. */
 void shunt_bridge_tick(struct shunt_bridge *bridge);
 
-/* shunt_bridge_warn writes up to max sentences: bridging without a fallback. Returns how many. */
-unsigned shunt_bridge_warn(const struct shunt_bridge *bridge, struct shunt_err *out, unsigned max);
+/* shunt_bridge_is_alone says whether the port is the first of a bridge without a kernel bridge
+ * beneath. Thread: control. */
+bool shunt_bridge_is_alone(const struct shunt_bridge *bridge, unsigned port);
 
 #endif

@@ -48,13 +48,13 @@ static int take_port_attr(const struct nlattr *attr, void *arg)
 		port->floods = mnl_attr_get_u8(attr);
 		break;
 	case IFLA_BRPORT_ISOLATED:
-		port->special = mnl_attr_get_u8(attr) ? "is isolated" : port->special;
+		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_isolated : port->left;
 		break;
 	case IFLA_BRPORT_LOCKED:
-		port->special = mnl_attr_get_u8(attr) ? "is locked" : port->special;
+		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_locked : port->left;
 		break;
 	case IFLA_BRPORT_MODE:
-		port->special = mnl_attr_get_u8(attr) ? "is in hairpin mode" : port->special;
+		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_hairpin : port->left;
 		break;
 	}
 	return MNL_CB_OK;

@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "bridge/brlink.h"
+#include "choice/choice.h"
 
 struct shunt_fdb;
 
@@ -41,9 +42,8 @@ struct shunt_fdb_port {
 	uint32_t ifindex;
 	uint32_t bridge; /* 0: a port no more */
 	bool forwards, learns, floods;
-	/* What only the kernel's bridge does with frames that come in there ("is isolated"); NULL:
-	 * nothing. */
-	const char *special;
+	/* Why frames that come in there are left to the kernel's bridge; none: they are not. */
+	enum shunt_lane_reason left;
 };
 
 struct shunt_fdb_ops {

@@ -19,8 +19,8 @@ static int port_of(const struct shunt_bridge *b, uint32_t ifindex)
 {
 	unsigned i;
 
-	for (i = 0; i < b->engine->port_cnt; i++)
-		if (b->engine->ports[i].xdp && b->engine->ports[i].netdev.ifindex == ifindex)
+	for (i = 0; i < b->ports->cnt; i++)
+		if (b->ports->at[i].xdp && b->ports->at[i].netdev.ifindex == ifindex)
 			return (int)i;
 	return -1;
 }
@@ -94,22 +94,22 @@ static void follow_foreign(struct shunt_bridge *b, const struct shunt_fdb_port *
 	__atomic_store_n(&b->ways.foreign, mask, __ATOMIC_RELAXED);
 }
 
-const char *shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
+enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
 {
 	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
 
 	if (!one->ifindex || !(one->members >> port & 1))
-		return NULL;
+		return SHUNT_LANE_REASON_none;
 	if (one->filters_vlans)
-		return "is a port of a bridge that filters VLANs";
-	return one->age_s ? b->special[port] : "is a port of a bridge without an ageing time";
+		return SHUNT_LANE_REASON_vlan_filtering;
+	return one->age_s ? b->left[port] : SHUNT_LANE_REASON_unaged;
 }
 
 static void set_kernels(struct shunt_bridge *b)
 {
 	unsigned i;
 
-	for (i = 0; i < b->engine->port_cnt; i++)
+	for (i = 0; i < b->ports->cnt; i++)
 		set_bit(&b->ways.kernels, i, shunt_bridge_leaves(b, i));
 	shunt_bridge_share(b);
 }
@@ -159,7 +159,7 @@ static void follow_port(void *arg, const struct shunt_fdb_port *port)
 	set_bit(&b->ways.forwarding, (unsigned)at, is_member && port->forwards);
 	set_bit(&b->ways.learning, (unsigned)at, is_member && port->learns);
 	set_bit(&b->ways.flooding, (unsigned)at, is_member && port->floods);
-	b->special[at] = port->special;
+	b->left[at] = port->left;
 	set_kernels(b);
 	/* Of the stations of a port that may not forward the kernel tells, where it forgets them.
 	 */
@@ -179,7 +179,7 @@ static void tell_kernel(struct shunt_bridge *b, uint64_t key, unsigned port)
 	if (!b->fdb || !b->bridges[shunt_mac_key_bridge(key)].ifindex || port >= SHUNT_PORT_MAX)
 		return;
 	shunt_mac_key_mac(key, mac);
-	shunt_fdb_tell(b->fdb, b->engine->ports[port].netdev.ifindex, mac);
+	shunt_fdb_tell(b->fdb, b->ports->at[port].netdev.ifindex, mac);
 }
 
 static void learn(struct shunt_bridge *b, const struct shunt_told *told)

@@ -19,8 +19,8 @@ static bool has_devices(const struct shunt_bridge *b)
 {
 	unsigned i;
 
-	for (i = 0; i < b->engine->port_cnt; i++)
-		if (b->engine->ports[i].xdp)
+	for (i = 0; i < b->ports->cnt; i++)
+		if (b->ports->at[i].xdp)
 			return true;
 	return false;
 }
@@ -52,26 +52,17 @@ void shunt_bridge_share(struct shunt_bridge *b)
 	__atomic_store_n(&b->shared->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
 }
 
-static int port_named(const struct shunt_engine *engine, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; name && i < engine->port_cnt; i++)
-		if (!strcmp(engine->ports[i].name, name))
-			return (int)i;
-	return -1;
-}
-
 static void inherit(struct shunt_bridge *b, const json_t *row)
 {
 	const char *text = json_string_value(json_object_get(row, "mac"));
-	int port = port_named(b->engine, json_string_value(json_object_get(row, "port")));
+	const char *name = json_string_value(json_object_get(row, "port"));
+	const struct shunt_port *port = name ? shunt_ports_named(b->ports, name) : NULL;
 	uint8_t mac[6];
 
-	if (port < 0 || !shunt_bridge_has(b, (unsigned)port, (unsigned)port) ||
-	    b->bridges[b->bridge_of[port]].ifindex || !text || shunt_mac_parse(text, mac))
+	if (!port || !shunt_bridge_has(b, port->index, port->index) ||
+	    b->bridges[b->bridge_of[port->index]].ifindex || !text || shunt_mac_parse(text, mac))
 		return;
-	shunt_mac_learn(b->macs, shunt_mac_key(mac, b->bridge_of[port]), (unsigned)port);
+	shunt_mac_learn(b->macs, shunt_mac_key(mac, b->bridge_of[port->index]), port->index);
 }
 
 void shunt_bridge_inherit(struct shunt_bridge *b, const struct json_t *macs)

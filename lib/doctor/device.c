@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "device/driver.h"
 #include "doctor/facts.h"
 #include "port/jumbo.h"
 #include "io/queue.h"
@@ -12,11 +13,6 @@
 static bool has(const struct doctor_device_facts *f, uint32_t feature)
 {
 	return f->xdp.features & feature;
-}
-
-static bool is_before(const struct doctor_device_facts *f, unsigned major, unsigned minor)
-{
-	return f->kernel[0] < major || (f->kernel[0] == major && f->kernel[1] < minor);
 }
 
 /* --- the driver and its XDP ------------------------------------------------------------------- */
@@ -55,32 +51,23 @@ static void judge_driver(struct shunt_doctor *d, const struct doctor_device_fact
 
 /* --- zero-copy -------------------------------------------------------------------------------- */
 
-/* The version in which the driver got zero-copy, if this kernel is an older one; else NULL. (What
- * virtio_net has of it in 6.11 and 6.12 is for receiving; it offers none before it can send.) */
+/* The version in which the driver got zero-copy, if this kernel is an older one; else NULL. */
 static const unsigned *too_old_for(const struct doctor_device_facts *f)
 {
-	static const struct {
-		const char *driver;
-		unsigned since[2];
-	} drivers[] = {{"virtio_net", {6, 13}}, {"igb", {6, 14}}};
-	unsigned i;
+	const unsigned *since = shunt_driver_of(driver_of(f))->zerocopy_since;
 
-	for (i = 0; i < SHUNT_ARRAY_LEN(drivers); i++)
-		if (!strcmp(driver_of(f), drivers[i].driver) &&
-		    is_before(f, drivers[i].since[0], drivers[i].since[1]))
-			return drivers[i].since;
-	return NULL;
+	return shunt_kernel_is_before(&f->kernel, since[0], since[1]) ? since : NULL;
 }
 
 bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsigned len)
 {
 	why[0] = 0;
-	if (!strcmp(driver_of(f), "veth"))
+	if (shunt_driver_of(driver_of(f))->is_pair)
 		snprintf(why, len, "veth never has zero-copy: its frames are socket buffers");
 	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy) && too_old_for(f))
 		snprintf(why, len, "%s has zero-copy since Linux %u.%u, and this is %u.%u",
-			 driver_of(f), too_old_for(f)[0], too_old_for(f)[1], f->kernel[0],
-			 f->kernel[1]);
+			 driver_of(f), too_old_for(f)[0], too_old_for(f)[1], f->kernel.major,
+			 f->kernel.minor);
 	else if (!f->xdp.is_known)
 		snprintf(
 			why, len,
@@ -97,7 +84,7 @@ bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsig
 	else
 		return true;
 	/* only a try will tell */
-	return !f->xdp.is_known && strcmp(driver_of(f), "veth") != 0 && !too_old_for(f);
+	return !f->xdp.is_known && !shunt_driver_of(driver_of(f))->is_pair && !too_old_for(f);
 }
 
 static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_facts *f,
@@ -127,7 +114,7 @@ static void judge_zerocopy(struct shunt_doctor *d, const struct doctor_device_fa
 	if (f->virtio_dma == 0)
 		shunt_doctor_remedy(finding,
 				    "give the guest's NIC iommu_platform=on,disable-legacy=on");
-	else if (!strcmp(driver_of(f), "virtio_net") || too_old_for(f))
+	else if (shunt_driver_of(driver_of(f))->is_virtio || too_old_for(f))
 		shunt_doctor_remedy(finding, "a newer kernel");
 	else
 		shunt_doctor_remedy(finding, "none with this driver; leave out --require zerocopy");
@@ -153,7 +140,7 @@ static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *
 		/* where there is none, no MTU helps, and that is said above */
 		.needs_zerocopy = opts->require_zerocopy && !opts->generic && may_zerocopy(f),
 		.xdp = f->xdp,
-		.kernel = {f->kernel[0], f->kernel[1]},
+		.kernel = f->kernel,
 	};
 	/* 0: shuntd takes the larger one where it must */
 	const uint32_t size = opts->frame_size ? opts->frame_size
@@ -192,19 +179,6 @@ static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *
 				    shunt_jumbo_mtu_max(&jumbo, size));
 }
 
-/* Drivers that give every queue a second one for what XDP sends, and refuse a
- * program where there are none left: ena_xdp.c, gve_main.c, nicvf_main.c. */
-static bool wants_half_free(const char *driver)
-{
-	static const char *const drivers[] = {"ena", "gve", "nicvf"};
-	unsigned i;
-
-	for (i = 0; i < SHUNT_ARRAY_LEN(drivers); i++)
-		if (!strcmp(driver, drivers[i]))
-			return true;
-	return false;
-}
-
 static void judge_queues(struct shunt_doctor *d, const struct doctor_device_facts *f,
 			 const struct shunt_doctor_opts *opts)
 {
@@ -215,7 +189,7 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 	shunt_netdev_channels_print(&f->netdev, f->ifname, opts->worker_cnt, command,
 				    sizeof(command));
 
-	if (f->netdev.queue_max && wants_half_free(f->netdev.driver) &&
+	if (f->netdev.queue_max && shunt_driver_of(f->netdev.driver)->wants_half_free &&
 	    2 * queues > f->netdev.queue_max) {
 		finding = shunt_doctor_add(
 			d, SHUNT_DOCTOR_error, f->ifname, "queues",
@@ -326,7 +300,7 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 	const struct doctor_offloads *o = &f->offloads;
 	const unsigned before = d->cnt;
 	/* veth has these, and parses and merges nothing itself */
-	const bool is_veth = !strcmp(driver_of(f), "veth");
+	const bool is_veth = shunt_driver_of(driver_of(f))->is_pair;
 
 	if (!is_veth)
 		judge_tags(d, f);

@@ -10,6 +10,7 @@
 #include "doctor/doctor.h"
 #include "firewall/bypassed.h"
 #include "device/features.h"
+#include "device/kernel.h"
 #include "device/netdev.h"
 #include "device/netdev_xdp.h"
 
@@ -60,12 +61,11 @@ struct doctor_device_facts {
 	char local_cpus[64];
 	int virtio_dma;	    /* VIRTIO_F_ACCESS_PLATFORM: 0, 1; -1 not a virtio device */
 	bool is_forwarding; /* net.ipv4.conf.DEV.forwarding */
-	unsigned kernel[2]; /* major, minor */
+	struct shunt_kernel kernel;
 };
 
 struct doctor_host_facts {
-	char release[65];
-	unsigned kernel[2];
+	struct shunt_kernel kernel;
 	char missing[96];  /* names of capabilities that shuntd needs and this process lacks */
 	bool is_in_userns; /* whose capabilities the kernel does not load programs for */
 	bool has_ipc_lock;
@@ -86,9 +86,8 @@ int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *ou
 void shunt_doctor_host_facts(struct doctor_host_facts *out);
 
 /* shunt_doctor_read_text reads the first line of a file into buf, "" if it cannot.
- * shunt_doctor_kernel parses the running kernel's release. Thread: control. */
+ * Thread: control. */
 void shunt_doctor_read_text(const char *path, char *buf, unsigned len);
-void shunt_doctor_kernel(char release[65], unsigned version[2]);
 
 /* shunt_doctor_judge_device and _host turn facts into findings; _place those about what is on a
  * device and around it, for _device. Thread: any. */

@@ -12,26 +12,21 @@
  * ring size: the order of magnitude that memory has to do with. */
 #define FRAMES_OF_WORKER 8192u
 
-static bool is_before(const struct doctor_host_facts *f, unsigned major, unsigned minor)
-{
-	return f->kernel[0] < major || (f->kernel[0] == major && f->kernel[1] < minor);
-}
-
 static void judge_kernel(struct shunt_doctor *d, const struct doctor_host_facts *f)
 {
 	struct shunt_finding *finding;
 
-	if (is_before(f, 5, 18))
+	if (!shunt_kernel_has(&f->kernel, SHUNT_KERNEL_load_bytes))
 		shunt_doctor_add(d, SHUNT_DOCTOR_error, HOST, "kernel",
 				 "Linux %s: the steering program needs bpf_xdp_load_bytes, which "
 				 "came with 5.18",
-				 f->release);
-	else if (is_before(f, 6, 3))
+				 f->kernel.release);
+	else if (!shunt_kernel_has(&f->kernel, SHUNT_KERNEL_xdp_features))
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "kernel",
 				 "Linux %s: drivers cannot be asked for their XDP features (6.3)",
-				 f->release);
+				 f->kernel.release);
 	else
-		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "kernel", "Linux %s", f->release);
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "kernel", "Linux %s", f->kernel.release);
 	if (f->jit == 0) {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, HOST, "kernel",
 					   "the BPF JIT is off: every frame is steered by the "

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "device/driver.h"
 #include "doctor/facts.h"
 #include "device/ethtool.h"
 #include "device/features.h"
@@ -206,7 +207,7 @@ static void read_sysfs(struct doctor_device_facts *out)
 	/* A string of 64 bits, the first is bit 0; 33 is VIRTIO_F_ACCESS_PLATFORM. */
 	snprintf(path, sizeof(path), "/sys/class/net/%s/device/features", out->ifname);
 	shunt_doctor_read_text(path, text, sizeof(text));
-	out->virtio_dma = strcmp(out->netdev.driver, "virtio_net") || strlen(text) < 34
+	out->virtio_dma = !shunt_driver_of(out->netdev.driver)->is_virtio || strlen(text) < 34
 				  ? -1
 				  : text[33] == '1';
 	snprintf(path, sizeof(path), "/sys/class/net/%s/bridge/vlan_filtering", out->ifname);
@@ -231,7 +232,6 @@ static bool has_carrier(int fd, const char *ifname)
 int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *out,
 			      struct shunt_err *err)
 {
-	char release[65];
 	int ret, fd;
 
 	memset(out, 0, sizeof(*out));
@@ -251,6 +251,6 @@ int shunt_doctor_device_facts(const char *ifname, struct doctor_device_facts *ou
 	close(fd);
 	read_program(out);
 	read_sysfs(out);
-	shunt_doctor_kernel(release, out->kernel);
+	shunt_kernel_query(&out->kernel);
 	return 0;
 }

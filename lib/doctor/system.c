@@ -25,19 +25,6 @@ void shunt_doctor_read_text(const char *path, char *buf, unsigned len)
 	fclose(file);
 }
 
-void shunt_doctor_kernel(char release[65], unsigned version[2])
-{
-	struct utsname u;
-
-	version[0] = version[1] = 0;
-	release[0] = 0;
-	if (uname(&u))
-		return;
-	snprintf(release, 65, "%s", u.release);
-	if (sscanf(u.release, "%u.%u", &version[0], &version[1]) != 2)
-		version[0] = version[1] = 0;
-}
-
 /* The first one's number is the kernel's (PROC_USER_INIT_INO). */
 #define USERNS_FIRST 0xEFFFFFFDU
 
@@ -108,7 +95,7 @@ void shunt_doctor_host_facts(struct doctor_host_facts *out)
 	char text[16];
 
 	memset(out, 0, sizeof(*out));
-	shunt_doctor_kernel(out->release, out->kernel);
+	shunt_kernel_query(&out->kernel);
 	read_rights(out);
 	read_hugepages(out);
 	read_thp(out);

@@ -13,12 +13,15 @@
 
 #include "base/clock.h"
 #include "bridge/bridge.h"
-#include "lane/detours.h"
+#include "engine/devices.h"
+#include "engine/ports.h"
 #include "engine/worker.h"
+#include "lane/bulk.h"
+#include "lane/detours.h"
+#include "lane/facts.h"
 #include "lane/redirects.h"
-#include "notice/rename.h"
+#include "lane/tell.h"
 #include "router/router.h"
-#include "lane/suspend.h"
 #include "graph/meta.h"
 #include "veth/puntdev.h"
 
@@ -40,12 +43,6 @@ static int check_ports(const struct shunt_config *config, struct shunt_err *err)
 	return 0;
 }
 
-bool shunt_engine_routes(const struct shunt_engine *engine)
-{
-	return shunt_config_uses(engine->config, SHUNT_FORWARD_MIX) ||
-	       shunt_config_uses(engine->config, SHUNT_FORWARD_ROUTE);
-}
-
 bool shunt_engine_punts(const struct shunt_engine *engine)
 {
 	return engine->punts;
@@ -59,11 +56,12 @@ static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 	if (!shunt_config_uses(engine->config, SHUNT_FORWARD_MIX) &&
 	    !shunt_config_uses(engine->config, SHUNT_FORWARD_BRIDGE))
 		return 0;
-	ret = shunt_bridge_create(&engine->bridge, engine, err);
+	ret = shunt_bridge_create(&engine->bridge, &engine->ports, err);
 	if (ret)
 		return ret;
+	engine->lanes.bridge = engine->bridge;
 	shunt_bridge_inherit(engine->bridge, engine->stations);
-	return shunt_engine_prepare_crossing(engine, true, err);
+	return shunt_lanes_prepare_crossing(&engine->lanes, true, err);
 }
 
 /* The router, and what it or the bridge punts with. */
@@ -71,8 +69,9 @@ static int open_router(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = 0;
 
-	if (shunt_engine_routes(engine))
-		ret = shunt_router_create(&engine->router, engine, err);
+	if (shunt_ports_any_routes(&engine->ports))
+		ret = shunt_router_create(&engine->router, &engine->ports, err);
+	engine->lanes.router = engine->router;
 	if (ret || (!engine->router && !(engine->bridge && engine->bridge->puntdev)))
 		return ret;
 	engine->punts = calloc(engine->config->worker_cnt, sizeof(*engine->punts));
@@ -81,11 +80,40 @@ static int open_router(struct shunt_engine *engine, struct shunt_err *err)
 	return 0;
 }
 
+static int make_ports(struct shunt_engine *engine, struct shunt_config *config)
+{
+	struct shunt_port *at = calloc(config->port_cnt, sizeof(*at));
+	unsigned i;
+
+	if (!at)
+		return -ENOMEM;
+	engine->ports.config = config;
+	engine->ports.at = at;
+	engine->ports.cnt = config->port_cnt;
+	for (i = 0; i < config->port_cnt; i++) {
+		at[i].config = &config->ports[i];
+		memcpy(at[i].name, config->ports[i].name, sizeof(at[i].name));
+		at[i].index = i;
+		at[i].promisc_fd = -1;
+	}
+	return 0;
+}
+
+static int allocate(struct shunt_engine *engine, struct shunt_config *config, struct shunt_err *err)
+{
+	engine->config = config;
+	engine->frame_size = config->frame_size ? config->frame_size : SHUNT_FRAME_SIZE_MIN;
+	engine->workers = calloc(config->worker_cnt, sizeof(*engine->workers));
+	engine->umems = calloc(config->worker_cnt, sizeof(*engine->umems));
+	if (!engine->workers || !engine->umems || make_ports(engine, config))
+		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
+	return 0;
+}
+
 int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 			struct shunt_err *err)
 {
 	struct shunt_engine *engine;
-	unsigned i;
 	int ret = check_ports(config, err);
 
 	if (ret)
@@ -93,33 +121,21 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 	engine = calloc(1, sizeof(*engine));
 	if (!engine)
 		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
-	engine->config = config;
-	engine->frame_size = config->frame_size ? config->frame_size : SHUNT_FRAME_SIZE_MIN;
-	engine->ports = calloc(config->port_cnt, sizeof(*engine->ports));
-	engine->workers = calloc(config->worker_cnt, sizeof(*engine->workers));
-	engine->umems = calloc(config->worker_cnt, sizeof(*engine->umems));
-	if (!engine->ports || !engine->workers || !engine->umems) {
-		ret = shunt_err_set(err, ENOMEM, "engine: not enough memory");
+	ret = allocate(engine, config, err);
+	if (!ret)
+		ret = shunt_engine_open_ports(engine, err);
+	if (ret)
 		goto fail;
-	}
-	engine->port_cnt = config->port_cnt;
-	for (i = 0; i < config->port_cnt; i++) {
-		engine->ports[i].config = &config->ports[i];
-		memcpy(engine->ports[i].name, config->ports[i].name, sizeof(engine->ports[i].name));
-		engine->ports[i].index = i;
-		engine->ports[i].promisc_fd = -1;
-	}
-	ret = shunt_engine_open_ports(engine, err);
-	if (!ret)
-		ret = shunt_engine_check_workers(engine, err);
+	ret = shunt_engine_check_workers(engine, err);
+	if (ret)
+		goto fail;
+	shunt_lanes_open(&engine->lanes, &engine->ports);
 	shunt_engine_follow_devices(engine);
-	shunt_detours_prepare(engine);
-	if (!ret)
-		ret = shunt_engine_prepare_crossing(engine, false, err);
-	if (!ret) {
-		*out = engine;
-		return 0;
-	}
+	ret = shunt_lanes_prepare_crossing(&engine->lanes, false, err);
+	if (ret)
+		goto fail;
+	*out = engine;
+	return 0;
 fail:
 	shunt_engine_destroy(engine, NULL);
 	return ret;
@@ -129,13 +145,14 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = open_bridge(engine, err);
 
-	shunt_engine_cross(engine);
-	if (!ret)
-		ret = shunt_engine_attach_ports(engine, err);
+	if (ret)
+		return ret;
+	shunt_lanes_cross(&engine->lanes);
+	ret = shunt_engine_attach_ports(engine, err);
 	if (!ret)
 		ret = open_router(engine, err);
 	if (!ret)
-		shunt_redirects_open(engine);
+		shunt_lane_redirects_open(&engine->lanes);
 	while (!ret && engine->worker_cnt < engine->config->worker_cnt)
 		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
 	return ret;
@@ -161,9 +178,9 @@ void shunt_engine_hand_over(struct shunt_engine *engine)
 	unsigned i;
 
 	engine->hands_over = true;
-	for (i = 0; i < engine->port_cnt; i++)
-		if (engine->ports[i].xdp)
-			shunt_xdp_hand_over(engine->ports[i].xdp);
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp)
+			shunt_xdp_hand_over(engine->ports.at[i].xdp);
 }
 
 /* A worker hangs: what he may touch stays as it is until the process ends, which closes his
@@ -177,10 +194,10 @@ static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *e
 		shunt_puntdev_name(punt);
 		shunt_puntdev_clean(punt, NULL);
 	}
-	shunt_detours_end(engine);
-	for (i = 0; i < engine->port_cnt; i++)
-		if (engine->ports[i].xdp)
-			shunt_xdp_disown(engine->ports[i].xdp);
+	shunt_lanes_close(&engine->lanes, engine->hands_over);
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp)
+			shunt_xdp_disown(engine->ports.at[i].xdp);
 	return shunt_err_set(err, ETIMEDOUT,
 			     "worker %u hangs and does not stop: ended without him, and without "
 			     "his ledger; please report this bug",
@@ -205,8 +222,8 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 
 	if (!engine)
 		return 0;
-	for (i = 0; i < engine->port_cnt; i++)
-		shunt_xdp_withdraw(engine->ports[i].xdp);
+	for (i = 0; i < engine->ports.cnt; i++)
+		shunt_xdp_withdraw(engine->ports.at[i].xdp);
 	if (engine->started_ns) {
 		shunt_xdp_quiesce();
 		settle(engine);
@@ -225,21 +242,22 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 		shunt_engine_unbuild_worker(engine, i);
 	}
 	/* Without zero-copy rings more ports take each other's frames. */
-	for (i = 0; i < engine->port_cnt && engine->hands_over; i++)
-		if (engine->ports[i].xdp)
-			shunt_engine_set_ports(engine, &engine->ports[i], &ignored);
+	for (i = 0; i < engine->ports.cnt; i++)
+		shunt_lane_facts_ask_sockets(&engine->ports.at[i]);
+	for (i = 0; i < engine->ports.cnt && engine->hands_over; i++)
+		if (engine->ports.at[i].xdp)
+			shunt_lanes_tell_ports(&engine->lanes, &engine->ports.at[i], &ignored);
 	shunt_bridge_destroy(engine->bridge);
 	shunt_router_destroy(engine->router);
-	shunt_detours_end(engine);
-	for (i = 0; i < engine->port_cnt; i++)
-		shunt_engine_close_port(&engine->ports[i]);
+	shunt_lanes_close(&engine->lanes, engine->hands_over);
+	for (i = 0; i < engine->ports.cnt; i++)
+		shunt_engine_close_port(&engine->ports.at[i]);
 	free(engine->punts);
-	shunt_xdp_fail_close(engine->redirects);
 	shunt_locals_fini(&engine->locals);
 	json_decref(engine->stations);
 	free(engine->umems);
 	free(engine->workers);
-	free(engine->ports);
+	free(engine->ports.at);
 	free(engine);
 	return ret;
 }
@@ -252,9 +270,9 @@ static int set_locals(struct shunt_engine *engine, struct shunt_err *err)
 	unsigned i;
 	int ret = 0;
 
-	for (i = 0; i < engine->port_cnt && !ret; i++)
-		if (engine->ports[i].xdp)
-			ret = shunt_xdp_set_locals(engine->ports[i].xdp, l->ip4_be, l->ip4_cnt,
+	for (i = 0; i < engine->ports.cnt && !ret; i++)
+		if (engine->ports.at[i].xdp)
+			ret = shunt_xdp_set_locals(engine->ports.at[i].xdp, l->ip4_be, l->ip4_cnt,
 						   l->ip6, l->ip6_cnt, err);
 	return ret;
 }
@@ -279,26 +297,38 @@ static void tick_meta(struct shunt_engine *engine)
 {
 	unsigned i, q;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		for (q = 0; q < engine->ports[i].queue_cnt; q++)
-			if (engine->ports[i].queues[q]->meta)
-				shunt_meta_tick(engine->ports[i].queues[q]->meta);
+	for (i = 0; i < engine->ports.cnt; i++)
+		for (q = 0; q < engine->ports.at[i].queue_cnt; q++)
+			if (engine->ports.at[i].queues[q]->meta)
+				shunt_meta_tick(engine->ports.at[i].queues[q]->meta);
+}
+
+static void tick_stats(struct shunt_engine *engine)
+{
+	struct shunt_work_counts work;
+	unsigned i;
+
+	shunt_engine_work(engine, &work);
+	for (i = 0; i < engine->ports.cnt; i++)
+		shunt_port_stats_tick(&engine->ports.at[i], &work);
 }
 
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 {
+	bool is_new;
 	int ret;
 
-	shunt_rename_follow(engine);
+	shunt_engine_follow_names(engine);
 	if (engine->bridge)
 		shunt_bridge_tick(engine->bridge);
-	shunt_lane_stats_tick(engine);
-	shunt_bulk_tick(engine);
+	tick_stats(engine);
+	shunt_lanes_look_for_bulk(&engine->lanes);
 	tick_meta(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
-	if (!ret)
-		ret = shunt_engine_follow_lanes(engine, err);
-	return ret ? ret : shunt_suspend_follow(engine, err);
+	if (ret)
+		return ret;
+	is_new = shunt_engine_follow_devices(engine);
+	return shunt_lanes_follow(&engine->lanes, is_new, err);
 }
 
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
@@ -329,36 +359,37 @@ int shunt_engine_timeout_ms(const struct shunt_engine *engine)
 	return engine->router ? shunt_router_timeout_ms(engine->router) : -1;
 }
 
-unsigned shunt_engine_warn(const struct shunt_engine *engine, struct shunt_err *out, unsigned max)
+static int start_workers(struct shunt_engine *engine, struct shunt_err *err)
 {
-	unsigned cnt = engine->router ? shunt_router_warn(engine->router, out, max) : 0;
+	unsigned i;
+	int ret = 0;
 
-	if (engine->bridge)
-		cnt += shunt_bridge_warn(engine->bridge, out + cnt, max - cnt);
-	return cnt + shunt_redirects_warn(engine, out + cnt, max - cnt);
+	for (i = 0; i < engine->worker_cnt && !ret; i++)
+		ret = shunt_worker_start(engine->workers[i], err);
+	return ret;
 }
 
 int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 {
-	unsigned i;
 	int ret = engine->router ? shunt_router_load(engine->router, err) : 0;
 
 	if (!ret)
 		ret = refresh_locals(engine, err);
-	shunt_lane_choose(engine);
-	if (!ret && shunt_detours_follow(engine))
-		shunt_lane_choose(engine);
-	for (i = 0; i < engine->worker_cnt && !ret; i++)
-		ret = shunt_worker_start(engine->workers[i], err);
-	for (i = 0; i < engine->port_cnt && !ret; i++)
-		if (engine->ports[i].xdp)
-			ret = shunt_engine_open_gate(engine, &engine->ports[i], err);
-	shunt_detours_prune(engine);
+	if (ret)
+		return ret;
+	shunt_lanes_choose(&engine->lanes);
+	ret = start_workers(engine, err);
 	if (!ret)
-		ret = shunt_suspend_follow(engine, err);
-	if (!ret)
-		engine->started_ns = shunt_clock_ns();
-	return ret;
+		ret = shunt_lanes_open_gates(&engine->lanes, err);
+	if (ret)
+		return ret;
+	shunt_lane_detours_prune(&engine->lanes);
+	ret = shunt_lanes_follow(&engine->lanes, false, err);
+	if (ret)
+		return ret;
+	engine->started_ns = shunt_clock_ns();
+	engine->lanes.is_started = true;
+	return 0;
 }
 
 void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, struct shunt_err *),
@@ -372,14 +403,20 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 	}
 }
 
+bool shunt_engine_shares_tables(const struct shunt_engine *engine)
+{
+	return engine->router && engine->router->tables;
+}
+
 bool shunt_engine_is_dispatched(const struct shunt_engine *engine)
 {
 	struct shunt_xdp_info info;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		if (engine->ports[i].xdp && !shunt_xdp_info(engine->ports[i].xdp, &info, NULL) &&
-		    info.dispatcher && !info.external)
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp &&
+		    !shunt_xdp_info(engine->ports.at[i].xdp, &info, NULL) && info.dispatcher &&
+		    !info.external)
 			return true;
 	return false;
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* How long frames are, and how many a packet takes. */
+#include "engine/frames.h"
+
 #include <errno.h>
 #include <stdio.h>
 
-#include "doctor/facts.h"
-#include "engine/worker.h"
 #include "port/jumbo.h"
 
 static void ask_jumbo(const struct shunt_port *port, struct shunt_jumbo *out)
 {
 	const struct shunt_port_config *config = port->config;
 	struct shunt_err unknown;
-	char release[65];
 
 	*out = (struct shunt_jumbo){
 		.ifname = config->name,
@@ -22,7 +20,7 @@ static void ask_jumbo(const struct shunt_port *port, struct shunt_jumbo *out)
 		.needs_zerocopy =
 			config->require_zerocopy || config->copy_mode == SHUNT_COPY_ZEROCOPY,
 	};
-	shunt_doctor_kernel(release, out->kernel);
+	shunt_kernel_query(&out->kernel);
 	shunt_netdev_xdp_query((unsigned)port->netdev.ifindex, &out->xdp, &unknown);
 	/* where there is none, no MTU helps, and the sockets are refused */
 	if (out->is_generic ||

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which nodes a worker's graph has: from the modes that the configuration names. */
+#include "engine/graph.h"
+
 #include <net/ethernet.h>
 #include <string.h>
 
 #include "bridge/bridge.h"
-#include "engine/worker.h"
 #include "router/router.h"
 #include "graph/nodes.h"
 
@@ -35,9 +35,9 @@ static uint32_t longest(const struct shunt_engine *engine)
 	uint32_t len = engine->frame_size;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		if (engine->ports[i].multi_buffer)
-			len = SHUNT_MAX(len, shunt_port_len_max(&engine->ports[i]));
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].multi_buffer)
+			len = SHUNT_MAX(len, shunt_port_len_max(&engine->ports.at[i]));
 	return len;
 }
 
@@ -126,7 +126,7 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 	const int entry = (int)worker->graph.node_cnt;
 	unsigned i;
 
-	params->eth = (struct shunt_eth_params){.macs = engine->macs, .live = &router->live};
+	params->eth = (struct shunt_eth_params){.macs = engine->ports.macs, .live = &router->live};
 	params->ip = (struct shunt_ip_params){
 		.fib4 = router->fib4,
 		.fib6 = router->fib6,
@@ -136,7 +136,7 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 		.flow_seed = router->flow_seed,
 		.min_len = min_len_of(worker),
 	};
-	for (i = 0; i < engine->port_cnt; i++)
+	for (i = 0; i < engine->ports.cnt; i++)
 		params->eth.bridges[i] = shunt_config_mode(engine->config, i) == SHUNT_FORWARD_MIX;
 	enter_at(engine, worker, SHUNT_FORWARD_ROUTE, entry);
 	enter_at(engine, worker, SHUNT_FORWARD_MIX, entry);
@@ -168,8 +168,8 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 		return ret;
 	params->punt =
 		(struct shunt_punt_params){.queue = *queue, .rate = engine->config->punt_rate};
-	for (i = 0; i < engine->port_cnt; i++)
-		params->punt.ifindex[i] = (uint32_t)engine->ports[i].netdev.ifindex;
+	for (i = 0; i < engine->ports.cnt; i++)
+		params->punt.ifindex[i] = (uint32_t)engine->ports.at[i].netdev.ifindex;
 	ret = shunt_graph_add(&worker->graph, &shunt_node_punt, NULL, &params->punt, err);
 	return SHUNT_MIN(ret, 0);
 }
@@ -230,19 +230,19 @@ int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *w
 
 	memset(&params, 0, sizeof(params));
 	memset(params.out_port, 0xff, sizeof(params.out_port));
-	params.macs = engine->macs;
+	params.macs = engine->ports.macs;
 	for (i = 0; i < config->pair_cnt; i++) {
 		fill_pair(&config->pairs[i], 0, &params);
 		fill_pair(&config->pairs[i], 1, &params);
 	}
-	for (i = 0; i < engine->port_cnt; i++)
-		names[i] = engine->ports[i].name;
-	shunt_graph_init(&worker->graph, &worker->pool, worker->queues, engine->port_cnt);
+	for (i = 0; i < engine->ports.cnt; i++)
+		names[i] = engine->ports.at[i].name;
+	shunt_graph_init(&worker->graph, &worker->pool, worker->queues, engine->ports.cnt);
 	ret = add_fronts(config, &worker->graph, err);
 	if (!ret)
 		ret = add_modes(engine, worker, &params, err);
 	if (!ret)
 		ret = add_groups(engine, worker, &groups, err);
 	enter_by_fronts(config, worker);
-	return ret ? ret : shunt_graph_seal(&worker->graph, names, engine->max_lens, err);
+	return ret ? ret : shunt_graph_seal(&worker->graph, names, engine->ports.max_lens, err);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "doctor/facts.h"
+#include "engine/graph.h"
 #include "graph/meta.h"
 #include "io/mem.h"
 #include "io/pcap.h"
@@ -31,10 +32,10 @@ static uint32_t frames_needed(const struct shunt_engine *engine, unsigned id)
 
 	if (config->frames)
 		return config->frames;
-	for (i = 0; i < engine->port_cnt; i++)
-		for (q = id; q < engine->ports[i].queue_cnt; q += config->worker_cnt)
-			frames +=
-				engine->ports[i].xdp ? 2 * config->ring_size : 2 * SHUNT_BATCH_MAX;
+	for (i = 0; i < engine->ports.cnt; i++)
+		for (q = id; q < engine->ports.at[i].queue_cnt; q += config->worker_cnt)
+			frames += engine->ports.at[i].xdp ? 2 * config->ring_size
+							  : 2 * SHUNT_BATCH_MAX;
 	return frames;
 }
 
@@ -45,8 +46,8 @@ static int check_frames(const struct shunt_engine *engine, struct shunt_err *err
 	unsigned i, q, cnt = 0;
 	uint32_t least;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		for (q = 0; engine->ports[i].xdp && q < engine->ports[i].queue_cnt;
+	for (i = 0; i < engine->ports.cnt; i++)
+		for (q = 0; engine->ports.at[i].xdp && q < engine->ports.at[i].queue_cnt;
 		     q += config->worker_cnt)
 			cnt++;
 	least = cnt * config->ring_size;
@@ -77,8 +78,8 @@ static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
 	bool all_xdp = true;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		const struct shunt_port_config *config = engine->ports[i].config;
+	for (i = 0; i < engine->ports.cnt; i++) {
+		const struct shunt_port_config *config = engine->ports.at[i].config;
 
 		if (config->kind != SHUNT_PORT_XSK)
 			continue;
@@ -132,7 +133,7 @@ static int open_xsk(struct shunt_engine *engine, struct shunt_port *port, unsign
 		.generic = port->config->driver_mode == SHUNT_DRIVER_GENERIC,
 		.ring_size = config->ring_size,
 		.xsks_fd = shunt_xdp_xsks_fd(port->xdp),
-		.gate = port->has_fallback ? shunt_xdp_gate(port->xdp, q) : NULL,
+		.gate = port->lane.facts.has_fallback ? shunt_xdp_gate(port->xdp, q) : NULL,
 		.busy_poll = config->poll == SHUNT_POLL_busy,
 		.busy_budget = BUSY_BUDGET,
 	};
@@ -238,10 +239,10 @@ static int open_queues(struct shunt_engine *engine, unsigned id, enum shunt_copy
 	unsigned i, q;
 	int ret = 0;
 
-	for (i = 0; i < engine->port_cnt && !ret; i++)
-		for (q = id; q < engine->ports[i].queue_cnt && !ret;
+	for (i = 0; i < engine->ports.cnt && !ret; i++)
+		for (q = id; q < engine->ports.at[i].queue_cnt && !ret;
 		     q += engine->config->worker_cnt)
-			ret = open_queue(engine, &engine->ports[i], id, q, copy_mode, err);
+			ret = open_queue(engine, &engine->ports.at[i], id, q, copy_mode, err);
 	return ret;
 }
 
@@ -251,8 +252,8 @@ static bool any_device(const struct shunt_engine *engine)
 {
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		if (engine->ports[i].xdp)
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp)
 			return true;
 	return false;
 }
@@ -314,10 +315,10 @@ void shunt_engine_unbuild_worker(struct shunt_engine *engine, unsigned id)
 
 	if (!worker)
 		return;
-	for (i = 0; i < engine->port_cnt; i++)
-		for (q = id; engine->ports[i].queues && q < engine->ports[i].queue_cnt;
+	for (i = 0; i < engine->ports.cnt; i++)
+		for (q = id; engine->ports.at[i].queues && q < engine->ports.at[i].queue_cnt;
 		     q += engine->config->worker_cnt)
-			engine->ports[i].queues[q] = NULL;
+			engine->ports.at[i].queues[q] = NULL;
 	shunt_worker_fini(worker);
 	if (engine->punts) {
 		shunt_puntdev_queue_destroy(engine->punts[id]);
@@ -327,4 +328,18 @@ void shunt_engine_unbuild_worker(struct shunt_engine *engine, unsigned id)
 	engine->umems[id] = NULL;
 	free(worker);
 	engine->workers[id] = NULL;
+}
+
+void shunt_engine_work(const struct shunt_engine *engine, struct shunt_work_counts *out)
+{
+	unsigned i;
+
+	*out = (struct shunt_work_counts){0};
+	for (i = 0; i < engine->worker_cnt; i++) {
+		const struct shunt_worker_stats *s = &engine->workers[i]->stats;
+
+		out->packets += shunt_counter_read(&s->packets);
+		out->turns += shunt_counter_read(&s->turns) - shunt_counter_read(&s->empty_turns);
+		out->cycles += shunt_counter_read(&s->work_cycles);
+	}
 }

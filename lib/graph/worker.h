@@ -120,8 +120,8 @@ struct shunt_worker {
 	uint64_t last_work;   /* ticks at the end of the latest turn with packets */
 	uint64_t last_beat;
 	int tid;
-	uint64_t beat_suspected; /* the heartbeat that control found too old when it looked last */
-	bool is_hang_told;
+	uint64_t beat_suspected; /* the heartbeat that control found too old, */
+	uint64_t suspected_ns;	 /* and when */
 	struct shunt_pkt pkts[SHUNT_BATCH_MAX] SHUNT_CACHE_ALIGNED;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "device/driver.h"
 #include "device/features.h"
 #include "device/netdev.h"
 
@@ -32,7 +33,7 @@ void shunt_journal_tags_plan(struct shunt_journal_tags *t, int fd,
 		if (kept->tags[i].ifindex == t->ifindex)
 			memcpy(t->is_turned_off, kept->tags[i].is_turned_off,
 			       sizeof(t->is_turned_off));
-	if (!shunt_netdev_query(t->ifname, &netdev, NULL) && strcmp(netdev.driver, "veth") != 0)
+	if (!shunt_netdev_query(t->ifname, &netdev, NULL) && !shunt_driver_of(netdev.driver)->is_pair)
 		shunt_features_each(fd, t->ifname, find_on, t);
 }
 

@@ -2,164 +2,158 @@
 #include "lane/detours.h"
 
 #include "base/bytes.h"
-#include "lane/lane.h"
+#include "base/clock.h"
 #include "lane/redirects.h"
 #include "veth/detour.h"
 
-void shunt_detours_prepare(struct shunt_engine *engine)
+void shunt_lane_detours_open(struct shunt_lanes *lanes)
 {
 	struct shunt_err ignored;
 	bool is_wanted = false;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		struct shunt_port *port = &engine->ports[i];
-		const enum shunt_lane_request lane = shunt_config_lane(engine->config, i);
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		struct shunt_port *port = &lanes->ports->at[i];
+		const struct shunt_lane_facts *f = &port->lane.facts;
 
-		is_wanted |= port->xdp && !port->has_fallback &&
-			     (lane == SHUNT_REQUEST_AUTO || lane == SHUNT_REQUEST_XDP);
-		if (port->xdp && engine->config->takeover)
-			port->detour_ifindex = shunt_detour_find(port->netdev.ifindex);
+		is_wanted |=
+			f->is_device && !f->has_fallback &&
+			(f->requested == SHUNT_REQUEST_AUTO || f->requested == SHUNT_REQUEST_XDP);
+		if (port->xdp && lanes->ports->config->takeover)
+			port->detour.ifindex = shunt_detour_find(port->netdev.ifindex);
 	}
-	if (is_wanted && shunt_detours_open(&engine->detours, &ignored))
-		engine->detours = NULL;
+	if (is_wanted && shunt_detours_open(&lanes->detours, &ignored))
+		lanes->detours = NULL;
 }
 
-static bool can_have(const struct shunt_engine *engine, const struct shunt_port *to)
+static bool can_have(const struct shunt_lanes *lanes, const struct shunt_port *to)
 {
-	return engine->detours && to->xdp && !to->lane.is_gone && !to->lane.has_xdp_transmit;
+	const struct shunt_lane_facts *f = &to->lane.facts;
+
+	return lanes->detours && f->is_device && !f->is_gone && !f->takes;
 }
 
-bool shunt_detours_can(const struct shunt_engine *engine, const struct shunt_port *to)
+bool shunt_lane_detours_can(const struct shunt_lanes *lanes, const struct shunt_port *to)
 {
-	return can_have(engine, to) && !to->has_no_detour;
-}
-
-static bool can_need(const struct shunt_engine *engine, const struct shunt_port *from,
-		     const struct shunt_port *to)
-{
-	return from->xdp && !from->has_fallback &&
-	       shunt_config_reaches(engine->config, from->index, to->index) &&
-	       !shunt_lane_takes_frames(from, to);
-}
-
-static bool is_needed(const struct shunt_engine *engine, const struct shunt_port *to)
-{
-	unsigned i;
-
-	for (i = 0; i < engine->port_cnt && shunt_detours_can(engine, to); i++)
-		if (engine->ports[i].lane.in_use == SHUNT_LANE_XDP &&
-		    can_need(engine, &engine->ports[i], to))
-			return true;
-	return false;
+	return can_have(lanes, to) && !shunt_retry_was_refused(&to->detour.retry);
 }
 
 /* By a port whose lane would be xdp then; it may be another meanwhile. */
-static bool is_missed(const struct shunt_engine *engine, const struct shunt_port *to)
+static bool is_missed(const struct shunt_lanes *lanes, const struct shunt_port *to)
 {
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt && can_have(engine, to); i++)
-		if (can_need(engine, &engine->ports[i], to))
+	for (i = 0; i < lanes->ports->cnt && can_have(lanes, to); i++) {
+		const struct shunt_lane_facts *from = &lanes->ports->at[i].lane.facts;
+
+		if (shunt_lane_wants_detour(from, to->index) &&
+		    !shunt_lane_takes(from, &to->lane.facts))
 			return true;
+	}
 	return false;
 }
 
 static void follow_mtu(struct shunt_port *port)
 {
-	if (port->detour_mtu != port->mtu)
+	if (port->detour.mtu != port->mtu)
 		shunt_detour_set_mtu(port->netdev.ifindex, port->mtu);
-	port->detour_mtu = port->mtu;
+	port->detour.mtu = port->mtu;
 }
 
 /* Of the widest port: on as many CPUs may frames for this one come in. */
-static uint32_t queues_of(const struct shunt_engine *engine)
+static uint32_t queues_of(const struct shunt_ports *ports)
 {
 	uint32_t queues = 1;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		queues = SHUNT_MAX(queues, engine->ports[i].netdev.queue_cnt);
+	for (i = 0; i < ports->cnt; i++)
+		queues = SHUNT_MAX(queues, ports->at[i].netdev.queue_cnt);
 	return queues;
 }
 
-static int open_one(struct shunt_engine *engine, struct shunt_port *port)
+static bool open_one(struct shunt_lanes *lanes, struct shunt_port *port)
 {
-	const int ret = shunt_detour_open(engine->detours, port->netdev.ifindex, port->mtu,
-					  queues_of(engine), &port->detour_err);
+	struct shunt_port_detour *detour = &port->detour;
+	const int ret = shunt_detour_open(lanes->detours, port->netdev.ifindex, port->mtu,
+					  queues_of(lanes->ports), &detour->err);
 
-	port->has_detour = ret > 0;
-	port->has_no_detour = ret < 0;
-	if (port->has_no_detour)
-		shunt_retry_refused(&port->detour_retry);
+	detour->is_own = ret > 0;
+	detour->ifindex = ret > 0 ? (unsigned)ret : 0;
+	detour->mtu = port->mtu;
+	if (ret < 0)
+		shunt_retry_refused(&detour->retry, shunt_clock_ns());
 	else
-		port->detour_retry = (struct shunt_retry){0};
-	port->detour_ifindex = ret > 0 ? (unsigned)ret : 0;
-	port->detour_mtu = port->mtu;
-	shunt_redirects_set_detour(engine, port);
-	return ret;
+		detour->retry = (struct shunt_retry){0};
+	port->lane.facts.has_no_detour = ret < 0;
+	port->lane.facts.can_detour = ret >= 0;
+	shunt_lane_redirects_set_detour(lanes, port);
+	return ret > 0;
 }
 
-bool shunt_detours_follow(struct shunt_engine *engine)
+bool shunt_lane_detours_follow(struct shunt_lanes *lanes, const struct shunt_lane_choice *choices)
 {
 	bool is_refused = false;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		struct shunt_port *port = &engine->ports[i];
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		struct shunt_port *port = &lanes->ports->at[i];
 
-		if (!is_needed(engine, port))
+		if (!choices[i].has_detour)
 			continue;
-		if (port->has_detour)
+		if (port->detour.is_own)
 			follow_mtu(port);
 		else
-			is_refused |= open_one(engine, port) < 0;
+			is_refused |= !open_one(lanes, port);
 	}
 	return is_refused;
 }
 
-bool shunt_detours_retry(struct shunt_engine *engine)
+bool shunt_lane_detours_retry(struct shunt_lanes *lanes)
 {
+	const uint64_t now_ns = shunt_clock_ns();
 	bool is_any_open = false;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		struct shunt_port *port = &engine->ports[i];
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		struct shunt_port *port = &lanes->ports->at[i];
 
-		if (port->has_no_detour && shunt_retry_is_due(&port->detour_retry) &&
-		    is_missed(engine, port))
-			is_any_open |= open_one(engine, port) > 0;
+		if (shunt_retry_was_refused(&port->detour.retry) &&
+		    shunt_retry_is_due(&port->detour.retry, now_ns) && is_missed(lanes, port))
+			is_any_open |= open_one(lanes, port);
 	}
 	return is_any_open;
 }
 
-static void remove_one(struct shunt_engine *engine, struct shunt_port *port)
+static void remove_one(struct shunt_lanes *lanes, struct shunt_port *port)
 {
-	if (port->has_detour)
-		shunt_detour_close(engine->detours, port->netdev.ifindex);
+	if (port->detour.is_own)
+		shunt_detour_close(lanes->detours, port->netdev.ifindex);
 	else /* the daemon's before */
 		shunt_detour_clean(port->netdev.ifindex, NULL);
-	port->has_detour = false;
-	port->detour_ifindex = 0;
-	shunt_redirects_set_detour(engine, port);
+	port->detour.is_own = false;
+	port->detour.ifindex = 0;
+	shunt_lane_redirects_set_detour(lanes, port);
 }
 
-void shunt_detours_prune(struct shunt_engine *engine)
+void shunt_lane_detours_prune(struct shunt_lanes *lanes)
 {
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		if (engine->ports[i].detour_ifindex && !is_needed(engine, &engine->ports[i]))
-			remove_one(engine, &engine->ports[i]);
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		struct shunt_port *port = &lanes->ports->at[i];
+
+		if (port->detour.ifindex && !port->lane.choice.has_detour)
+			remove_one(lanes, port);
+	}
 }
 
-void shunt_detours_end(struct shunt_engine *engine)
+void shunt_lane_detours_close(struct shunt_lanes *lanes, bool hands_over)
 {
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt && !engine->hands_over; i++)
-		if (engine->ports[i].has_detour)
-			remove_one(engine, &engine->ports[i]);
-	shunt_detours_close(engine->detours);
-	engine->detours = NULL;
+	for (i = 0; lanes->ports && i < lanes->ports->cnt && !hands_over; i++)
+		if (lanes->ports->at[i].detour.is_own)
+			remove_one(lanes, &lanes->ports->at[i]);
+	shunt_detours_close(lanes->detours);
+	lanes->detours = NULL;
 }

@@ -5,7 +5,7 @@
 
 #include "steer/steer.h"
 
-void shunt_steer_counters_of_port(const struct shunt_port *port, struct shunt_steer_counters *sum)
+void shunt_port_counters(const struct shunt_port *port, struct shunt_steer_counters *sum)
 {
 	struct shunt_steer_counters one;
 	unsigned q;

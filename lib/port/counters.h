@@ -3,10 +3,10 @@
 #ifndef SHUNT_PORT_COUNTERS_H
 #define SHUNT_PORT_COUNTERS_H
 
-#include "engine/engine.h"
+#include "port/port.h"
 
-/* shunt_steer_counters_of_port sums the counters of the device's queues, served or
- * not; zeros for a port without a program. Thread: control. Cost: no syscall. */
-void shunt_steer_counters_of_port(const struct shunt_port *port, struct shunt_steer_counters *sum);
+/* shunt_port_counters sums the counters of the device's queues, served or not; zeros for a port
+ * without a program. Thread: control. Cost: no syscall. */
+void shunt_port_counters(const struct shunt_port *port, struct shunt_steer_counters *sum);
 
 #endif

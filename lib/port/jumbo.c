@@ -3,30 +3,20 @@
 
 #include <net/ethernet.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "device/driver.h"
 #include "io/chain.h"
 #include "io/queue.h"
 
-static bool is_before(const struct shunt_jumbo *j, unsigned major, unsigned minor)
+/* A generic program gets what the stack has, whatever the driver's own XDP takes. */
+static const struct shunt_driver *driver_of(const struct shunt_jumbo *j)
 {
-	return j->kernel[0] < major || (j->kernel[0] == major && j->kernel[1] < minor);
-}
-
-/* igb runs XDP on buffers of 3072 bytes at most, counts FCS and two VLAN tags in
- * (igb_xdp_setup), and with zero-copy lets its device write whole KiB only: a longer packet
- * arrives in pieces, which the driver drops (igb_setup_srrctl). */
-#define IGB_BUFFER_LEN	 3072u
-#define IGB_OVERHEAD_LEN (ETHER_HDR_LEN + 4 + 2 * 4)
-
-static bool is_igb(const struct shunt_jumbo *j)
-{
-	return !j->is_generic && !strcmp(j->driver, "igb");
+	return shunt_driver_of(j->is_generic ? "" : j->driver);
 }
 
 static uint32_t overhead_of(const struct shunt_jumbo *j)
 {
-	return is_igb(j) ? IGB_OVERHEAD_LEN : ETHER_HDR_LEN;
+	return ETHER_HDR_LEN + driver_of(j)->xdp_overhead;
 }
 
 uint32_t shunt_jumbo_packet(const struct shunt_jumbo *j)
@@ -38,9 +28,10 @@ uint32_t shunt_jumbo_room(const struct shunt_jumbo *j, uint32_t frame_size)
 {
 	const uint32_t room = frame_size - SHUNT_FRAME_OVERHEAD;
 
-	if (!is_igb(j))
+	if (!driver_of(j)->xdp_len_max)
 		return room;
-	return j->is_copied ? SHUNT_MIN(room, IGB_BUFFER_LEN) : room & ~1023u;
+	/* with zero-copy its device writes whole KiB */
+	return j->is_copied ? SHUNT_MIN(room, driver_of(j)->xdp_len_max) : room & ~1023u;
 }
 
 uint32_t shunt_jumbo_frames(const struct shunt_jumbo *j, uint32_t frame_size)
@@ -55,9 +46,9 @@ static uint32_t frames_max(const struct shunt_jumbo *j, char *why, unsigned len)
 {
 	uint32_t max;
 
-	if (is_before(j, 6, 6)) {
+	if (!shunt_kernel_has(&j->kernel, SHUNT_KERNEL_xsk_sg)) {
 		snprintf(why, len, "packets over several frames need Linux 6.6, and this is %u.%u",
-			 j->kernel[0], j->kernel[1]);
+			 j->kernel.major, j->kernel.minor);
 		return 1;
 	}
 	if (!j->is_generic && !(j->xdp.features & SHUNT_NETDEV_XDP_rx_sg)) {

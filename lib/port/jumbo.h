@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device/kernel.h"
 #include "device/netdev_xdp.h"
 
 struct shunt_jumbo {
@@ -21,7 +22,7 @@ struct shunt_jumbo {
 	bool is_copied;	     /* copy mode was asked for */
 	bool needs_zerocopy; /* nothing but zero-copy will do */
 	struct shunt_netdev_xdp xdp;
-	unsigned kernel[2]; /* major, minor */
+	struct shunt_kernel kernel;
 };
 
 /* shunt_jumbo_packet returns the port's longest packet in bytes, as its driver counts. Thread:

@@ -19,13 +19,7 @@
 
 static int port_of(void *ctx, uint32_t ifindex)
 {
-	const struct shunt_engine *engine = ((struct shunt_router *)ctx)->engine;
-	unsigned i;
-
-	for (i = 0; i < engine->port_cnt; i++)
-		if (engine->ports[i].xdp && (uint32_t)engine->ports[i].netdev.ifindex == ifindex)
-			return (int)i;
-	return -1;
+	return shunt_ports_at(((struct shunt_router *)ctx)->ports, ifindex);
 }
 
 static int open_mirror(struct shunt_router *router, struct shunt_err *err)
@@ -48,7 +42,7 @@ static int create_tables(struct shunt_router *router, struct shunt_err *err)
 	const struct shunt_arena_source *source;
 	int ret = 0;
 
-	if (shunt_router_xdp_wants(router->engine))
+	if (shunt_router_tables_are_wanted(router->ports))
 		ret = shunt_xdp_tables_create(&router->tables, err);
 	if (ret)
 		return ret;
@@ -58,10 +52,10 @@ static int create_tables(struct shunt_router *router, struct shunt_err *err)
 		ret = shunt_fib6_create_on(&router->fib6, source, 0, err);
 	if (!ret)
 		ret = shunt_nexthop_create_on(&router->nexthops, source, 0, err);
-	return ret ? ret : shunt_router_xdp_join(router, err);
+	return ret ? ret : shunt_router_tables_join(router, err);
 }
 
-int shunt_router_create(struct shunt_router **out, const struct shunt_engine *engine,
+int shunt_router_create(struct shunt_router **out, const struct shunt_ports *ports,
 			struct shunt_err *err)
 {
 	struct shunt_router *router = calloc(1, sizeof(*router));
@@ -71,7 +65,7 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_engine *en
 	*out = NULL;
 	if (!router)
 		return shunt_err_set(err, ENOMEM, "router: not enough memory");
-	router->engine = engine;
+	router->ports = ports;
 	if (getrandom(&router->flow_seed, sizeof(router->flow_seed), GRND_NONBLOCK) < 0)
 		router->flow_seed = shunt_clock_ns();
 	shunt_puntdev_name(name);
@@ -208,12 +202,12 @@ int shunt_router_service(struct shunt_router *router, struct shunt_err *err)
 	if (ret < 0) {
 		shunt_mirror_destroy(router->mirror);
 		router->mirror = NULL;
-		shunt_router_xdp_follow(router);
+		shunt_router_tables_follow(router);
 		return ret;
 	}
 	follow_addrs(router);
 	follow_settings(router);
-	shunt_router_xdp_follow(router);
+	shunt_router_tables_follow(router);
 	return ret;
 }
 
@@ -239,14 +233,14 @@ int shunt_router_load(struct shunt_router *router, struct shunt_err *err)
 		ret = shunt_router_service(router, err);
 	}
 	shunt_router_look(router);
-	shunt_router_xdp_follow(router);
+	shunt_router_tables_follow(router);
 	return SHUNT_MIN(ret, 0);
 }
 
 int shunt_router_tick(struct shunt_router *router, struct shunt_err *err)
 {
 	shunt_router_look(router);
-	shunt_router_xdp_follow(router);
+	shunt_router_tables_follow(router);
 	if (!router->mirror)
 		return open_mirror(router, err);
 	shunt_neigh_use_tick(router->neigh_use, router->mirror, shunt_clock_ns());

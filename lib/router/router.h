@@ -12,7 +12,7 @@
 #ifndef SHUNT_ROUTER_ROUTER_H
 #define SHUNT_ROUTER_ROUTER_H
 
-#include "engine/engine.h"
+#include "port/port.h"
 #include "router/neigh_use.h"
 #include "firewall/bypassed.h"
 #include "mirror/mirror.h"
@@ -20,7 +20,7 @@
 #include "graph/nodes.h"
 
 struct shunt_router {
-	const struct shunt_engine *engine;
+	const struct shunt_ports *ports;
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
@@ -36,13 +36,14 @@ struct shunt_router {
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
 	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
 	uint32_t netconf_cnt;  /* notices of changed settings, when last looked at */
+	bool is_ip6_off;       /* the kernel forwards no IPv6 */
 	bool is_diverted;      /* so everything routed is the kernel's */
 	struct shunt_bypassed bypassed; /* at the start */
 };
 
 /* shunt_router_create makes empty tables, the punt device and the mirror; the engine's ports
  * must be open. Returns 0, or -errno with err set and nothing held. Thread: control. */
-int shunt_router_create(struct shunt_router **out, const struct shunt_engine *engine,
+int shunt_router_create(struct shunt_router **out, const struct shunt_ports *ports,
 			struct shunt_err *err);
 
 /* shunt_router_destroy frees it; NULL is legal. No worker may run. Thread: control. */
@@ -68,9 +69,9 @@ int shunt_router_tick(struct shunt_router *router, struct shunt_err *err);
 /* shunt_router_take_addrs_new says whether this host's addresses changed since the last call. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
 
-/* shunt_router_warn writes up to max sentences about settings under which the kernel, which
- * is the fallback, would not do what shunt does. Returns how many. Thread: control. */
-unsigned shunt_router_warn(const struct shunt_router *router, struct shunt_err *out, unsigned max);
+/* shunt_router_has_rule_kernel says whether a steering rule gives packets to the kernel: then the
+ * operator has said what of the firewall's and of policy routing is the kernel's. Thread: any. */
+bool shunt_router_has_rule_kernel(const struct shunt_router *router);
 
 /* shunt_router_look reads the settings that decide which ports forward; for router.c. */
 void shunt_router_look(struct shunt_router *router);

@@ -5,12 +5,10 @@
 #include "device/netdev_xdp.h"
 #include "xdp/tables.h"
 
-static bool routes(const struct shunt_engine *engine, unsigned port)
+/* Lane xdp reads tables for it. */
+static bool reads(const struct shunt_ports *ports, unsigned port)
 {
-	int mode = shunt_config_mode(engine->config, port);
-
-	return engine->ports[port].xdp &&
-	       (mode == SHUNT_FORWARD_ROUTE || mode == SHUNT_FORWARD_MIX);
+	return ports->at[port].xdp && shunt_ports_routes(ports, port);
 }
 
 /* What the driver says it can; sockets, which say what it does, are opened later. */
@@ -34,24 +32,24 @@ static bool has_rule_xdp(const struct shunt_config *config)
 	return false;
 }
 
-bool shunt_router_xdp_wants(const struct shunt_engine *engine)
+bool shunt_router_tables_are_wanted(const struct shunt_ports *ports)
 {
-	bool all_zerocopy = true, any_xdp = has_rule_xdp(engine->config), any_auto = false;
+	bool all_zerocopy = true, any_xdp = has_rule_xdp(ports->config), any_auto = false;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		enum shunt_lane_request lane = shunt_config_lane(engine->config, i);
+	for (i = 0; i < ports->cnt; i++) {
+		enum shunt_lane_request lane = shunt_config_lane(ports->config, i);
 
-		if (!routes(engine, i))
+		if (!reads(ports, i))
 			continue;
 		any_xdp |= lane == SHUNT_REQUEST_XDP;
 		any_auto |= lane == SHUNT_REQUEST_AUTO;
-		all_zerocopy &= may_be_zerocopy(&engine->ports[i]);
+		all_zerocopy &= may_be_zerocopy(&ports->at[i]);
 	}
-	return any_xdp || (any_auto && !all_zerocopy && !engine->config->front_cnt);
+	return any_xdp || (any_auto && !all_zerocopy && !ports->config->front_cnt);
 }
 
-int shunt_router_xdp_join(struct shunt_router *router, struct shunt_err *err)
+int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err)
 {
 	const struct shunt_xdp_tables *t = router->tables;
 	const void *tables4[3], *tables6[2];
@@ -72,10 +70,9 @@ int shunt_router_xdp_join(struct shunt_router *router, struct shunt_err *err)
 	base[SHUNT_TABLE_ADJS] = shunt_xdp_tables_chunk(t, router->nexthops->adjs);
 	base[SHUNT_TABLE_BUCKETS] = shunt_xdp_tables_chunk(t, router->nexthops->buckets);
 	router->tables_cfg.flow_seed = router->flow_seed;
-	for (i = 0; i < router->engine->port_cnt && !ret; i++)
-		if (routes(router->engine, i))
-			ret = shunt_xdp_tables_join(router->tables, router->engine->ports[i].xdp,
-						    err);
+	for (i = 0; i < router->ports->cnt && !ret; i++)
+		if (reads(router->ports, i))
+			ret = shunt_xdp_tables_join(router->tables, router->ports->at[i].xdp, err);
 	return ret;
 }
 
@@ -94,7 +91,7 @@ static uint32_t flags_of(const struct shunt_router *router, unsigned port)
 	return flags;
 }
 
-void shunt_router_xdp_follow(struct shunt_router *router)
+void shunt_router_tables_follow(struct shunt_router *router)
 {
 	uint64_t now_ns = shunt_clock_ns();
 	unsigned i;
@@ -103,11 +100,11 @@ void shunt_router_xdp_follow(struct shunt_router *router)
 		return;
 	/* 0 would be that of an empty memory. */
 	router->tables_cfg.generation += router->tables_cfg.generation == UINT32_MAX ? 2 : 1;
-	for (i = 0; i < router->engine->port_cnt; i++) {
-		if (!routes(router->engine, i))
+	for (i = 0; i < router->ports->cnt; i++) {
+		if (!reads(router->ports, i))
 			continue;
 		router->tables_cfg.flags = flags_of(router, i);
-		shunt_xdp_tables_publish(router->engine->ports[i].xdp, &router->tables_cfg);
-		shunt_xdp_tables_beat(router->engine->ports[i].xdp, now_ns);
+		shunt_xdp_tables_publish(router->ports->at[i].xdp, &router->tables_cfg);
+		shunt_xdp_tables_beat(router->ports->at[i].xdp, now_ns);
 	}
 }

@@ -7,16 +7,16 @@
 
 #include "router/router.h"
 
-/* shunt_router_xdp_wants says whether the tables should be shared with the programs: not where
- * lane user is certain, whose lookups want huge pages. Thread: control. */
-bool shunt_router_xdp_wants(const struct shunt_engine *engine);
+/* shunt_router_tables_are_wanted says whether the tables should be shared with the programs: not
+ * where lane user is certain, whose lookups want huge pages. Thread: control. */
+bool shunt_router_tables_are_wanted(const struct shunt_ports *ports);
 
-/* shunt_router_xdp_join lets every routing port's program read the tables. Returns 0 or -errno
+/* shunt_router_tables_join lets every routing port's program read the tables. Returns 0 or -errno
  * with err set; nothing to do where they are not shared. Thread: control. */
-int shunt_router_xdp_join(struct shunt_router *router, struct shunt_err *err);
+int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err);
 
-/* shunt_router_xdp_follow tells the programs that tables or settings may have changed, and that
+/* shunt_router_tables_follow tells the programs that tables or settings may have changed, and that
  * somebody keeps them. Thread: control. Cost: some stores a port. */
-void shunt_router_xdp_follow(struct shunt_router *router);
+void shunt_router_tables_follow(struct shunt_router *router);
 
 #endif

@@ -46,7 +46,7 @@ static void add_steer(json_t *rows, const struct shunt_port *port)
 	struct shunt_steer_counters sum;
 	unsigned reason;
 
-	shunt_steer_counters_of_port(port, &sum);
+	shunt_port_counters(port, &sum);
 	for (reason = 0; reason < SHUNT_STEER_REASON_CNT; reason++) {
 		enum shunt_lane lane = shunt_steer_reason_lane(reason);
 		json_t *row;
@@ -68,7 +68,7 @@ static void add_redirects(json_t *rows, const struct shunt_engine *engine,
 
 	for (i = 0; i < SHUNT_FAIL_CNT; i++) {
 		enum shunt_fail_reason reason = (enum shunt_fail_reason)i;
-		uint64_t cnt = shunt_xdp_fail_read(engine->redirects, port->index, reason);
+		uint64_t cnt = shunt_xdp_fail_read(engine->lanes.redirects, port->index, reason);
 
 		json_array_append_new(rows,
 				      row_json("redirect", port->name, shunt_xdp_fail_name(reason),
@@ -105,7 +105,7 @@ static void add_port(json_t *rows, const struct shunt_engine *engine, const stru
 	add_link(rows, port);
 	if (port->xdp)
 		add_steer(rows, port);
-	if (port->xdp && engine->redirects)
+	if (port->xdp && engine->lanes.redirects)
 		add_redirects(rows, engine, port);
 	for (q = 0; q < port->queue_cnt; q++)
 		add_xsk(rows, port, port->queues[q]);
@@ -153,13 +153,14 @@ static void add_worker(json_t *rows, const struct shunt_worker *w)
 	}
 }
 
-json_t *shunt_show_drops(const struct shunt_engine *engine)
+json_t *shunt_show_drops(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	json_t *rows = json_array();
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		add_port(rows, engine, &engine->ports[i]);
+	for (i = 0; i < engine->ports.cnt; i++)
+		add_port(rows, engine, &engine->ports.at[i]);
 	for (i = 0; i < engine->worker_cnt; i++)
 		add_worker(rows, engine->workers[i]);
 	for (i = 0; engine->router && i < engine->worker_cnt; i++)

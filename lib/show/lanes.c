@@ -1,19 +1,47 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "lane/lane.h"
-#include "show/show.h"
+#include "engine/worker.h"
+#include "lane/share.h"
 #include "show/json.h"
+#include "show/show.h"
 #include "steer/steer.h"
 
-/* What every lane did and cost. */
+static void set_ns(json_t *row, const char *key, double ns)
+{
+	json_object_set_new(row, key, ns < 0 ? json_null() : json_real(ns));
+}
+
+/* What a lane did and cost: the quotients of the latest full second, null where not measured. */
+static json_t *lane_json(const struct shunt_port *port, const struct shunt_lane_counts *now,
+			 enum shunt_lane lane)
+{
+	const struct shunt_port_stats *s = &port->stats;
+	const uint64_t ns = s->before.at_ns ? s->latest.at_ns - s->before.at_ns : 0;
+	json_t *row = json_object();
+	double latency_ns, cpu_ns;
+
+	set_u64(row, "packets", now->packets[lane]);
+	set_u64(row, "bytes", now->bytes[lane]);
+	set_ratio(row, "pps", (s->latest.packets[lane] - s->before.packets[lane]) * 1000000000, ns);
+	set_ratio(row, "bps", (s->latest.bytes[lane] - s->before.bytes[lane]) * 8000000000, ns);
+	shunt_port_stats_cost(s, lane, &latency_ns, &cpu_ns);
+	set_ns(row, "latency_ns", latency_ns);
+	set_ns(row, "cpu_ns_per_packet", cpu_ns);
+	return row;
+}
+
 static json_t *counts_json(const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	json_t *lanes = json_object(), *row;
+	struct shunt_lane_counts now;
+	struct shunt_work_counts work;
 	unsigned lane;
 
+	shunt_engine_work(engine, &work);
+	now = shunt_port_stats_read(port, &work);
 	for (lane = 0; lane < SHUNT_LANE_CNT; lane++) {
-		row = shunt_lane_stats_json(engine, port, (enum shunt_lane)lane);
+		row = lane_json(port, &now, (enum shunt_lane)lane);
 		json_object_set_new(row, "share_pct",
-				    shunt_lane_share_is_in_force(port)
+				    shunt_lanes_share_is_in_force(port)
 					    ? json_integer(port->share.percent[lane])
 					    : json_null());
 		json_object_set_new(lanes, shunt_steer_lane_name(lane), row);
@@ -24,45 +52,60 @@ static json_t *counts_json(const struct shunt_engine *engine, const struct shunt
 /* What steers now: the choice, or what somebody set by hand in its place. */
 static const char *in_use(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	int lane = port->lane.in_use;
+	int lane = port->lane.choice.lane;
 
-	if (shunt_lane_share_is_in_force(port))
-		lane = shunt_lane_share_whole(&port->share, shunt_lane_share_has_xdp(engine, port));
+	if (shunt_lanes_share_is_in_force(port))
+		lane = shunt_lane_share_whole(&port->share,
+					      shunt_lanes_share_has_xdp(&engine->lanes, port));
 	return lane < 0 ? "shared" : shunt_steer_lane_name((unsigned)lane);
+}
+
+/* Why, for programs and for people. */
+static void set_reason(json_t *row, const struct shunt_engine *engine,
+		       const struct shunt_port *port)
+{
+	static const struct shunt_lane_words none;
+	enum shunt_lane_reason reason = port->lane.choice.reason;
+	char why[sizeof(struct shunt_err) + 80];
+
+	if (shunt_lanes_share_is_in_force(port)) {
+		reason = SHUNT_LANE_REASON_share;
+		shunt_lane_reason_print(reason, &none, why, sizeof(why));
+	} else {
+		shunt_lanes_print(&engine->lanes, port, why, sizeof(why));
+	}
+	set_text(row, "reason", shunt_lane_reason_name(reason));
+	set_text(row, "why", why);
 }
 
 static json_t *port_json(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	const struct shunt_lane_choice *lane = &port->lane;
+	const struct shunt_lane_facts *f = &port->lane.facts;
 	json_t *row = json_object();
 
 	set_text(row, "port", port->name);
 	set_text(row, "mode",
-		 shunt_forward_mode_name(
-			 (enum shunt_forward_mode)shunt_config_mode(engine->config, port->index)));
+		 shunt_forward_mode_name(shunt_ports_mode(&engine->ports, port->index)));
 	json_object_set_new(row, "transparent",
 			    json_boolean(shunt_config_is_transparent(engine->config, port->index)));
-	set_text(row, "requested", shunt_lane_request_name(lane->requested));
+	set_text(row, "requested", shunt_lane_request_name(f->requested));
 	set_text(row, "in_use", in_use(engine, port));
-	set_text(row, "why",
-		 shunt_lane_share_is_in_force(port)
-			 ? "set by shuntctl lane set, until lane set PORT auto"
-			 : lane->why);
-	json_object_set_new(row, "suspended", json_boolean(lane->is_suspended));
-	set_u64(row, "changes", lane->change_cnt);
-	json_object_set_new(row, "xdp_transmit",
-			    port->xdp ? json_boolean(lane->has_xdp_transmit) : json_null());
-	json_object_set_new(row, "xdp_transmit_confirmed", json_boolean(lane->is_confirmed));
+	set_reason(row, engine, port);
+	json_object_set_new(row, "suspended", json_boolean(f->is_suspended));
+	set_u64(row, "changes", port->lane.change_cnt);
+	json_object_set_new(row, "xdp_transmit", port->xdp ? json_boolean(f->takes) : json_null());
+	json_object_set_new(row, "xdp_transmit_confirmed", json_boolean(f->is_confirmed));
 	json_object_set_new(row, "lanes", port->xdp ? counts_json(engine, port) : json_null());
 	return row;
 }
 
-json_t *shunt_show_lanes(const struct shunt_engine *engine)
+json_t *shunt_show_lanes(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	json_t *rows = json_array();
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		json_array_append_new(rows, port_json(engine, &engine->ports[i]));
+	for (i = 0; i < engine->ports.cnt; i++)
+		json_array_append_new(rows, port_json(engine, &engine->ports.at[i]));
 	return timed("lanes", rows);
 }

@@ -45,8 +45,9 @@ static json_t *worker_json(struct shunt_worker *w, unsigned timeout_ms)
 	return row;
 }
 
-json_t *shunt_show_ledger(const struct shunt_engine *engine)
+json_t *shunt_show_ledger(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	uint64_t start_ns = shunt_clock_ns(), spent_ms;
 	json_t *rows = json_array();
 	unsigned i;

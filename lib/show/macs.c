@@ -5,7 +5,6 @@
 
 static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_entry *entry)
 {
-	const struct shunt_engine *engine = b->engine;
 	unsigned bridge = shunt_mac_key_bridge(entry->key);
 	json_t *row = json_object();
 	uint8_t m[6];
@@ -17,7 +16,7 @@ static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_ent
 	set_u64(row, "bridge", bridge);
 	set_text(row, "kernel_bridge", b->bridges[bridge].ifindex ? b->bridges[bridge].name : NULL);
 	set_text(row, "port",
-		 entry->port < engine->port_cnt ? engine->ports[entry->port].name : "kernel");
+		 entry->port < b->ports->cnt ? b->ports->at[entry->port].name : "kernel");
 	json_object_set_new(row, "static", json_boolean(entry->is_static));
 	json_object_set_new(row, "age_s",
 			    entry->is_static ? json_null()
@@ -56,8 +55,9 @@ static json_t *kernel_json(const struct shunt_bridge *b)
 			 (json_int_t)stats.refused);
 }
 
-json_t *shunt_show_macs(const struct shunt_engine *engine)
+json_t *shunt_show_macs(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	const struct shunt_bridge *b = engine->bridge;
 	json_t *rows = json_array(), *result = timed("macs", rows);
 	struct shunt_mac_counts counts;

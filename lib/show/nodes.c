@@ -16,8 +16,9 @@ static json_t *node_json(const struct shunt_worker *w, const struct shunt_node *
 	return row;
 }
 
-json_t *shunt_show_nodes(const struct shunt_engine *engine)
+json_t *shunt_show_nodes(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	json_t *rows = json_array();
 	unsigned i, n;
 

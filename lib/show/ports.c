@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "show/show.h"
 #include "base/netns.h"
-#include "notice/coverage.h"
-#include "notice/mtu.h"
-#include "notice/rename.h"
-#include "notice/share.h"
+#include "notice/notice.h"
+#include "port/kernel_part.h"
 #include "show/json.h"
-#include "notice/tags.h"
 #include "port/counters.h"
 #include "device/ntuple.h"
 #include "steer/steer.h"
@@ -107,41 +105,37 @@ static json_t *lanes_json(const struct shunt_steer_counters *sum)
 }
 
 /* What the kernel has of each queue where anything arrived, served or not. */
-static void set_share(json_t *row, const struct shunt_port *port)
+static json_t *kernel_parts_json(const struct shunt_port *port, unsigned queues_now)
 {
-	json_t *shares = json_array(), *warnings = json_array();
-	struct shunt_share share;
-	struct shunt_err text;
+	const unsigned cnt = shunt_port_queues_counted(port, queues_now);
+	struct shunt_kernel_part part;
+	json_t *rows = json_array(), *row;
 	unsigned q;
 
-	for (q = 0; q < shunt_share_queues(port); q++) {
-		json_t *of_queue;
-
-		shunt_share_read(port, q, &share);
-		if (!(share.kernel + share.forwarded))
+	for (q = 0; q < cnt; q++) {
+		shunt_kernel_part_read(port, q, &part);
+		if (!(part.kernel + part.forwarded))
 			continue;
-		of_queue = json_pack("{s:i, s:I, s:I}", "queue", (int)q, "kernel",
-				     (json_int_t)share.kernel, "forwarded",
-				     (json_int_t)share.forwarded);
-		set_ratio(of_queue, "share", share.kernel, share.kernel + share.forwarded);
-		set_text(of_queue, "most",
-			 share.reason < 0 ? NULL : shunt_steer_reason_name((unsigned)share.reason));
-		json_array_append_new(shares, of_queue);
-		if (!share.is_large)
-			continue;
-		shunt_share_sentence(port, q, &share, &text);
-		json_array_append_new(warnings, json_string(text.msg));
+		row = json_pack("{s:i, s:I, s:I}", "queue", (int)q, "kernel",
+				(json_int_t)part.kernel, "forwarded", (json_int_t)part.forwarded);
+		set_ratio(row, "part", part.kernel, part.kernel + part.forwarded);
+		set_text(row, "most",
+			 part.reason < 0 ? NULL : shunt_steer_reason_name((unsigned)part.reason));
+		json_array_append_new(rows, row);
 	}
-	if (shunt_rename_sentence(port, &text))
-		json_array_append_new(warnings, json_string(text.msg));
-	if (shunt_coverage_sentence(port, &text))
-		json_array_append_new(warnings, json_string(text.msg));
-	if (shunt_tags_sentence(port, &text))
-		json_array_append_new(warnings, json_string(text.msg));
-	if (shunt_mtu_sentence(port, &text))
-		json_array_append_new(warnings, json_string(text.msg));
-	json_object_set_new(row, "kernel_share", shares);
-	json_object_set_new(row, "warnings", warnings);
+	return rows;
+}
+
+static bool takes_tags_off(const json_t *notices)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (notices, i, row)
+		if (!strcmp(json_string_value(json_object_get(row, "name")),
+			    shunt_notice_name(SHUNT_NOTICE_tags)))
+			return true;
+	return false;
 }
 
 /* Each filter that was asked for, with the place where it stands, null where it does not. */
@@ -190,9 +184,11 @@ static void set_program(json_t *row, json_t *in_use, const struct shunt_port *po
 				      "watched", info.watched, "suspended", info.suspended));
 }
 
-static void set_device(json_t *row, const struct shunt_engine *engine,
-		       const struct shunt_port *port, const struct agreed *a)
+static void set_device(json_t *row, const struct shunt_show *show, const struct shunt_port *port,
+		       const struct agreed *a)
 {
+	const unsigned queues_now = shunt_port_queues_now(port);
+	json_t *notices = shunt_show_notices_of(show, (int)port->index);
 	struct shunt_steer_counters sum;
 	json_t *in_use = json_object();
 	bool is_known = a->zerocopy_cnt + a->copy_cnt > 0;
@@ -205,8 +201,8 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 		row, "mac",
 		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
 	set_u64(row, "mtu", mtu ? mtu : port->netdev.mtu);
-	set_u64(row, "queues_of_device", shunt_coverage_queues(port));
-	json_object_set_new(row, "requested", requested_json(engine, port));
+	set_u64(row, "queues_of_device", queues_now);
+	json_object_set_new(row, "requested", requested_json(show->engine, port));
 	if (port->xdp)
 		set_program(row, in_use, port);
 	set_text(in_use, "copy_mode", copy_mode(a));
@@ -220,42 +216,44 @@ static void set_device(json_t *row, const struct shunt_engine *engine,
 	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
 	json_object_set_new(in_use, "metadata", shunt_show_metadata(port));
 	json_object_set_new(in_use, "ntuple", ntuple_json(port));
-	json_object_set_new(in_use, "tags_taken_off", json_boolean(shunt_tags_are_taken(port)));
+	json_object_set_new(in_use, "tags_taken_off", json_boolean(takes_tags_off(notices)));
 	json_object_set_new(row, "in_use", in_use);
 	if (port->xdp) {
-		shunt_steer_counters_of_port(port, &sum);
+		shunt_port_counters(port, &sum);
 		json_object_set_new(row, "lanes", lanes_json(&sum));
 		set_u64(row, "csum_finished", sum.csum_finished);
-		set_share(row, port);
+		json_object_set_new(row, "kernel_parts", kernel_parts_json(port, queues_now));
 	}
+	json_object_set_new(row, "notices", notices);
 }
 
-static json_t *port_json(const struct shunt_engine *engine, const struct shunt_port *port)
+static json_t *port_json(const struct shunt_show *show, const struct shunt_port *port)
 {
 	struct agreed a = {.need_wakeup = true, .busy_poll = true};
 	json_t *row = json_object(), *queues = json_array();
 	unsigned q;
 
 	for (q = 0; q < port->queue_cnt; q++)
-		json_array_append_new(queues, queue_json(engine, port, q, &a));
+		json_array_append_new(queues, queue_json(show->engine, port, q, &a));
 	set_text(row, "name", port->name);
 	set_text(row, "kind", shunt_port_kind_name(port->config->kind));
 	set_u64(row, "index", port->index);
 	set_u64(row, "queues_served", port->queue_cnt);
 	if (port->config->kind == SHUNT_PORT_XSK)
-		set_device(row, engine, port, &a);
+		set_device(row, show, port, &a);
 	json_object_set_new(row, "total", totals_json(port));
 	json_object_set_new(row, "queues", queues);
 	return row;
 }
 
-json_t *shunt_show_ports(const struct shunt_engine *engine)
+json_t *shunt_show_ports(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	json_t *rows = json_array(), *answer;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++)
-		json_array_append_new(rows, port_json(engine, &engine->ports[i]));
+	for (i = 0; i < engine->ports.cnt; i++)
+		json_array_append_new(rows, port_json(show, &engine->ports.at[i]));
 	answer = timed("ports", rows);
 	set_u64(answer, "netns", shunt_netns_number());
 	return answer;

@@ -42,7 +42,8 @@ static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_ad
 	set_u64(row, "weight", weight);
 	if (adj->kind != SHUNT_ADJ_REWRITE)
 		return row;
-	set_text(row, "port", adj->port < engine->port_cnt ? engine->ports[adj->port].name : NULL);
+	set_text(row, "port",
+		 adj->port < engine->ports.cnt ? engine->ports.at[adj->port].name : NULL);
 	json_object_set_new(row, "mac", mac_json(adj->eth));
 	set_u64(row, "mtu", adj->mtu);
 	return row;
@@ -96,8 +97,9 @@ static int add_route6(void *arg, const uint8_t addr[16], unsigned len, uint32_t 
 	return 0;
 }
 
-json_t *shunt_show_routes(const struct shunt_engine *engine)
+json_t *shunt_show_routes(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	const struct shunt_router *router = router_of(engine);
 	struct walk walk = {engine, json_array()};
 	json_t *result = timed("routes", walk.rows);
@@ -191,8 +193,9 @@ static json_t *neighbour_json(const struct shunt_mirror_table *table,
 	return row;
 }
 
-json_t *shunt_show_neighbours(const struct shunt_engine *engine)
+json_t *shunt_show_neighbours(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	const struct shunt_router *router = router_of(engine);
 	json_t *rows = json_array(), *result = timed("neighbours", rows);
 	const struct shunt_mirror_table *table;
@@ -212,8 +215,9 @@ json_t *shunt_show_neighbours(const struct shunt_engine *engine)
 
 /* --- mirror ----------------------------------------------------------------------------------- */
 
-json_t *shunt_show_mirror(const struct shunt_engine *engine)
+json_t *shunt_show_mirror(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	const struct shunt_router *router = router_of(engine);
 	json_t *counters = json_object(), *result = timed("counters", counters);
 	struct shunt_mirror_stats s;

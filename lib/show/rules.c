@@ -12,8 +12,8 @@ static json_t *matched_json(const struct shunt_engine *engine)
 	struct shunt_steer_counters sum;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		shunt_steer_counters_of_port(&engine->ports[i], &sum);
+	for (i = 0; i < engine->ports.cnt; i++) {
+		shunt_port_counters(&engine->ports.at[i], &sum);
 		user += sum.packets[SHUNT_STEER_RULE_USER];
 		kernel += sum.packets[SHUNT_STEER_RULE_KERNEL];
 		drop += sum.packets[SHUNT_STEER_RULE_DROP];
@@ -23,8 +23,9 @@ static json_t *matched_json(const struct shunt_engine *engine)
 			 (json_int_t)kernel, "drop", (json_int_t)drop, "xdp", (json_int_t)xdp);
 }
 
-json_t *shunt_show_rules(const struct shunt_engine *engine)
+json_t *shunt_show_rules(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	const struct shunt_config *config = engine->config;
 	json_t *rows = json_array(), *result;
 	char text[SHUNT_RULE_TEXT_MAX];

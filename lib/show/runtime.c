@@ -118,8 +118,9 @@ static json_t *worker_json(const struct shunt_worker *w, struct shunt_worker_sta
 	return row;
 }
 
-json_t *shunt_show_runtime(const struct shunt_engine *engine)
+json_t *shunt_show_runtime(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	json_t *rows = json_array(), *total = json_object(), *result;
 	struct shunt_worker_stats sum;
 	unsigned i;

@@ -6,12 +6,15 @@
 
 #include "base/bytes.h"
 #include "config/print.h"
-#include "notice/rename.h"
+#include "engine/devices.h"
+#include "lane/share.h"
 #include "show/json.h"
+
+#define WORDS_MAX 8
 
 static const struct {
 	const char *name;
-	json_t *(*fn)(const struct shunt_engine *engine);
+	json_t *(*fn)(const struct shunt_show *show);
 } objects[] = {
 #define X(name, help) {#name, shunt_show_##name},
 	SHUNT_SHOW_OBJECTS(X)
@@ -22,8 +25,9 @@ static const struct {
 static const char object_names[] = SHUNT_SHOW_OBJECTS(X);
 #undef X
 
-json_t *shunt_show_config(const struct shunt_engine *engine)
+json_t *shunt_show_config(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	return shunt_config_json(engine->config);
 }
 
@@ -38,18 +42,44 @@ static json_t *show_route(const struct shunt_engine *engine, const json_t *reque
 	return NULL;
 }
 
+static json_t *set_lane(const struct shunt_show *show, const json_t *request, struct shunt_err *err)
+{
+	const char *port = json_string_value(json_object_get(request, "port"));
+	const json_t *share = json_object_get(request, "share");
+	const char *words[WORDS_MAX];
+	size_t cnt = json_array_size(share), i;
+
+	if (!port || !cnt || cnt > WORDS_MAX) {
+		shunt_err_set(err, EINVAL, "lane wants a port and one to %d words of share",
+			      WORDS_MAX);
+		return NULL;
+	}
+	for (i = 0; i < cnt; i++) {
+		words[i] = json_string_value(json_array_get(share, i));
+		if (!words[i]) {
+			shunt_err_set(err, EINVAL, "lane: word %zu of the share is no text", i + 1);
+			return NULL;
+		}
+	}
+	if (shunt_lanes_share_set(&show->engine->lanes, port, words, (unsigned)cnt, err))
+		return NULL;
+	return shunt_show_lanes(show);
+}
+
 json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *err)
 {
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	const char *object = json_string_value(json_object_get(request, "object"));
+	const struct shunt_show *show = arg;
 	json_t *result;
 	unsigned i;
 
-	shunt_rename_follow(arg);
+	shunt_engine_follow_names(show->engine);
+	shunt_notices_look(show->notices);
 	if (cmd && !strcmp(cmd, "route"))
-		return show_route(arg, request, err);
+		return show_route(show->engine, request, err);
 	if (cmd && !strcmp(cmd, "lane"))
-		return shunt_lane_share_request(arg, request, err);
+		return set_lane(show, request, err);
 	if (!cmd || strcmp(cmd, "show")) {
 		shunt_err_set(err, EINVAL, "cmd is '%.40s', expected show, route or lane",
 			      cmd ? cmd : "missing");
@@ -58,7 +88,7 @@ json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *e
 	for (i = 0; object && i < SHUNT_ARRAY_LEN(objects); i++) {
 		if (strcmp(objects[i].name, object))
 			continue;
-		result = objects[i].fn(arg);
+		result = objects[i].fn(show);
 		if (!result)
 			shunt_err_set(err, ENOMEM, "no memory to show %s", object);
 		return result;

@@ -4,7 +4,8 @@
  * only rise, what was not measured is null. Every object but config carries
  * time_ns (CLOCK_MONOTONIC), so that two of them give a rate.
  *
- *     shunt_server_create(&server, path, shunt_show_request, engine, &err);
+ *     struct shunt_show show = {engine, notices};
+ *     shunt_server_create(&server, path, shunt_show_request, &show, &err);
  */
 #ifndef SHUNT_SHOW_SHOW_H
 #define SHUNT_SHOW_SHOW_H
@@ -13,10 +14,12 @@
 
 #include "base/err.h"
 #include "engine/engine.h"
+#include "notice/notice.h"
 
 #define SHUNT_SHOW_OBJECTS(X)                                                         \
 	X(ports, "ports and queues: modes requested and in use, counters")            \
 	X(lanes, "the lane of each port: asked for, in use and why, packets by lane") \
+	X(notices, "what an operator should know, and what helps")                    \
 	X(workers, "threads: CPU, polling, turns, sleeps, heartbeat")                 \
 	X(runtime, "cycles per packet by stage and node, batch sizes received")       \
 	X(drops, "every frame that did not come out, from the NIC to the graph")      \
@@ -29,11 +32,19 @@
 	X(macs, "stations that the bridges know, and what learning counted")          \
 	X(config, "the configuration in full")
 
-#define X(name, help) json_t *shunt_show_##name(const struct shunt_engine *engine);
+struct shunt_show {
+	struct shunt_engine *engine;
+	struct shunt_notices *notices;
+};
+
+#define X(name, help) json_t *shunt_show_##name(const struct shunt_show *show);
 /* shunt_show_OBJECT returns a new reference, NULL without memory. Thread: control.
  * Cost: setup; some ask the kernel, ledger waits up to half a second. */
 SHUNT_SHOW_OBJECTS(X)
 #undef X
+
+/* shunt_show_notices_of returns the notices about a port, -1 for all, an array. Thread: control. */
+json_t *shunt_show_notices_of(const struct shunt_show *show, int port);
 
 /* shunt_show_metadata returns what show ports says of a port's packet metadata. Thread: control. */
 json_t *shunt_show_metadata(const struct shunt_port *port);
@@ -44,8 +55,9 @@ json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
 			 struct shunt_err *err);
 
 /* shunt_show_request answers {"cmd": "show", "object": OBJECT} and {"cmd": "route", "address":
- * ADDRESS} about the engine that arg points to, and does {"cmd": "lane", ...}
- * (lane/share.h): a handler for shunt_server_create. Thread: control. */
+ * ADDRESS} about the engine of the struct shunt_show that arg points to, and does {"cmd": "lane",
+ * "port": PORT, "share": [WORD, ...]} (lane/share.h): a handler for shunt_server_create. Thread:
+ * control. */
 json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *err);
 
 #endif

@@ -52,8 +52,9 @@ static json_t *worker_json(const struct shunt_worker *w, uint64_t now_ns)
 	return row;
 }
 
-json_t *shunt_show_workers(const struct shunt_engine *engine)
+json_t *shunt_show_workers(const struct shunt_show *show)
 {
+	const struct shunt_engine *engine = show->engine;
 	uint64_t now_ns = shunt_clock_ns();
 	json_t *rows = json_array();
 	unsigned i;

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "device/driver.h"
 #include "device/ethtool.h"
 #include "veth/veth.h"
 #include "xdp/private.h"
@@ -89,7 +90,7 @@ static bool is_veth(const char *name)
 		return false;
 	ret = shunt_ethtool(fd, name, &info);
 	close(fd);
-	return !ret && !strcmp(info.driver, "veth");
+	return !ret && shunt_driver_of(info.driver)->is_pair;
 }
 
 /* clsact goes with the device; what is there is replaced in one step. */

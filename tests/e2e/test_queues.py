@@ -16,7 +16,7 @@ def port(daemon, name="eth1"):
 
 
 def shares(daemon):
-    return {row["queue"]: row for row in port(daemon)["kernel_share"]}
+    return {row["queue"]: row for row in port(daemon)["kernel_parts"]}
 
 
 def send_flows(lab, count):

@@ -88,7 +88,7 @@ Test(doctor, says_whether_zerocopy_will_work_and_why_not)
 		const char *driver;
 		uint64_t features;
 		int virtio_dma;
-		unsigned kernel[2];
+		struct shunt_kernel kernel;
 		bool is_known, works;
 		const char *why;
 	} cases[] = {
@@ -120,7 +120,7 @@ Test(doctor, says_whether_zerocopy_will_work_and_why_not)
 		f.xdp.features = cases[i].features;
 		f.xdp.is_known = cases[i].is_known;
 		f.virtio_dma = cases[i].virtio_dma;
-		memcpy(f.kernel, cases[i].kernel, sizeof(f.kernel));
+		f.kernel = cases[i].kernel;
 		cr_expect_eq(shunt_doctor_zerocopy(&f, why, sizeof(why)), cases[i].works,
 			     "case %u: %s", i, why);
 		cr_expect(*cases[i].why ? !!strstr(why, cases[i].why) : !*why, "case %u: %s", i,
@@ -178,7 +178,7 @@ Test(doctor, mtu_against_the_frame)
 		opts.frame_size = cases[i].frame_size;
 		expect(&f, &opts, "mtu", cases[i].level, "MTU", cases[i].remedy);
 	}
-	f.kernel[1] = 18;
+	f.kernel.minor = 18;
 	f.xdp.features |= SHUNT_NETDEV_XDP_rx_sg;
 	opts.require_zerocopy = true;
 	expect(&f, &opts, "mtu", SHUNT_DOCTOR_error, "zero-copy is required",
@@ -318,8 +318,7 @@ Test(doctor, links_and_places)
 
 Test(doctor, host)
 {
-	struct doctor_host_facts f = {.release = "6.12.9",
-				      .kernel = {6, 12},
+	struct doctor_host_facts f = {.kernel = {6, 12, "6.12.9"},
 				      .missing = "CAP_SYS_ADMIN",
 				      .memlock_bytes = 8192,
 				      .hugepages_kb = 2048,

@@ -9,6 +9,7 @@
 
 static struct shunt_config config;
 static struct shunt_engine *engine;
+static struct shunt_show show;
 
 static void setup(void)
 {
@@ -26,12 +27,15 @@ static void setup(void)
 	config.batch = 32;
 	cr_assert_eq(shunt_engine_create(&engine, &config, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_engine_open(engine, &err), 0, "%s", err.msg);
+	show.engine = engine;
+	cr_assert_eq(shunt_notices_create(&show.notices, engine, &err), 0, "%s", err.msg);
 }
 
 static void teardown(void)
 {
 	struct shunt_err err = {""};
 
+	shunt_notices_destroy(show.notices);
 	cr_expect_eq(shunt_engine_destroy(engine, &err), 0, "%s", err.msg);
 	shunt_config_fini(&config);
 }
@@ -43,7 +47,7 @@ static json_t *ask(const char *object)
 	json_t *request = json_pack("{s:s, s:s}", "cmd", "show", "object", object), *result;
 	struct shunt_err err = {""};
 
-	result = shunt_show_request(engine, request, &err);
+	result = shunt_show_request(&show, request, &err);
 	json_decref(request);
 	cr_assert(result, "%s: %s", object, err.msg);
 	return result;
@@ -98,7 +102,7 @@ Test(show, requests_that_ask_nothing)
 		json_t *request = json_loads(bad[i].request, 0, NULL);
 		struct shunt_err err = {""};
 
-		cr_expect_null(shunt_show_request(engine, request, &err));
+		cr_expect_null(shunt_show_request(&show, request, &err));
 		cr_expect_str_eq(err.msg, bad[i].sentence);
 		json_decref(request);
 	}

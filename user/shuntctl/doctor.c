@@ -47,8 +47,7 @@ static const json_t *served(const struct daemon *daemon, const char *ifname)
 	json_t *port;
 	size_t i;
 
-	json_array_foreach(json_object_get(daemon->ports, "ports"), i, port)
-	{
+	json_array_foreach (json_object_get(daemon->ports, "ports"), i, port) {
 		const char *name = json_string_value(json_object_get(port, "name"));
 
 		if (is_xsk(port) && name && !strcmp(name, ifname))
@@ -122,11 +121,12 @@ static unsigned examine_served(struct shunt_doctor *out, const struct shunt_doct
 
 	if (is_elsewhere(daemon))
 		return shunt_doctor_in_use(out, daemon->ports, NULL);
-	json_array_foreach(json_object_get(daemon->ports, "ports"), i, port) if (is_xsk(port))
-	{
-		examine(out, want, daemon, json_string_value(json_object_get(port, "name")));
-		cnt++;
-	}
+	json_array_foreach (json_object_get(daemon->ports, "ports"), i, port)
+		if (is_xsk(port)) {
+			examine(out, want, daemon,
+				json_string_value(json_object_get(port, "name")));
+			cnt++;
+		}
 	return cnt;
 }
 

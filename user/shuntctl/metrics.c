@@ -14,6 +14,7 @@
 #define FAMILIES(X)                                                                               \
 	X(port_info, gauge, "modes in use on a port, as the kernel confirmed them; always 1")     \
 	X(lane_info, gauge, "lane asked for and in use on a port; always 1")                      \
+	X(notice_info, gauge, "a notice that stands (shuntctl show notices); always 1")           \
 	X(rx_packets_total, counter, "packets received by the workers")                           \
 	X(rx_bytes_total, counter, "bytes received by the workers, without FCS")                  \
 	X(tx_packets_total, counter, "packets given to transmit rings by the workers")            \
@@ -169,8 +170,7 @@ static void take_ports(struct texts *t, const json_t *ports)
 	const char *name;
 	size_t i, k;
 
-	json_array_foreach(ports, i, port)
-	{
+	json_array_foreach (ports, i, port) {
 		name = word(port, "name");
 		in_use = json_object_get(port, "in_use");
 		sample(t, FAMILY_port_info, "", one, "interface", name, "kind", word(port, "kind"),
@@ -178,8 +178,28 @@ static void take_ports(struct texts *t, const json_t *ports)
 		       "copy_mode", word(in_use, "copy_mode"), NULL);
 		sample(t, FAMILY_csum_finished_total, "", json_object_get(port, "csum_finished"),
 		       "interface", name, NULL);
-		json_array_foreach(json_object_get(port, "queues"), k, queue)
+		json_array_foreach (json_object_get(port, "queues"), k, queue)
 			queue_samples(t, name, queue);
+	}
+	json_decref(one);
+}
+
+static void take_notices(struct texts *t, const json_t *notices)
+{
+	json_t *one = json_integer(1);
+	const json_t *row;
+	char number[24];
+	size_t i;
+
+	json_array_foreach (notices, i, row) {
+		const char *about =
+			json_is_null(json_object_get(row, "worker")) ? "queue" : "worker";
+
+		if (json_is_null(json_object_get(row, about)))
+			about = NULL;
+		sample(t, FAMILY_notice_info, "", one, "name", word(row, "name"), "interface",
+		       word(row, "port"), about,
+		       about ? digits(number, json_object_get(row, about)) : NULL, NULL);
 	}
 	json_decref(one);
 }
@@ -190,13 +210,12 @@ static void take_lanes(struct texts *t, const json_t *ports)
 	const char *name, *key;
 	size_t i;
 
-	json_array_foreach(ports, i, port)
-	{
+	json_array_foreach (ports, i, port) {
 		name = word(port, "port");
 		sample(t, FAMILY_lane_info, "", one, "interface", name, "requested",
-		       word(port, "requested"), "in_use", word(port, "in_use"), NULL);
-		json_object_foreach(json_object_get(port, "lanes"), key, lane)
-		{
+		       word(port, "requested"), "in_use", word(port, "in_use"), "reason",
+		       word(port, "reason"), NULL);
+		json_object_foreach (json_object_get(port, "lanes"), key, lane) {
 			sample(t, FAMILY_lane_packets_total, "", json_object_get(lane, "packets"),
 			       "interface", name, "lane", key, NULL);
 			sample(t, FAMILY_lane_bytes_total, "", json_object_get(lane, "bytes"),
@@ -220,8 +239,7 @@ static void take_workers(struct texts *t, const json_t *workers)
 	char id[24];
 	size_t i;
 
-	json_array_foreach(workers, i, w)
-	{
+	json_array_foreach (workers, i, w) {
 		digits(id, json_object_get(w, "worker"));
 		sample(t, FAMILY_worker_running, "", json_object_get(w, "running"), "worker", id,
 		       NULL);
@@ -287,8 +305,7 @@ static void take_runtime(struct texts *t, const json_t *workers)
 	char id[24];
 	size_t i, k;
 
-	json_array_foreach(workers, i, w)
-	{
+	json_array_foreach (workers, i, w) {
 		digits(id, json_object_get(w, "worker"));
 		for (k = 0; k < SHUNT_ARRAY_LEN(fields); k++)
 			sample(t, fields[k].family, "", json_object_get(w, fields[k].key), "worker",
@@ -305,8 +322,7 @@ static void take_drops(struct texts *t, const json_t *drops)
 	char queue[24], worker[24];
 	size_t i;
 
-	json_array_foreach(drops, i, row)
-	{
+	json_array_foreach (drops, i, row) {
 		family = FAMILY_ring_events_total;
 		if (json_is_true(json_object_get(row, "lost")))
 			family = FAMILY_drops_total;
@@ -333,8 +349,7 @@ static void take_ledger(struct texts *t, const json_t *workers)
 	char id[24];
 	size_t i, k;
 
-	json_array_foreach(workers, i, w)
-	{
+	json_array_foreach (workers, i, w) {
 		digits(id, json_object_get(w, "worker"));
 		for (k = 0; k < SHUNT_ARRAY_LEN(places); k++)
 			sample(t, FAMILY_umem_frames, "", json_object_get(w, places[k]), "worker",
@@ -360,7 +375,7 @@ static void take_mirror(struct texts *t, const json_t *mirror)
 	for (i = 0; i < SHUNT_ARRAY_LEN(kinds); i++)
 		sample(t, FAMILY_mirror_objects, "", json_object_get(mirror, kinds[i]), "kind",
 		       kinds[i], NULL);
-	json_object_foreach(json_object_get(mirror, "counters"), key, value)
+	json_object_foreach (json_object_get(mirror, "counters"), key, value)
 		sample(t, FAMILY_mirror_events_total, "", value, "event", key, NULL);
 }
 
@@ -400,6 +415,7 @@ int shuntctl_metrics_print(FILE *out, const json_t *objects)
 #define ROWS(object, rows) json_object_get(json_object_get(objects, object), rows)
 		take_ports(&t, ROWS("ports", "ports"));
 		take_lanes(&t, ROWS("lanes", "lanes"));
+		take_notices(&t, ROWS("notices", "notices"));
 		take_workers(&t, ROWS("workers", "workers"));
 		take_runtime(&t, ROWS("runtime", "workers"));
 		take_drops(&t, ROWS("drops", "drops"));

@@ -12,7 +12,7 @@
 /* What metrics are made of: objects of `show`, by name. */
 #define SHUNTCTL_METRICS_OBJECTS(X) \
 	X(ports)                    \
-	X(lanes)                    \
+	X(lanes) X(notices)                    \
 	X(workers)                  \
 	X(runtime)                  \
 	X(drops)                    \

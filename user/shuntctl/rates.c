@@ -59,10 +59,9 @@ static double stage_delta(const json_t *a, const json_t *b, const char *name)
 	json_t *stage;
 	size_t i;
 
-	json_array_foreach(sb, i,
-			   stage) if (!strcmp(json_string_value(json_object_get(stage, "name")),
-					      name)) return delta(before(sa, i), stage,
-								  "sampled_cycles");
+	json_array_foreach (sb, i, stage)
+		if (!strcmp(json_string_value(json_object_get(stage, "name")), name))
+			return delta(before(sa, i), stage, "sampled_cycles");
 	return 0;
 }
 
@@ -114,13 +113,15 @@ json_t *shuntctl_rates(const struct shuntctl_snapshot *a, const struct shuntctl_
 	json_t *ports = json_array(), *workers = json_array(), *drops = json_array(), *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(b->ports, "ports"), i, row) json_array_append_new(
-		ports, port_rates(before(json_object_get(a->ports, "ports"), i), row, seconds));
-	json_array_foreach(json_object_get(b->runtime, "workers"), i, row) json_array_append_new(
-		workers, worker_rates(before(json_object_get(a->runtime, "workers"), i), row,
-				      run_seconds, hz));
-	json_array_foreach(json_object_get(b->drops, "drops"), i, row)
-	{
+	json_array_foreach (json_object_get(b->ports, "ports"), i, row)
+		json_array_append_new(
+			ports,
+			port_rates(before(json_object_get(a->ports, "ports"), i), row, seconds));
+	json_array_foreach (json_object_get(b->runtime, "workers"), i, row)
+		json_array_append_new(
+			workers, worker_rates(before(json_object_get(a->runtime, "workers"), i),
+					      row, run_seconds, hz));
+	json_array_foreach (json_object_get(b->drops, "drops"), i, row) {
 		json_t *rate = drop_rates(before(json_object_get(a->drops, "drops"), i), row,
 					  drop_seconds);
 

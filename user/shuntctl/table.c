@@ -142,8 +142,9 @@ void shuntctl_table_rows(FILE *out, const json_t *rows, const struct shuntctl_co
 	for (c = 0; c < column_cnt && c < COLUMN_MAX; c++)
 		headers[c] = columns[c].header;
 	shuntctl_table_init(&t, headers, column_cnt);
-	json_array_foreach(rows, i, row) for (c = 0; c < t.column_cnt; c++)
-		shuntctl_table_value(&t, json_object_get(row, columns[c].key));
+	json_array_foreach (rows, i, row)
+		for (c = 0; c < t.column_cnt; c++)
+			shuntctl_table_value(&t, json_object_get(row, columns[c].key));
 	shuntctl_table_print(&t, out, indent);
 	shuntctl_table_fini(&t);
 }

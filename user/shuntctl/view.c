@@ -31,6 +31,20 @@ void shuntctl_view_workers(FILE *out, const json_t *object, const struct shuntct
 	ROWS(out, json_object_get(object, "workers"), columns, 0);
 }
 
+void shuntctl_view_notices(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
+{
+	static const struct shuntctl_column columns[] = {
+		{"notice", "name"},
+		{"port", "port"},
+		{">queue", "queue"},
+		{">worker", "worker"},
+		{"what to know and do", "text"},
+	};
+
+	(void)opts;
+	ROWS(out, json_object_get(object, "notices"), columns, 0);
+}
+
 void shuntctl_view_ledger(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
 	static const struct shuntctl_column columns[] = {
@@ -54,7 +68,8 @@ void shuntctl_view_ledger(FILE *out, const json_t *object, const struct shuntctl
 	size_t i;
 
 	(void)opts;
-	json_array_foreach(rows, i, row) has_error |= json_object_get(row, "error") != NULL;
+	json_array_foreach (rows, i, row)
+		has_error |= json_object_get(row, "error") != NULL;
 	shuntctl_table_rows(out, rows, columns, SHUNT_ARRAY_LEN(columns) - !has_error, 0);
 }
 
@@ -77,7 +92,7 @@ void shuntctl_view_macs(FILE *out, const json_t *object, const struct shuntctl_v
 	fprintf(out, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " entries;",
 		json_integer_value(json_object_get(object, "entries")),
 		json_integer_value(json_object_get(object, "max")));
-	json_object_foreach((json_t *)counters, name, value)
+	json_object_foreach ((json_t *)counters, name, value)
 		fprintf(out, " %s %" JSON_INTEGER_FORMAT, name, json_integer_value(value));
 	fputc('\n', out);
 }
@@ -133,9 +148,9 @@ void shuntctl_view_drops(FILE *out, const json_t *object, const struct shuntctl_
 	json_t *shown = json_array(), *row;
 	size_t i, hidden;
 
-	json_array_foreach(rows, i,
-			   row) if (opts->all || json_integer_value(json_object_get(row, "count")))
-		json_array_append(shown, row);
+	json_array_foreach (rows, i, row)
+		if (opts->all || json_integer_value(json_object_get(row, "count")))
+			json_array_append(shown, row);
 	ROWS(out, shown, columns, 0);
 	hidden = json_array_size(rows) - json_array_size(shown);
 	if (hidden)
@@ -175,8 +190,7 @@ static void print_batches(FILE *out, const json_t *batch)
 	shuntctl_table_init(&t, headers, SHUNT_ARRAY_LEN(headers));
 	for (low = 1; low <= 256; low *= 2) {
 		cnt = 0;
-		json_array_foreach(sizes, i, size)
-		{
+		json_array_foreach (sizes, i, size) {
 			json_int_t n = json_integer_value(json_object_get(size, "packets"));
 
 			if (n >= low && n < 2 * low)
@@ -225,7 +239,8 @@ void shuntctl_view_runtime(FILE *out, const json_t *object, const struct shuntct
 		"cycle counter: %.1f MHz; one working turn in %" JSON_INTEGER_FORMAT " is timed\n",
 		(double)json_integer_value(json_object_get(object, "cycles_hz")) / 1e6,
 		json_integer_value(json_object_get(object, "sample_every_turns")));
-	json_array_foreach(rows, i, row) print_runtime(out, row);
+	json_array_foreach (rows, i, row)
+		print_runtime(out, row);
 	if (json_array_size(rows) > 1) {
 		fputs("all workers (cycles per packet)\n", out);
 		print_costs(out, json_object_get(object, "total"));

@@ -7,18 +7,15 @@ static const char *const lanes[] = {"user", "xdp", "kernel", "drop"};
 
 static void print_choices(FILE *out, const json_t *rows)
 {
-	static const struct shuntctl_column columns[] = {{"port", "port"},
-							 {"mode", "mode"},
-							 {"requested", "requested"},
-							 {"in use", "in_use"},
-							 {"why", "why"}};
+	static const struct shuntctl_column columns[] = {
+		{"port", "port"},     {"mode", "mode"},	    {"requested", "requested"},
+		{"in use", "in_use"}, {"reason", "reason"}, {"why", "why"}};
 
 	const json_t *row;
 	size_t i;
 
 	shuntctl_table_rows(out, rows, columns, SHUNT_ARRAY_LEN(columns), 0);
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		const char *port = json_string_value(json_object_get(row, "port"));
 
 		if (json_is_true(json_object_get(row, "transparent")))
@@ -60,8 +57,9 @@ void shuntctl_view_lanes(FILE *out, const json_t *object, const struct shuntctl_
 	print_choices(out, rows);
 	fputc('\n', out);
 	shuntctl_table_init(&t, headers, SHUNT_ARRAY_LEN(headers));
-	json_array_foreach(rows, i, row) for (k = 0; k < SHUNT_ARRAY_LEN(lanes); k++)
-		add_lane(&t, row, lanes[k]);
+	json_array_foreach (rows, i, row)
+		for (k = 0; k < SHUNT_ARRAY_LEN(lanes); k++)
+			add_lane(&t, row, lanes[k]);
 	shuntctl_table_print(&t, out, 0);
 	shuntctl_table_fini(&t);
 	fputs("packets: since the start of shuntd; pps, bit/s, latency and CPU time: the latest second.\n"

@@ -76,8 +76,7 @@ static void print_lanes(FILE *out, const json_t *port)
 	if (!lanes)
 		return;
 	fputs("  packets by lane: ", out);
-	json_object_foreach(lanes, lane, packets)
-	{
+	json_object_foreach (lanes, lane, packets) {
 		fprintf(out, "%s%s %" JSON_INTEGER_FORMAT, comma, lane,
 			json_integer_value(packets));
 		comma = ", ";
@@ -101,17 +100,16 @@ static void print_share(FILE *out, const json_t *port)
 	json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(port, "kernel_share"), i, row)
-	{
+	json_array_foreach (json_object_get(port, "kernel_parts"), i, row) {
 		fprintf(out, "%s%" JSON_INTEGER_FORMAT ": %.1f %%",
 			*comma ? comma : "  kernel's share by queue: ", number(row, "queue"),
-			100 * json_number_value(json_object_get(row, "share")));
+			100 * json_number_value(json_object_get(row, "part")));
 		comma = ", ";
 	}
 	if (*comma)
 		fputc('\n', out);
-	json_array_foreach(json_object_get(port, "warnings"), i, row)
-		fprintf(out, "  warning: %s\n", json_string_value(row));
+	json_array_foreach (json_object_get(port, "notices"), i, row)
+		fprintf(out, "  warning: %s\n", json_string_value(json_object_get(row, "text")));
 }
 
 /* Jumbo frames: how many frames the port's longest packet takes, and the largest MTU. */
@@ -131,8 +129,7 @@ static void print_ntuple(FILE *out, const json_t *port)
 	json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row)
-	{
+	json_array_foreach (json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row) {
 		const json_t *location = json_object_get(row, "location");
 
 		fprintf(out, "  ntuple filter: %s", text(row, "filter"));
@@ -229,5 +226,6 @@ void shuntctl_view_ports(FILE *out, const json_t *object, const struct shuntctl_
 	size_t i;
 
 	(void)opts;
-	json_array_foreach(json_object_get(object, "ports"), i, port) print_port(out, port);
+	json_array_foreach (json_object_get(object, "ports"), i, port)
+		print_port(out, port);
 }

@@ -26,8 +26,7 @@ static void print_route(FILE *out, const json_t *route)
 	size_t i;
 
 	fprintf(out, "%s", text_of(route, "prefix"));
-	json_array_foreach(hops, i, hop)
-	{
+	json_array_foreach (hops, i, hop) {
 		const char *kind = text_of(hop, "kind");
 
 		fputs(json_array_size(hops) > 1 ? "\n        " : "", out);
@@ -54,7 +53,8 @@ void shuntctl_view_routes(FILE *out, const json_t *object, const struct shuntctl
 		fputs("no port forwards by routes\n", out);
 		return;
 	}
-	json_array_foreach(rows, i, row) print_route(out, row);
+	json_array_foreach (rows, i, row)
+		print_route(out, row);
 	all = number_of(object, "ip4_routes") + number_of(object, "ip6_routes");
 	if (all > number_of(object, "shown"))
 		fprintf(out,
@@ -97,10 +97,11 @@ void shuntctl_view_mirror(FILE *out, const json_t *object, const struct shuntctl
 		return;
 	}
 	fprintf(out, "state: %s (%s)\n", text_of(object, "state"), text_of(object, "meaning"));
-	json_object_foreach((json_t *)object, name,
-			    value) if (json_is_integer(value) && strcmp(name, "time_ns") != 0)
-		fprintf(out, "  %-18s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+	json_object_foreach ((json_t *)object, name, value)
+		if (json_is_integer(value) && strcmp(name, "time_ns") != 0)
+			fprintf(out, "  %-18s %" JSON_INTEGER_FORMAT "\n", name,
+				json_integer_value(value));
 	fputs("counters since start:\n", out);
-	json_object_foreach((json_t *)counters, name, value)
+	json_object_foreach ((json_t *)counters, name, value)
 		fprintf(out, "  %-18s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
 }

@@ -17,18 +17,13 @@
 #include "bridge/brlink.h"
 #include "config/print.h"
 #include "engine/engine.h"
-#include "notice/hang.h"
-#include "notice/coverage.h"
-#include "notice/mtu.h"
-#include "notice/rename.h"
+#include "notice/notice.h"
 #include "serve/rights.h"
 #include "serve/server.h"
-#include "notice/share.h"
 #include "show/show.h"
 #include "notify.h"
 #include "reload.h"
 #include "rollback.h"
-#include "notice/tags.h"
 #include "serve/takeover.h"
 #include "journal/journal.h"
 #include "steer/steer.h"
@@ -38,6 +33,7 @@ struct daemon {
 	int argc; /* to be read again by a reload */
 	char **argv;
 	struct shunt_engine *engine;
+	struct shunt_notices *notices;
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
 	bool hands_over; /* a successor asked for it */
@@ -100,32 +96,48 @@ static int open_events(struct daemon *d, struct shunt_err *err)
  * asked for has none. */
 static void announce_lanes(struct shunt_engine *engine)
 {
+	char why[sizeof(struct shunt_err) + 80];
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		const struct shunt_lane_choice *lane = &engine->ports[i].lane;
+	for (i = 0; i < engine->ports.cnt; i++) {
+		struct shunt_port *port = &engine->ports.at[i];
+		const struct shunt_port_lane *lane = &port->lane;
 
-		if (shunt_lane_take_new(&engine->ports[i]) &&
-		    (lane->change_cnt || strcmp(lane->why, "asked for")))
-			fprintf(stderr, "shuntd: %s: lane %s (%s): %s\n", engine->ports[i].name,
-				shunt_steer_lane_name(lane->in_use),
-				shunt_lane_request_name(lane->requested), lane->why);
+		if (!shunt_lanes_take_new(port) ||
+		    (!lane->change_cnt && lane->choice.reason == SHUNT_LANE_REASON_asked))
+			continue;
+		shunt_lanes_print(&engine->lanes, port, why, sizeof(why));
+		fprintf(stderr, "shuntd: %s: lane %s (%s): %s\n", port->name,
+			shunt_steer_lane_name(lane->choice.lane),
+			shunt_lane_request_name(lane->facts.requested), why);
 	}
 }
 
-#define WARNINGS_MAX 16
-
-static void say(const struct shunt_err *warnings, unsigned cnt)
+static void tell_notice(void *arg, const struct shunt_notice *notice)
 {
-	unsigned i;
+	const struct shunt_engine *engine = arg;
 
-	for (i = 0; i < cnt; i++)
-		fprintf(stderr, "shuntd: warning: %s\n", warnings[i].msg);
+	if (notice->key)
+		fprintf(stderr, "shuntd: warning: %s\n", notice->text.msg);
+	else if (notice->port >= 0)
+		fprintf(stderr, "shuntd: %s: %s\n", engine->ports.at[notice->port].name,
+			shunt_notice_over(notice->kind));
+	else if (notice->worker >= 0)
+		fprintf(stderr, "shuntd: worker %d: %s\n", notice->worker,
+			shunt_notice_over(notice->kind));
+	else
+		fprintf(stderr, "shuntd: %s\n", shunt_notice_over(notice->kind));
+}
+
+static void tell_notices(struct daemon *d)
+{
+	shunt_notices_look(d->notices);
+	shunt_notices_tell(d->notices, tell_notice, d->engine);
 }
 
 static void tick(struct daemon *d)
 {
-	struct shunt_err err, warnings[WARNINGS_MAX];
+	struct shunt_err err;
 	uint64_t expirations;
 
 	if (read(d->timer_fd, &expirations, sizeof(expirations)) < 0)
@@ -134,12 +146,7 @@ static void tick(struct daemon *d)
 	if (shunt_engine_refresh(d->engine, &err))
 		complain(&err);
 	announce_lanes(d->engine);
-	say(warnings, shunt_hang_warn(d->engine, warnings, WARNINGS_MAX));
-	say(warnings, shunt_share_warn(d->engine, warnings, WARNINGS_MAX));
-	say(warnings, shunt_rename_warn(d->engine, warnings, WARNINGS_MAX));
-	say(warnings, shunt_coverage_warn(d->engine, warnings, WARNINGS_MAX));
-	say(warnings, shunt_tags_warn(d->engine, warnings, WARNINGS_MAX));
-	say(warnings, shunt_mtu_warn(d->engine, warnings, WARNINGS_MAX));
+	tell_notices(d);
 	/* a new socket of the mirror is a new descriptor; one known already is refused */
 	if (shunt_engine_fd(d->engine) >= 0)
 		watch(d->epoll_fd, shunt_engine_fd(d->engine));
@@ -220,7 +227,7 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
 		ret = reload(d, err);
 		return ret < 0 ? NULL : json_pack("{s:i}", "rules", ret);
 	}
-	return shunt_show_request(d->engine, request, err);
+	return shunt_show_request(&(struct shunt_show){d->engine, d->notices}, request, err);
 }
 
 /* Comes before anything on the machine is touched: a running daemon on the same path must not
@@ -262,7 +269,8 @@ static int recover(struct daemon *d, struct shunt_err *err)
 		ret = shunt_journal_recover(path, config, config->persist || config->takeover,
 					    &kept, &warning, err);
 	}
-	say(&warning, *warning.msg != 0);
+	if (*warning.msg)
+		fprintf(stderr, "shuntd: warning: %s\n", warning.msg);
 	if (ret > 0)
 		fprintf(stderr, "shuntd: gave back what a killed daemon had changed: %d item%s\n",
 			ret, ret > 1 ? "s" : "");
@@ -292,8 +300,8 @@ static void announce_ports(const struct shunt_engine *engine)
 	struct shunt_xsk_in_use in_use;
 	unsigned i;
 
-	for (i = 0; i < engine->port_cnt; i++) {
-		const struct shunt_port *port = &engine->ports[i];
+	for (i = 0; i < engine->ports.cnt; i++) {
+		const struct shunt_port *port = &engine->ports.at[i];
 
 		if (!port->xdp || shunt_xsk_in_use(port->queues[0], &in_use))
 			continue;
@@ -303,16 +311,6 @@ static void announce_ports(const struct shunt_engine *engine)
 			in_use.zerocopy ? "zerocopy" : "copy", port->queue_cnt,
 			port->netdev.queue_cnt);
 	}
-}
-
-static void warn(const struct daemon *d)
-{
-	struct shunt_err warnings[WARNINGS_MAX];
-
-	if (shunt_journal_warning(d->journal))
-		fprintf(stderr, "shuntd: warning: %s\n", shunt_journal_warning(d->journal));
-	say(warnings, shunt_engine_warn(d->engine, warnings, WARNINGS_MAX));
-	say(warnings, shunt_tags_warn(d->engine, warnings, WARNINGS_MAX));
 }
 
 /* Everything is open, and there is one thread: rights are no longer needed. */
@@ -346,6 +344,8 @@ static int run(struct daemon *d, struct shunt_err *err)
 	if (!ret)
 		ret = shunt_engine_create(&d->engine, &d->args.config, err);
 	if (!ret)
+		ret = shunt_notices_create(&d->notices, d->engine, err);
+	if (!ret)
 		ret = listen_control(d, err);
 	if (!ret)
 		ret = recover(d, err);
@@ -364,7 +364,9 @@ static int run(struct daemon *d, struct shunt_err *err)
 	announce(d);
 	if (d->args.verbose)
 		announce_ports(d->engine);
-	warn(d);
+	if (shunt_journal_warning(d->journal))
+		fprintf(stderr, "shuntd: warning: %s\n", shunt_journal_warning(d->journal));
+	tell_notices(d);
 	if (d->args.daemonise)
 		shuntd_background_ready();
 	shuntd_notify("READY=1");
@@ -388,6 +390,7 @@ static int stop(struct daemon *d, struct shunt_err *err)
 		unlink(d->args.pidfile);
 	/* The socket goes last: a successor waits for that. */
 	shunt_server_destroy(d->server);
+	shunt_notices_destroy(d->notices);
 	return ret;
 }
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "bridge/brlink.h"
-#include "notice/rename.h"
+#include "engine/devices.h"
+#include "lane/rules.h"
 #include "config/print.h"
 
 /* The name of a key that differs, rules apart; NULL when none does. */
@@ -14,9 +15,9 @@ static const char *find_difference(json_t *is, const json_t *wanted)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(is, key,
-			    value) if (strcmp(key, "rules") != 0 &&
-				       !json_equal(value, json_object_get(wanted, key))) return key;
+	json_object_foreach (is, key, value)
+		if (strcmp(key, "rules") != 0 && !json_equal(value, json_object_get(wanted, key)))
+			return key;
 	return NULL;
 }
 
@@ -55,11 +56,11 @@ int shuntd_reload(struct shunt_engine *engine, int argc, char **argv, struct shu
 	if (!ret)
 		ret = shunt_config_check(&fresh.config, err);
 	if (!ret)
-		shunt_rename_back(engine, &fresh.config);
+		shunt_engine_old_names(engine, &fresh.config);
 	if (!ret)
 		ret = compare(engine->config, &fresh, err);
 	if (!ret)
-		ret = shunt_engine_swap_rules(engine, &fresh.config, err);
+		ret = shunt_lane_rules_swap(&engine->lanes, &fresh.config, err);
 	shunt_config_fini(&fresh.config);
 	return ret ? ret : (int)engine->config->rule_cnt;
 }

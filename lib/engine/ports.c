@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The engine's ports: looked at, opened, their programs attached, closed. */
+#include "engine/ports.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor/facts.h"
-#include "engine/worker.h"
-#include "lane/suspend.h"
+#include "device/kernel.h"
+#include "engine/frames.h"
 
 static void print_more_queues(const struct shunt_port *port, unsigned cnt, char *out, unsigned len)
 {
@@ -45,24 +45,6 @@ static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shu
 	return 0;
 }
 
-/* A generic program wants room before each frame, which most drivers' socket buffers lack: the
- * kernel makes another one for the frame, in pages that it keeps for that where the program takes
- * packets of several buffers, and since Linux 6.9; otherwise in memory that it allocates, clears
- * and frees. On veth and tun the buffer has the room. */
-static void look_at_generic(struct shunt_port *port, struct shunt_xdp_opts *opts)
-{
-	char release[65];
-	unsigned kernel[2];
-	bool has_pages;
-
-	if (opts->requested != SHUNT_XDP_GENERIC)
-		return;
-	shunt_doctor_kernel(release, kernel);
-	has_pages = kernel[0] > 6 || (kernel[0] == 6 && kernel[1] >= 9);
-	opts->multi_buffer |= has_pages && !opts->external;
-	port->is_generic_dear = !has_pages && !shunt_lane_sends_bare(port);
-}
-
 static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	const struct shunt_config *config = engine->config;
@@ -75,10 +57,12 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		.persist = config->persist,
 		.metadata = port->config->metadata,
 	};
+	struct shunt_kernel kernel;
 	int ret = shunt_netdev_query(port->name, &port->netdev, err);
 
 	if (ret)
 		return ret;
+	shunt_kernel_query(&kernel);
 	if (!port->netdev.is_up)
 		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up", port->name,
 				     port->name);
@@ -86,15 +70,13 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	if (!ret)
 		ret = check_queues(port, config->worker_cnt, err);
 	opts.multi_buffer = port->multi_buffer;
-	look_at_generic(port, &opts);
+	/* In generic mode the kernel copies a packet of several buffers into pages that it keeps.
+	 */
+	if (opts.requested == SHUNT_XDP_GENERIC && !opts.external)
+		opts.multi_buffer |= shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);
 	if (!ret)
 		ret = shunt_xdp_open(&port->xdp, &opts, err);
-	shunt_lane_ask(port);
-	/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame
-	 * is better off waiting for the worker than given to a kernel that drops it. */
-	port->has_fallback =
-		!shunt_engine_forwards_foreign_macs(config, port->index) || port->netdev.has_master;
-	if (ret || !shunt_engine_forwards_foreign_macs(config, port->index))
+	if (ret || !shunt_ports_hears_all(&engine->ports, port->index))
 		return ret;
 	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->name, err);
 	return port->promisc_fd < 0 ? port->promisc_fd : 0;
@@ -106,8 +88,8 @@ int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err)
 	unsigned i;
 	int ret = 0;
 
-	for (i = 0; i < engine->port_cnt && !ret; i++) {
-		port = &engine->ports[i];
+	for (i = 0; i < engine->ports.cnt && !ret; i++) {
+		port = &engine->ports.at[i];
 		if (port->config->kind == SHUNT_PORT_XSK)
 			ret = open_device(engine, port, err);
 		else
@@ -151,10 +133,11 @@ int shunt_engine_attach_ports(struct shunt_engine *engine, struct shunt_err *err
 	unsigned i;
 	int ret = 0;
 
-	for (i = 0; i < engine->port_cnt && !ret; i++) {
-		struct shunt_port *port = &engine->ports[i];
+	for (i = 0; i < engine->ports.cnt && !ret; i++) {
+		struct shunt_port *port = &engine->ports.at[i];
 
-		shunt_suspend_look(port);
+		/* an attach may make the driver start its device anew */
+		port->lane.carrier_changes = shunt_netdev_carrier_changes(port->name);
 		if (port->xdp)
 			ret = shunt_xdp_attach(port->xdp, err);
 		if (port->xdp && !ret)

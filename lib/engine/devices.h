@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What changes of the ports' devices while shuntd runs, and is followed: MAC addresses, MTUs,
+ * names. A lower MTU is followed: what is longer does not leave by the port, as the kernel would
+ * have it. A higher one is not (notice/notice.h): frames and rings were made for the one at the
+ * start. A renamed device is served on by its number. */
+#ifndef SHUNT_ENGINE_DEVICES_H
+#define SHUNT_ENGINE_DEVICES_H
+
+#include "engine/engine.h"
+
+/* shunt_engine_follow_devices asks for the ports' MAC addresses and MTUs of now, and tells the
+ * workers. Returns whether any is another than before. Thread: control. Cost: two ioctls a port. */
+bool shunt_engine_follow_devices(struct shunt_engine *engine);
+
+/* shunt_engine_follow_names gives every port, and its transmit nodes, the name that its device has
+ * now; one that is gone keeps its last. Thread: control. Cost: a syscall a port. */
+void shunt_engine_follow_names(struct shunt_engine *engine);
+
+/* shunt_engine_old_names gives the ports of a configuration that was read since the names that the
+ * devices had when the engine was made, for a comparison. Thread: control. */
+void shunt_engine_old_names(const struct shunt_engine *engine, struct shunt_config *config);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which nodes a worker's graph has: from the modes that the configuration names. */
+#ifndef SHUNT_ENGINE_GRAPH_H
+#define SHUNT_ENGINE_GRAPH_H
+
+#include "engine/engine.h"
+
+/* shunt_engine_build_graph makes the graph of a worker whose queues are open. Returns 0 or -errno
+ * with err set. Thread: control. */
+int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *worker,
+			     struct shunt_err *err);
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lane/facts.h"
+
+#include <errno.h>
+#include <net/if.h>
+
+#include "bridge/bridge.h"
+#include "device/driver.h"
+#include "device/kernel.h"
+#include "lane/detours.h"
+#include "router/router.h"
+
+/* --- what stays ------------------------------------------------------------------------------- */
+
+static uint64_t far_of(const struct shunt_config *config, unsigned port)
+{
+	uint64_t far = 0;
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt; i++)
+		far |= (uint64_t)shunt_config_reaches(config, port, i) << i;
+	return far;
+}
+
+/* A generic program wants room before each frame, which most drivers' socket buffers lack: the
+ * kernel makes another one for the frame, and where it keeps no pages for that, memory is
+ * allocated, cleared and freed. */
+static bool is_generic_dear(const struct shunt_driver *driver)
+{
+	struct shunt_kernel kernel;
+
+	shunt_kernel_query(&kernel);
+	return !driver->has_generic_room && !shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);
+}
+
+/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame is better off
+ * waiting for the worker than given to a kernel that drops it. */
+static bool has_fallback(const struct shunt_ports *ports, const struct shunt_port *port)
+{
+	return !shunt_ports_hears_all(ports, port->index) || port->netdev.has_master;
+}
+
+static void open_one(const struct shunt_ports *ports, struct shunt_port *port)
+{
+	const struct shunt_driver *driver = shunt_driver_of(port->netdev.driver);
+	struct shunt_lane_facts *f = &port->lane.facts;
+
+	f->requested = shunt_config_lane(ports->config, port->index);
+	f->far = far_of(ports->config, port->index);
+	f->has_nodes = ports->config->front_cnt;
+	f->is_device = port->xdp;
+	if (!port->xdp)
+		return;
+	f->is_generic = port->config->driver_mode == SHUNT_DRIVER_GENERIC;
+	f->has_fallback = has_fallback(ports, port);
+	f->sends_bare = driver->sends_bare;
+	f->lacks_headroom = driver->lacks_headroom;
+	f->is_generic_dear = f->is_generic && is_generic_dear(driver);
+}
+
+/* --- what may change -------------------------------------------------------------------------- */
+
+static void ask_device(struct shunt_port *port)
+{
+	struct shunt_lane_facts *f = &port->lane.facts;
+	struct shunt_netdev_xdp xdp;
+	char name[IF_NAMESIZE];
+
+	/* A device that is gone takes nothing. */
+	f->takes = false;
+	f->is_gone = !if_indextoname(port->netdev.ifindex, name);
+	if (f->is_gone || shunt_netdev_xdp_query(port->netdev.ifindex, &xdp, NULL))
+		return;
+	f->is_confirmed = xdp.is_known;
+	f->takes = xdp.is_known ? xdp.features & SHUNT_NETDEV_XDP_ndo_xmit
+				: shunt_driver_of(port->netdev.driver)->takes_redirected;
+}
+
+static void ask_program(struct shunt_port *port)
+{
+	struct shunt_lane_facts *f = &port->lane.facts;
+	const bool took = f->takes, was_suspended = f->is_suspended;
+	struct shunt_xdp_info info = {0};
+	int rc;
+
+	ask_device(port);
+	rc = f->is_gone ? 0 : shunt_xdp_info(port->xdp, &info, NULL);
+	f->is_taken_off = rc == -ENOENT;
+	f->is_suspended = f->is_gone ? was_suspended : info.suspended;
+	f->is_blocked = info.blocked;
+	/* what it takes with its program, which some drivers ask for */
+	if (was_suspended && info.suspended && !f->sends_bare)
+		f->takes = took;
+}
+
+void shunt_lane_facts_ask_sockets(struct shunt_port *port)
+{
+	struct shunt_xsk_in_use in_use;
+	bool *is_zerocopy = &port->lane.facts.is_zerocopy;
+	unsigned q;
+
+	*is_zerocopy = port->xdp;
+	for (q = 0; q < port->queue_cnt && *is_zerocopy; q++)
+		*is_zerocopy = port->queues && port->queues[q] &&
+			       !shunt_xsk_in_use(port->queues[q], &in_use) && in_use.zerocopy;
+}
+
+/* Of a port that forwards already: its driver starts the device anew for another program. */
+static bool restarts(const struct shunt_lanes *lanes, const struct shunt_port *port)
+{
+	const struct shunt_lane_facts *f = &port->lane.facts;
+
+	return lanes->is_started && f->requested == SHUNT_REQUEST_AUTO && !f->is_pinned &&
+	       !f->is_suspended &&
+	       shunt_netdev_carrier_changes(port->name) != port->lane.carrier_changes;
+}
+
+static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned port)
+{
+	const enum shunt_lane_reason left =
+		lanes->bridge ? shunt_bridge_leaves(lanes->bridge, port) : SHUNT_LANE_REASON_none;
+
+	if (left == SHUNT_LANE_REASON_none && lanes->router && lanes->router->is_diverted &&
+	    shunt_ports_mode(lanes->ports, port) == SHUNT_FORWARD_ROUTE)
+		return SHUNT_LANE_REASON_policy_routing;
+	return left;
+}
+
+static void ask_one(const struct shunt_lanes *lanes, struct shunt_port *port)
+{
+	const struct shunt_config *config = lanes->ports->config;
+	struct shunt_lane_facts *f = &port->lane.facts;
+
+	f->before = port->lane.choice.lane;
+	f->left = left_by(lanes, port->index);
+	f->lacks_tables = shunt_ports_mode(lanes->ports, port->index) == SHUNT_FORWARD_ROUTE &&
+			  !(lanes->router && lanes->router->tables);
+	if (!port->xdp)
+		return;
+	ask_program(port);
+	shunt_lane_facts_ask_sockets(port);
+	f->is_pinned = port->share.is_set || config->rule_cnt || config->external;
+	f->restarts = restarts(lanes, port);
+	f->is_refused = shunt_retry_was_refused(&port->lane.retry);
+	f->is_bulk = port->bulk.is_seen;
+	f->can_detour = shunt_lane_detours_can(lanes, port);
+	f->has_no_detour = shunt_retry_was_refused(&port->detour.retry);
+}
+
+bool shunt_lane_facts_ask(struct shunt_lanes *lanes)
+{
+	bool is_new = false, took;
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		struct shunt_port *port = &lanes->ports->at[i];
+
+		took = port->lane.facts.takes;
+		ask_one(lanes, port);
+		is_new |= took != port->lane.facts.takes;
+	}
+	return is_new;
+}
+
+void shunt_lane_facts_open(struct shunt_lanes *lanes)
+{
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		struct shunt_port *port = &lanes->ports->at[i];
+
+		open_one(lanes->ports, port);
+		if (port->xdp)
+			ask_device(port);
+	}
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lane/program.h"
+
+#include "base/clock.h"
+
+/* The lane of a device that does not take the program back is kernel. */
+static bool resume(struct shunt_port *port)
+{
+	struct shunt_port_lane *lane = &port->lane;
+	const bool was_refused = shunt_retry_was_refused(&lane->retry);
+	const uint64_t now_ns = shunt_clock_ns();
+
+	if (lane->facts.is_blocked || !shunt_retry_is_due(&lane->retry, now_ns))
+		return false;
+	lane->facts.is_suspended = shunt_xdp_resume(port->xdp, &lane->refusal) != 0;
+	if (lane->facts.is_suspended)
+		shunt_retry_refused(&lane->retry, now_ns);
+	else
+		lane->retry = (struct shunt_retry){0};
+	return lane->facts.is_suspended != was_refused;
+}
+
+static int follow(struct shunt_port *port, bool *is_again, struct shunt_err *err)
+{
+	const bool is_needed = port->lane.choice.has_program;
+	int ret;
+
+	if (!port->xdp || port->lane.facts.is_gone)
+		return 0;
+	if (!is_needed)
+		port->lane.retry = (struct shunt_retry){0};
+	if (is_needed != port->lane.facts.is_suspended)
+		return 0;
+	if (is_needed) {
+		*is_again |= resume(port);
+		return 0;
+	}
+	ret = shunt_xdp_suspend(port->xdp, err);
+	port->lane.facts.is_suspended = !ret;
+	return ret;
+}
+
+int shunt_lane_programs_follow(struct shunt_lanes *lanes, bool *is_again, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	*is_again = false;
+	for (i = 0; i < lanes->ports->cnt && !ret; i++)
+		ret = follow(&lanes->ports->at[i], is_again, err);
+	return ret;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lane/tell.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "bridge/bridge.h"
+#include "lane/rules.h"
+#include "lane/share.h"
+
+unsigned shunt_lanes_far_ifindex(const struct shunt_port *from, const struct shunt_port *to)
+{
+	if (shunt_lane_takes(&from->lane.facts, &to->lane.facts))
+		return to->netdev.ifindex;
+	return from->xdp && to->xdp && from != to && !from->lane.facts.has_fallback
+		       ? to->detour.ifindex
+		       : 0;
+}
+
+static bool floods_to(const struct shunt_lanes *lanes, const struct shunt_port *port,
+		      unsigned other)
+{
+	return lanes->bridge && shunt_ports_bridges(lanes->ports, port->index) &&
+	       shunt_bridge_has(lanes->bridge, port->index, other);
+}
+
+int shunt_lanes_tell_ports(const struct shunt_lanes *lanes, const struct shunt_port *port,
+			   struct shunt_err *err)
+{
+	unsigned i, ifindex;
+	int ret = 0;
+
+	for (i = 0; i < SHUNT_STEER_PORTS_MAX && !ret; i++) {
+		ifindex = i < lanes->ports->cnt
+				  ? shunt_lanes_far_ifindex(port, &lanes->ports->at[i])
+				  : 0;
+		ret = shunt_xdp_set_port(port->xdp, i, ifindex);
+		if (!ret)
+			ret = shunt_xdp_set_flood(port->xdp, i,
+						  floods_to(lanes, port, i) ? ifindex : 0);
+	}
+	return ret ? shunt_err_set(err, -ret, "%s: telling lane xdp of the other ports: %s",
+				   port->name, strerror(-ret))
+		   : 0;
+}
+
+/* What a frame of a port with one next hop leaves with, in lane xdp. */
+static void set_hop(const struct shunt_lanes *lanes, unsigned port, unsigned peer,
+		    struct shunt_steer_cfg *cfg)
+{
+	const uint8_t *next_hop = shunt_config_next_hop(lanes->ports->config, port);
+
+	if (!next_hop)
+		return;
+	memcpy(cfg->hop, next_hop, 6);
+	memcpy(cfg->hop + 6, lanes->ports->at[peer].netdev.mac, 6);
+	cfg->hop_mtu = (uint16_t)SHUNT_MIN(lanes->ports->at[peer].mtu, 0xffffu);
+}
+
+/* Lanes whose frames leave as bytes. A packet that never was on a wire may have a checksum that was
+ * left to a device; one that XDP sees in generic mode may be such also of a device that is real,
+ * and a redirect hands it on as it is. */
+static uint16_t finishes(const struct shunt_port *port)
+{
+	struct shunt_xdp_info info;
+	const bool is_attached = !shunt_xdp_info(port->xdp, &info, NULL);
+
+	if (is_attached ? info.in_use == SHUNT_XDP_GENERIC
+			: port->config->driver_mode == SHUNT_DRIVER_GENERIC)
+		return 1 << SHUNT_LANE_USER;
+	return port->netdev.is_virtual ? 1 << SHUNT_LANE_USER | 1 << SHUNT_LANE_XDP : 0;
+}
+
+static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err)
+{
+	struct shunt_steer_cfg cfg = {.lane = port->lane.choice.lane};
+	int peer = shunt_config_peer(lanes->ports->config, port->index);
+
+	cfg.mode = shunt_config_is_transparent(lanes->ports->config, port->index)
+			   ? SHUNT_STEER_MODE_TRANSPARENT
+		   : shunt_ports_hears_all(lanes->ports, port->index) ? SHUNT_STEER_MODE_XCONNECT
+								      : SHUNT_STEER_MODE_LAYER3;
+	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;
+	cfg.len_max = port->multi_buffer ? shunt_port_len_max(port) : UINT32_MAX;
+	cfg.finishes = finishes(port);
+	memcpy(cfg.mac, port->netdev.mac, 6);
+	if (peer >= 0)
+		set_hop(lanes, port->index, (unsigned)peer, &cfg);
+	if (lanes->bridge && shunt_ports_bridges(lanes->ports, port->index))
+		shunt_bridge_steer(lanes->bridge, port->index, &cfg);
+	if (shunt_lanes_share_is_in_force(port))
+		shunt_lane_share_steer(&port->share, shunt_lanes_share_has_xdp(lanes, port), &cfg);
+	return shunt_xdp_set_config(port->xdp, &cfg, err);
+}
+
+int shunt_lanes_tell(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err)
+{
+	int ret = shunt_lanes_tell_ports(lanes, port, err);
+
+	return ret ? ret : set_config(lanes, port, err);
+}
+
+/* The table that a bridging port's program looks stations up in. */
+static int set_macs(const struct shunt_lanes *lanes, const struct shunt_port *port,
+		    struct shunt_err *err)
+{
+	if (!lanes->bridge || !shunt_ports_bridges(lanes->ports, port->index))
+		return 0;
+	return shunt_xdp_set_macs(port->xdp, lanes->bridge->shared, err);
+}
+
+static int open_gate(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err)
+{
+	int ret = shunt_lane_rules_put(lanes->ports->config, port->xdp, err);
+
+	if (!ret)
+		ret = set_macs(lanes, port, err);
+	return ret ? ret : shunt_lanes_tell(lanes, port, err);
+}
+
+int shunt_lanes_open_gates(struct shunt_lanes *lanes, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < lanes->ports->cnt && !ret; i++)
+		if (lanes->ports->at[i].xdp)
+			ret = open_gate(lanes, &lanes->ports->at[i], err);
+	return ret;
+}
+
+int shunt_lanes_tell_all(struct shunt_lanes *lanes, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < lanes->ports->cnt && !ret; i++)
+		if (lanes->ports->at[i].xdp)
+			ret = shunt_lanes_tell(lanes, &lanes->ports->at[i], err);
+	return ret;
+}
+
+/* --- a takeover's programs, before there are sockets ------------------------------------------ */
+
+/* The kernel knows nothing of a cross-connect, nor of a bridge that has none beneath. */
+static bool crosses(const struct shunt_lanes *lanes, const struct shunt_port *port)
+{
+	return lanes->ports->config->takeover && !lanes->ports->config->external && port->xdp &&
+	       shunt_ports_hears_all(lanes->ports, port->index);
+}
+
+/* The lane is chosen when the sockets are there. */
+static int prepare_crossing(struct shunt_lanes *lanes, struct shunt_port *port,
+			    struct shunt_err *err)
+{
+	port->lane.choice.lane =
+		shunt_config_lane(lanes->ports->config, port->index) == SHUNT_REQUEST_KERNEL
+			? SHUNT_LANE_KERNEL
+			: SHUNT_LANE_XDP;
+	return open_gate(lanes, port, err);
+}
+
+int shunt_lanes_prepare_crossing(struct shunt_lanes *lanes, bool are_bridges, struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < lanes->ports->cnt && !ret; i++)
+		if (crosses(lanes, &lanes->ports->at[i]) &&
+		    shunt_ports_bridges(lanes->ports, i) == are_bridges)
+			ret = prepare_crossing(lanes, &lanes->ports->at[i], err);
+	return ret;
+}
+
+void shunt_lanes_cross(struct shunt_lanes *lanes)
+{
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++)
+		if (crosses(lanes, &lanes->ports->at[i]))
+			shunt_xdp_cross(lanes->ports->at[i].xdp);
+}

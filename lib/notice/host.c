@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Notices about the host and the workers. */
+#include "base/clock.h"
+#include "lane/lanes.h"
+#include "notice/checks.h"
+#include "router/router.h"
+
+uint64_t shunt_notice_check_policy_routing(const struct shunt_engine *engine,
+					   const struct shunt_notice *before,
+					   struct shunt_err *text)
+{
+	const struct shunt_router *router = engine->router;
+	struct shunt_mirror_stats stats = {0};
+
+	(void)before;
+	if (router && router->mirror)
+		shunt_mirror_stats(router->mirror, &stats);
+	if (!stats.policy_rules)
+		return 0;
+	shunt_err_set(text, 0,
+		      "%u routing rules of this host (ip rule) lead to other tables than main; "
+		      "shunt follows main and local alone%s: let the kernel have those packets by "
+		      "steering rules (--rule '... lane kernel')",
+		      stats.policy_rules,
+		      router->is_diverted ? ", so all is the kernel's until a steering rule says "
+					    "what is"
+					  : "");
+	return stats.policy_rules;
+}
+
+uint64_t shunt_notice_check_bypassed(const struct shunt_engine *engine,
+				     const struct shunt_notice *before, struct shunt_err *text)
+{
+	(void)before;
+	return engine->router && !shunt_router_has_rule_kernel(engine->router) &&
+	       shunt_bypassed_sentence(&engine->router->bypassed, text);
+}
+
+uint64_t shunt_notice_check_ip6_forwarding(const struct shunt_engine *engine,
+					   const struct shunt_notice *before,
+					   struct shunt_err *text)
+{
+	(void)before;
+	if (!engine->router || !engine->router->is_ip6_off)
+		return 0;
+	shunt_err_set(text, 0,
+		      "IPv6 forwarding is off, so the kernel gets and drops what would be routed; "
+		      "sysctl net.ipv6.conf.all.forwarding=1");
+	return 1;
+}
+
+uint64_t shunt_notice_check_uncounted_redirects(const struct shunt_engine *engine,
+						const struct shunt_notice *before,
+						struct shunt_err *text)
+{
+	const struct shunt_lanes *lanes = &engine->lanes;
+	unsigned i;
+
+	(void)before;
+	for (i = 0; i < engine->ports.cnt && !lanes->redirects; i++) {
+		const struct shunt_port *port = &engine->ports.at[i];
+
+		if (!port->xdp || port->lane.choice.lane != SHUNT_LANE_XDP)
+			continue;
+		*text = lanes->redirects_err;
+		return 1;
+	}
+	return 0;
+}
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+/* An idle worker beats ten times as often. */
+#define BEAT_MAX_NS    SHUNT_NS_PER_SEC
+/* All of the process may have been stopped. A worker that lives beats within this time then. */
+#define SUSPECT_MIN_NS (SHUNT_NS_PER_SEC / 2)
+
+/* The steering programs know within 50 ms and have the worker's frames be the kernel's; this is for
+ * people. */
+uint64_t shunt_notice_check_hang(const struct shunt_engine *engine,
+				 const struct shunt_notice *before, struct shunt_err *text)
+{
+	struct shunt_worker *w = engine->workers[before->worker];
+	const uint64_t now = shunt_clock_ns(), beat = shunt_counter_read(&w->stats.heartbeat_ns);
+
+	if (now <= beat || now - beat <= BEAT_MAX_NS) {
+		w->beat_suspected = 0;
+		return 0;
+	}
+	if (beat != w->beat_suspected) {
+		w->beat_suspected = beat;
+		w->suspected_ns = now;
+	}
+	if (now - w->suspected_ns < SUSPECT_MIN_NS)
+		return before->key;
+	shunt_err_set(text, 0,
+		      "worker %u has given no sign of life for %.1f s: it hangs, or gets no CPU; "
+		      "what is steered to it is the kernel's meanwhile; if that lasts, start "
+		      "shuntd again",
+		      w->opts.id, (double)(now - beat) / SHUNT_NS_PER_SEC);
+	return 1;
+}

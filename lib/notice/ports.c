@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Notices about ports and their queues. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bridge/bridge.h"
+#include "device/driver.h"
+#include "device/features.h"
+#include "notice/checks.h"
+#include "port/kernel_part.h"
+#include "router/router.h"
+#include "steer/steer.h"
+
+static const struct shunt_port *port_of(const struct shunt_engine *engine,
+					const struct shunt_notice *notice)
+{
+	return &engine->ports.at[notice->port];
+}
+
+/* --- what the kernel would do in shunt's place ------------------------------------------------ */
+
+/* One for each bridge, about the first of its ports. */
+uint64_t shunt_notice_check_unbridged(const struct shunt_engine *engine,
+				      const struct shunt_notice *before, struct shunt_err *text)
+{
+	const char *name = port_of(engine, before)->name;
+
+	if (!engine->bridge || !shunt_bridge_is_alone(engine->bridge, (unsigned)before->port))
+		return 0;
+	shunt_err_set(text, 0,
+		      "no kernel bridge lies beneath %s and the ports bridged with it: when shuntd "
+		      "ends, nothing bridges them; make one (ip link add br0 type bridge; ip link "
+		      "set %s master br0 ...) and run shuntd bridge br0",
+		      name, name);
+	return 1;
+}
+
+uint64_t shunt_notice_check_ip4_forwarding(const struct shunt_engine *engine,
+					   const struct shunt_notice *before,
+					   struct shunt_err *text)
+{
+	const char *name = port_of(engine, before)->name;
+
+	if (!engine->router || !shunt_ports_routes(&engine->ports, (unsigned)before->port) ||
+	    engine->router->live.ip4[before->port])
+		return 0;
+	shunt_err_set(text, 0,
+		      "%s: IPv4 forwarding is off, so the kernel gets and drops what would be "
+		      "routed; sysctl net.ipv4.conf.%s.forwarding=1 (or net.ipv4.ip_forward=1)",
+		      name, name);
+	return 1;
+}
+
+uint64_t shunt_notice_check_rp_filter(const struct shunt_engine *engine,
+				      const struct shunt_notice *before, struct shunt_err *text)
+{
+	const char *name = port_of(engine, before)->name;
+
+	if (!engine->router || !shunt_ports_routes(&engine->ports, (unsigned)before->port) ||
+	    engine->router->live.rpf4[before->port] != SHUNT_SOURCE_RPF)
+		return 0;
+	shunt_err_set(text, 0,
+		      "%s: rp_filter is on: every source is looked up, and the kernel decides "
+		      "wherever the answer is not plain; sysctl net.ipv4.conf.all.rp_filter=0 "
+		      "net.ipv4.conf.%s.rp_filter=0 where it is not needed",
+		      name, name);
+	return 1;
+}
+
+/* --- what the device does --------------------------------------------------------------------- */
+
+struct taken {
+	const char *feature; /* NULL: none */
+	bool can_change;
+};
+
+static void look(const char *name, bool is_on, bool can_change, void *data)
+{
+	struct taken *t = data;
+
+	if (is_on && !strcmp(name, SHUNT_FEATURE_RX_VLAN))
+		*t = (struct taken){"rxvlan", can_change};
+	else if (is_on && !strcmp(name, SHUNT_FEATURE_RX_STAG) && !t->feature)
+		*t = (struct taken){SHUNT_FEATURE_RX_STAG, can_change};
+}
+
+/* A pair says so and parses nothing. */
+static struct taken find(const struct shunt_port *port)
+{
+	struct taken t = {NULL, false};
+	int fd = port->xdp && !shunt_driver_of(port->netdev.driver)->is_pair
+			 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)
+			 : -1;
+
+	if (fd < 0)
+		return t;
+	shunt_features_each(fd, port->name, look, &t);
+	close(fd);
+	return t;
+}
+
+/* The journal switches that off while shuntd runs; where it is on nevertheless, frames of every
+ * VLAN are seen without their tags, and forwarded so. */
+uint64_t shunt_notice_check_tags(const struct shunt_engine *engine,
+				 const struct shunt_notice *before, struct shunt_err *text)
+{
+	const struct shunt_port *port = port_of(engine, before);
+	const struct taken t = find(port);
+
+	if (!t.feature)
+		return 0;
+	if (t.can_change)
+		shunt_err_set(text, 0,
+			      "%s: its NIC takes VLAN tags off before XDP sees a frame (%s was "
+			      "switched on, or the driver refused): tagged frames are forwarded as "
+			      "if they had none; ethtool -K %s %s off",
+			      port->name, t.feature, port->name, t.feature);
+	else
+		shunt_err_set(text, 0,
+			      "%s: its NIC takes VLAN tags off before XDP sees a frame (%s), which "
+			      "the driver %s does not let be switched off: tagged frames are "
+			      "forwarded as if they had none; keep them off this port",
+			      port->name, t.feature,
+			      *port->netdev.driver ? port->netdev.driver : "unknown");
+	return 1;
+}
+
+uint64_t shunt_notice_check_mtu(const struct shunt_engine *engine,
+				const struct shunt_notice *before, struct shunt_err *text)
+{
+	const struct shunt_port *port = port_of(engine, before);
+	const uint32_t now = port->xdp ? shunt_netdev_mtu(port->name) : 0;
+
+	if (now <= port->netdev.mtu)
+		return 0;
+	shunt_err_set(
+		text, 0,
+		"%s: its MTU was raised to %u, and shuntd runs with the %u that it was: longer "
+		"packets do not come through; start it again (--takeover), or: ip link set "
+		"dev %s mtu %u",
+		port->name, now, port->netdev.mtu, port->name, port->netdev.mtu);
+	return now;
+}
+
+/* Fewer queues the kernel refuses while they have sockets. What a cross-connect gets on one more is
+ * lost. */
+uint64_t shunt_notice_check_queues(const struct shunt_engine *engine,
+				   const struct shunt_notice *before, struct shunt_err *text)
+{
+	const struct shunt_port *port = port_of(engine, before);
+	const unsigned now = shunt_port_queues_now(port);
+	char command[64];
+
+	if (now <= port->netdev.queue_cnt)
+		return 0;
+	shunt_netdev_channels_print(&port->netdev, port->name, port->netdev.queue_cnt, command,
+				    sizeof(command));
+	shunt_err_set(text, 0,
+		      "%s: it has %u queues now, and shuntd serves %u of the %u that it had: what "
+		      "arrives on the others is the kernel's; start it again (--takeover), or: %s",
+		      port->name, now, port->queue_cnt, port->netdev.queue_cnt, command);
+	return now;
+}
+
+/* What was started by the old name would not start again by it. */
+uint64_t shunt_notice_check_renamed(const struct shunt_engine *engine,
+				    const struct shunt_notice *before, struct shunt_err *text)
+{
+	const struct shunt_port *port = port_of(engine, before);
+	uint64_t key = 1;
+	unsigned i;
+
+	if (!strcmp(port->name, port->config->name))
+		return 0;
+	shunt_err_set(text, 0,
+		      "%s: the device was called %s when shuntd was started, and is served as "
+		      "before; the next start has to name it %s",
+		      port->name, port->config->name, port->name);
+	for (i = 0; port->name[i]; i++)
+		key = key * 31 + (uint8_t)port->name[i];
+	return key;
+}
+
+/* --- what becomes of its frames --------------------------------------------------------------- */
+
+/* Fewer frames than that say nothing: a host's own traffic comes first after a start. */
+#define ENOUGH 1000
+
+static const char *remedy(int reason)
+{
+	switch (reason) {
+	case SHUNT_STEER_NO_SOCKET:
+		return "serve every queue (leave out queues), or have the device spread over those "
+		       "that are (spread: true, or ethtool -X)";
+	case SHUNT_STEER_HUNG:
+		return "give the worker a CPU of its own (--cpu)";
+	case SHUNT_STEER_DRY:
+		return "raise frames";
+	case SHUNT_STEER_RULE_KERNEL:
+		return "a rule wants it so";
+	default:
+		return "it is not for forwarding; shuntctl show drops has the reasons";
+	}
+}
+
+/* At least half, of enough to tell; a lane that was chosen is no cause. Over at a third, so that it
+ * does not come and go. */
+uint64_t shunt_notice_check_kernel_part(const struct shunt_engine *engine,
+					const struct shunt_notice *before, struct shunt_err *text)
+{
+	const struct shunt_port *port = port_of(engine, before);
+	struct shunt_kernel_part part;
+
+	shunt_kernel_part_read(port, (unsigned)before->queue, &part);
+	if (part.kernel < ENOUGH || part.reason == SHUNT_STEER_LANE_KERNEL ||
+	    part.kernel * (before->key ? 2 : 1) < part.forwarded)
+		return 0;
+	shunt_err_set(text, 0,
+		      "%s queue %d: %" PRIu64 " %% of %" PRIu64 " frames went to the kernel, most "
+		      "because of '%s'; %s",
+		      port->name, before->queue, part.kernel * 100 / (part.kernel + part.forwarded),
+		      part.kernel + part.forwarded, shunt_steer_reason_name(part.reason),
+		      remedy(part.reason));
+	return 1;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A port: what a configuration names (a network device, memory, a capture), brought to life. And
+ * all ports of an engine together, which is what bridge, router and lanes are given: they read
+ * the ports and the configuration, and know nothing of the engine.
+ *
+ * The engine makes and closes ports (engine/ports.h). The control thread writes; workers read
+ * max_lens and macs alone, and order nothing by them. */
+#ifndef SHUNT_PORT_PORT_H
+#define SHUNT_PORT_PORT_H
+
+#include "base/err.h"
+#include "choice/bulk.h"
+#include "choice/choice.h"
+#include "choice/retry.h"
+#include "choice/share.h"
+#include "config/config.h"
+#include "device/netdev.h"
+#include "device/netdev_xdp.h"
+#include "port/stats.h"
+#include "xdp/xdp.h"
+
+/* The lane of a port: what is known, what follows from it, and what was tried. lane/ keeps it. */
+struct shunt_port_lane {
+	struct shunt_lane_facts facts;
+	struct shunt_lane_choice choice;
+	bool is_new;		  /* chosen, or changed, since shunt_lanes_take_new */
+	uint32_t change_cnt;	  /* lanes in use that differed from the one before */
+	uint32_t carrier_changes; /* of the device, before the program was attached */
+	struct shunt_retry retry; /* of the program, which the device did not take back */
+	struct shunt_err refusal; /* why not */
+};
+
+/* What takes a port's frames from XDP where its device does not (veth/detour.h). */
+struct shunt_port_detour {
+	unsigned ifindex; /* 0: none */
+	uint32_t mtu;
+	bool is_own;		  /* this daemon's, not one that the daemon before left */
+	struct shunt_retry retry; /* it could not be opened, */
+	struct shunt_err err;	  /* and why */
+};
+
+struct shunt_port {
+	const struct shunt_port_config *config;
+	char name[sizeof(((struct shunt_port_config *)0)->name)]; /* as its device is called now;
+								     the configuration's at start */
+	unsigned index;
+	unsigned queue_cnt;	     /* served */
+	struct shunt_queue **queues; /* [queue_cnt]; queue q belongs to worker q % worker_cnt */
+	struct shunt_xdp *xdp;	     /* its steering program; NULL for mem and pcap */
+	struct shunt_netdev netdev;  /* the device's facts at start */
+	uint32_t mtu;		     /* of now, where that is less than at the start */
+	int promisc_fd;		     /* keeps the device promiscuous; -1 */
+
+	bool multi_buffer;		/* its longest packet takes several frames, */
+	unsigned packet_frames;		/* as many */
+	struct shunt_netdev_xdp offers; /* what the driver says of its XDP */
+	char mtu_limit[256];		/* the largest MTU that works, and why; "" unknown */
+
+	struct shunt_port_lane lane;
+	struct shunt_lane_share share; /* overrides the choice while it is set */
+	struct shunt_lane_bulk bulk;
+	struct shunt_port_detour detour;
+	struct shunt_port_stats stats;
+};
+
+/* All ports of an engine. */
+struct shunt_ports {
+	struct shunt_config *config; /* the engine's caller's */
+	struct shunt_port *at;	     /* [cnt], in the configuration's order */
+	unsigned cnt;
+	uint32_t max_lens[SHUNT_PORT_MAX]; /* by port: bytes of frames that leave by it, no FCS */
+	uint64_t macs[SHUNT_PORT_MAX];	   /* by port: six bytes as in memory */
+};
+
+/* shunt_port_len_max returns the longest frame of a device's MTU, VLAN tag included, in bytes
+ * without FCS. Thread: any. */
+static inline uint32_t shunt_port_len_max(const struct shunt_port *port)
+{
+	return port->netdev.mtu + 18;
+}
+
+/* shunt_ports_mode returns the mode that a port forwards by. shunt_ports_routes says whether the
+ * port routes, shunt_ports_bridges whether it bridges; mode mix does both. shunt_ports_any_routes
+ * says whether any port routes. shunt_ports_hears_all says whether the port forwards what is sent
+ * to other stations' addresses. Thread: any. */
+enum shunt_forward_mode shunt_ports_mode(const struct shunt_ports *ports, unsigned port);
+bool shunt_ports_routes(const struct shunt_ports *ports, unsigned port);
+bool shunt_ports_bridges(const struct shunt_ports *ports, unsigned port);
+bool shunt_ports_any_routes(const struct shunt_ports *ports);
+bool shunt_ports_hears_all(const struct shunt_ports *ports, unsigned port);
+
+/* shunt_ports_at returns the index of the port on the device, -1 where none is. Thread: control. */
+int shunt_ports_at(const struct shunt_ports *ports, uint32_t ifindex);
+
+/* shunt_ports_named returns the port of that name: its device's of now, or else the
+ * configuration's; NULL where there is none. Thread: control. */
+struct shunt_port *shunt_ports_named(const struct shunt_ports *ports, const char *name);
+
+#endif
