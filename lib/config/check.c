@@ -7,13 +7,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "config/file.h"
-
-#define RING_MIN   64u
-#define RING_MAX   16384u
-#define IDLE_MAX   1000000u   /* us: a second without packets is no longer "just idle" */
-#define FRAMES_MAX (1u << 22) /* 16 GiB of the larger frames, a worker */
-#define FLOWS_MAX  65536u
+#include "config/check.h"
+#include "config/key.h"
 
 struct check {
 	const struct shunt_config *config;
@@ -23,58 +18,17 @@ struct check {
 
 #define AT(c, ...) snprintf((c)->where->path, sizeof((c)->where->path), __VA_ARGS__)
 
-/* A number that must lie in a range; key is its name at the top of the file. */
-static int check_range(const struct check *c, const char *key, uint32_t value, uint32_t min,
-		       uint32_t max)
+/* Each key's own range; at is the place of the keys, with a dot behind. */
+static int check_keys(const struct check *c, const struct shunt_key *key, const void *base,
+		      const char *at)
 {
-	AT(c, "%s", key);
-	if (value >= min && value <= max)
-		return 0;
-	return shunt_err_set(c->err, EINVAL, "%s is %u, expected %u to %u", key, value, min, max);
-}
+	int ret = 0;
 
-static uint32_t nearest_power_of_2(uint32_t value)
-{
-	uint32_t up = RING_MIN;
-
-	while (up < value && up < RING_MAX)
-		up *= 2;
-	if (up > RING_MIN && value < up && value - up / 2 < up - value)
-		up /= 2;
-	return up;
-}
-
-static int check_ring_size(const struct check *c)
-{
-	uint32_t size = c->config->ring_size;
-
-	AT(c, "ring_size");
-	if (shunt_is_power_of_2(size) && size >= RING_MIN && size <= RING_MAX)
-		return 0;
-	return shunt_err_set(c->err, EINVAL,
-			     "ring_size is %u, expected a power of two from %u to "
-			     "%u: the nearest is %u",
-			     size, RING_MIN, RING_MAX, nearest_power_of_2(size));
-}
-
-static int check_frames(const struct check *c)
-{
-	const struct shunt_config *config = c->config;
-
-	AT(c, "frame_size");
-	if (config->frame_size && config->frame_size != SHUNT_FRAME_SIZE_MIN &&
-	    config->frame_size != SHUNT_FRAME_SIZE_MAX)
-		return shunt_err_set(c->err, EINVAL,
-				     "frame_size is %u, expected 2048 or 4096, or 0 for what the "
-				     "ports need",
-				     config->frame_size);
-	AT(c, "frames");
-	if (config->frames && (config->frames < RING_MIN || config->frames > FRAMES_MAX))
-		return shunt_err_set(c->err, EINVAL,
-				     "frames is %u, expected %u to %u, or 0 for "
-				     "what the rings need",
-				     config->frames, RING_MIN, FRAMES_MAX);
-	return 0;
+	for (; key->name && !ret; key++) {
+		AT(c, "%s%s", at, key->name);
+		ret = shunt_key_check(key, base, c->err);
+	}
+	return ret;
 }
 
 static int check_xsk(const struct check *c, unsigned i)
@@ -87,12 +41,6 @@ static int check_xsk(const struct check *c, unsigned i)
 				     "port %s has a name of %zu characters, "
 				     "expected a device name of at most %d",
 				     p->name, strlen(p->name), IFNAMSIZ - 1);
-	AT(c, "ports[%u].queues", i);
-	if (p->queues > SHUNT_STEER_SOCKETS_MAX)
-		return shunt_err_set(c->err, EINVAL,
-				     "port %s: queues is %u, expected at most %d, "
-				     "or 0 for all",
-				     p->name, p->queues, SHUNT_STEER_SOCKETS_MAX);
 	AT(c, "ports[%u].copy_mode", i);
 	if (p->require_zerocopy && p->copy_mode == SHUNT_COPY_COPY)
 		return shunt_err_set(c->err, EINVAL,
@@ -106,22 +54,6 @@ static int check_xsk(const struct check *c, unsigned i)
 				     "port %s: zero-copy is asked for and "
 				     "driver_mode is generic, which has none: expected native",
 				     p->name);
-	return 0;
-}
-
-static int check_mem(const struct check *c, unsigned i)
-{
-	const struct shunt_port_config *p = &c->config->ports[i];
-	const uint32_t max = 1518; /* see io/mem.h */
-
-	AT(c, "ports[%u].size", i);
-	if (p->mem_frame_bytes < 60 || p->mem_frame_bytes > max)
-		return shunt_err_set(c->err, EINVAL, "port %s: size is %u, expected 60 to %u bytes",
-				     p->name, p->mem_frame_bytes, max);
-	AT(c, "ports[%u].flows", i);
-	if (p->mem_flows < 1 || p->mem_flows > FLOWS_MAX)
-		return shunt_err_set(c->err, EINVAL, "port %s: flows is %u, expected 1 to %u",
-				     p->name, p->mem_flows, FLOWS_MAX);
 	return 0;
 }
 
@@ -143,25 +75,26 @@ static int check_name(const struct check *c, unsigned i)
 static int check_port(const struct check *c, unsigned i)
 {
 	const struct shunt_port_config *p = &c->config->ports[i];
+	char at[32];
 	int ret = check_name(c, i);
 
 	if (ret)
 		return ret;
-	switch (p->kind) {
-	case SHUNT_PORT_XSK:
+	snprintf(at, sizeof(at), "ports[%u].", i);
+	ret = check_keys(c, shunt_port_keys, p, at);
+	if (ret) {
+		shunt_err_prefix(c->err, "port %s: ", p->name);
+		return ret;
+	}
+	if (p->kind == SHUNT_PORT_XSK)
 		return check_xsk(c, i);
-	case SHUNT_PORT_MEM:
-		return check_mem(c, i);
-	case SHUNT_PORT_PCAP:
-		AT(c, "ports[%u]", i);
-		if (*p->pcap_in || *p->pcap_out)
-			return 0;
+	AT(c, "ports[%u]", i);
+	if (p->kind == SHUNT_PORT_PCAP && !*p->pcap_in && !*p->pcap_out)
 		return shunt_err_set(c->err, EINVAL,
 				     "port %s is of kind pcap and has neither in "
 				     "nor out, expected a file to read or to write",
 				     p->name);
-	}
-	return shunt_err_set(c->err, EINVAL, "port %s is of an unknown kind", p->name);
+	return 0;
 }
 
 static int check_next_hop(const struct check *c, unsigned i, unsigned side)
@@ -170,7 +103,7 @@ static int check_next_hop(const struct check *c, unsigned i, unsigned side)
 	const char *name = c->config->ports[pair->port[side]].name;
 	static const uint8_t none[6];
 
-	AT(c, "forward[%u].next_hop", i);
+	AT(c, "forward[%u].next_hop", pair->entry);
 	if (!memcmp(pair->next_hop[side], none, 6))
 		return shunt_err_set(c->err, EINVAL,
 				     "mode %s has no next hop behind port %s, "
@@ -188,12 +121,12 @@ static int check_pair(const struct check *c, unsigned i, uint8_t *used)
 {
 	const struct shunt_pair_config *pair = &c->config->pairs[i];
 	unsigned side;
-	int ret;
+	int ret = 0;
 
 	for (side = 0; side < 2; side++) {
 		unsigned port = pair->port[side];
 
-		AT(c, "forward[%u].ports[%u]", i, side);
+		AT(c, "forward[%u].ports[%u]", pair->entry, side);
 		if (port >= c->config->port_cnt)
 			return shunt_err_set(c->err, EINVAL, "pair %u names port %u of %u", i, port,
 					     c->config->port_cnt);
@@ -203,12 +136,9 @@ static int check_pair(const struct check *c, unsigned i, uint8_t *used)
 					     "one: a frame can only leave one way",
 					     c->config->ports[port].name);
 	}
-	for (side = 0; pair->mode != SHUNT_FORWARD_XCONNECT && side < 2; side++) {
+	for (side = 0; pair->mode != SHUNT_FORWARD_XCONNECT && side < 2 && !ret; side++)
 		ret = check_next_hop(c, i, side);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return ret;
 }
 
 static int check_group(const struct check *c, unsigned i, uint8_t *used)
@@ -219,7 +149,7 @@ static int check_group(const struct check *c, unsigned i, uint8_t *used)
 	for (k = 0; k < group->port_cnt; k++) {
 		unsigned port = group->port[k];
 
-		AT(c, "forward[%u].ports[%u]", c->config->pair_cnt + i, k);
+		AT(c, "forward[%u].ports[%u]", group->entry, k);
 		if (port >= c->config->port_cnt)
 			return shunt_err_set(c->err, EINVAL, "group %u names port %u of %u", i,
 					     port, c->config->port_cnt);
@@ -270,6 +200,18 @@ static int check_lane(const struct check *c, unsigned entry, unsigned port)
 	return 0;
 }
 
+static int check_transparent_mode(const struct check *c, unsigned entry,
+				  enum shunt_forward_mode mode, bool is_transparent)
+{
+	AT(c, "forward[%u].transparent", entry);
+	if (!is_transparent || mode == SHUNT_FORWARD_XCONNECT)
+		return 0;
+	return shunt_err_set(c->err, EINVAL,
+			     "transparent is given for mode %s, expected with xconnect only: every "
+			     "other mode reads the frame",
+			     shunt_forward_mode_name(mode));
+}
+
 /* What would have to look at the frames of a transparent cross-connect, or keep some. */
 static int check_transparent(const struct check *c, unsigned i)
 {
@@ -277,9 +219,10 @@ static int check_transparent(const struct check *c, unsigned i)
 	const char *a = c->config->ports[pair->port[0]].name;
 	const char *b = c->config->ports[pair->port[1]].name;
 
-	AT(c, "forward[%u].transparent", i);
-	if (!pair->is_transparent)
-		return 0;
+	int ret = check_transparent_mode(c, pair->entry, pair->mode, pair->is_transparent);
+
+	if (ret || !pair->is_transparent)
+		return ret;
 	if (c->config->rule_cnt)
 		return shunt_err_set(c->err, EINVAL,
 				     "%s and %s are connected transparently and there are rules, "
@@ -304,11 +247,15 @@ static int check_lanes(const struct check *c)
 	for (i = 0; i < config->pair_cnt && !ret; i++) {
 		ret = check_transparent(c, i);
 		for (k = 0; k < 2 && !ret; k++)
-			ret = check_lane(c, i, config->pairs[i].port[k]);
+			ret = check_lane(c, config->pairs[i].entry, config->pairs[i].port[k]);
 	}
-	for (i = 0; i < config->group_cnt && !ret; i++)
-		for (k = 0; k < config->groups[i].port_cnt && !ret; k++)
-			ret = check_lane(c, config->pair_cnt + i, config->groups[i].port[k]);
+	for (i = 0; i < config->group_cnt && !ret; i++) {
+		const struct shunt_group_config *group = &config->groups[i];
+
+		ret = check_transparent_mode(c, group->entry, group->mode, group->is_transparent);
+		for (k = 0; k < group->port_cnt && !ret; k++)
+			ret = check_lane(c, group->entry, group->port[k]);
+	}
 	return ret;
 }
 
@@ -316,27 +263,20 @@ static int check_pairs(const struct check *c)
 {
 	uint8_t used[SHUNT_PORT_MAX] = {0};
 	unsigned i;
-	int ret;
+	int ret = 0;
 
-	for (i = 0; i < c->config->pair_cnt; i++) {
+	for (i = 0; i < c->config->pair_cnt && !ret; i++)
 		ret = check_pair(c, i, used);
-		if (ret)
-			return ret;
-	}
-	for (i = 0; i < c->config->group_cnt; i++) {
+	for (i = 0; i < c->config->group_cnt && !ret; i++)
 		ret = check_group(c, i, used);
-		if (ret)
-			return ret;
-	}
-	for (i = 0; i < c->config->port_cnt; i++) {
+	for (i = 0; i < c->config->port_cnt && !ret; i++) {
 		AT(c, "ports[%u]", i);
 		if (!used[i])
-			return shunt_err_set(c->err, EINVAL,
-					     "port %s is in no pair, expected in "
-					     "one under forward",
-					     c->config->ports[i].name);
+			ret = shunt_err_set(c->err, EINVAL,
+					    "port %s is in no pair, expected in one under forward",
+					    c->config->ports[i].name);
 	}
-	return 0;
+	return ret;
 }
 
 static int check_workers(const struct check *c)
@@ -371,10 +311,6 @@ static int check_rest(const struct check *c)
 {
 	const struct shunt_config *config = c->config;
 
-	AT(c, "poll");
-	if ((unsigned)config->poll >= SHUNT_POLL_CNT)
-		return shunt_err_set(c->err, EINVAL, "poll is %d, which is none of the modes",
-				     (int)config->poll);
 	AT(c, "external");
 	if (config->external && config->replace)
 		return shunt_err_set(c->err, EINVAL,
@@ -401,13 +337,7 @@ int shunt_config_check_at(const struct shunt_config *config, struct shunt_config
 		return shunt_err_set(err, EINVAL,
 				     "no pair of ports is given, expected at least "
 				     "one: nothing would be forwarded");
-	ret = check_range(&c, "batch", config->batch, 1, SHUNT_BATCH_MAX);
-	if (!ret)
-		ret = check_range(&c, "idle_us", config->idle_us, 0, IDLE_MAX);
-	if (!ret)
-		ret = check_ring_size(&c);
-	if (!ret)
-		ret = check_frames(&c);
+	ret = check_keys(&c, shunt_config_keys, config, "");
 	for (i = 0; !ret && i < config->port_cnt; i++)
 		ret = check_port(&c, i);
 	if (!ret)

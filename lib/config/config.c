@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/config.h"
+#include "config/key.h"
 #include "graph/nodes.h"
 
 #include <errno.h>
@@ -10,12 +11,7 @@
 void shunt_config_init(struct shunt_config *config)
 {
 	memset(config, 0, sizeof(*config));
-	config->batch = 64;
-	config->poll = SHUNT_POLL_adaptive;
-	config->idle_us = 50;
-	config->ring_size = 2048;
-	config->punt_rate = 10000;
-	snprintf(config->control_path, sizeof(config->control_path), "%s", SHUNT_CONTROL_PATH);
+	shunt_key_default(shunt_config_keys, config);
 	/* Without memory there are no workers, which shunt_config_check refuses. */
 	shunt_config_set_workers(config, NULL, 1, NULL);
 }
@@ -34,114 +30,59 @@ void shunt_config_fini(struct shunt_config *config)
 	memset(config, 0, sizeof(*config));
 }
 
-/* Room for one more entry; the array keeps its place in *array or moves. */
-static void *grow(void **array, unsigned cnt, size_t size)
+/* One more entry, a copy of *entry; the array keeps its place in *array or moves. */
+static int append(void *array, unsigned *cnt, const void *entry, size_t size, struct shunt_err *err)
 {
-	char *p = realloc(*array, (cnt + 1) * size);
+	char *p;
 
+	memcpy(&p, array, sizeof(p));
+	p = realloc(p, (*cnt + 1) * size);
 	if (!p)
-		return NULL;
-	*array = p;
-	return memset(p + cnt * size, 0, size);
+		return shunt_err_set(err, ENOMEM, "no memory for the configuration");
+	memcpy(array, &p, sizeof(p));
+	memcpy(p + (*cnt)++ * size, entry, size);
+	return 0;
 }
 
 int shunt_config_add_port(struct shunt_config *config, const char *name, struct shunt_err *err)
 {
-	struct shunt_port_config *port;
+	struct shunt_port_config port = {0};
+	int ret;
 
 	if (config->port_cnt >= SHUNT_PORT_MAX)
 		return shunt_err_set(err, E2BIG, "port %s is one too many, expected at most %d",
 				     name, SHUNT_PORT_MAX);
-	if (!*name || strlen(name) >= sizeof(port->name))
+	if (!*name || strlen(name) >= sizeof(port.name))
 		return shunt_err_set(err, EINVAL,
 				     "port name '%.80s' has %zu characters, expected "
 				     "1 to %zu",
-				     name, strlen(name), sizeof(port->name) - 1);
-	port = grow((void **)&config->ports, config->port_cnt, sizeof(*port));
-	if (!port)
-		return shunt_err_set(err, ENOMEM, "no memory for port %s", name);
-	snprintf(port->name, sizeof(port->name), "%s", name);
-	port->mem_frame_bytes = 64;
-	port->mem_flows = 1;
-	return (int)config->port_cnt++;
+				     name, strlen(name), sizeof(port.name) - 1);
+	shunt_key_default(shunt_port_keys, &port);
+	snprintf(port.name, sizeof(port.name), "%s", name);
+	ret = append(&config->ports, &config->port_cnt, &port, sizeof(port), err);
+	return ret ? ret : (int)config->port_cnt - 1;
 }
 
 int shunt_config_add_pair(struct shunt_config *config, const struct shunt_pair_config *pair,
 			  struct shunt_err *err)
 {
-	struct shunt_pair_config *p;
-
-	p = grow((void **)&config->pairs, config->pair_cnt, sizeof(*p));
-	if (!p)
-		return shunt_err_set(err, ENOMEM, "no memory for a pair of ports");
-	*p = *pair;
-	config->pair_cnt++;
-	return 0;
+	return append(&config->pairs, &config->pair_cnt, pair, sizeof(*pair), err);
 }
 
 int shunt_config_add_group(struct shunt_config *config, const struct shunt_group_config *group,
 			   struct shunt_err *err)
 {
-	struct shunt_group_config *p;
-
-	p = grow((void **)&config->groups, config->group_cnt, sizeof(*p));
-	if (!p)
-		return shunt_err_set(err, ENOMEM, "no memory for a group of ports");
-	*p = *group;
-	config->group_cnt++;
-	return 0;
+	return append(&config->groups, &config->group_cnt, group, sizeof(*group), err);
 }
 
-int shunt_config_mode(const struct shunt_config *config, unsigned port)
+static const struct shunt_pair_config *pair_of(const struct shunt_config *config, unsigned port)
 {
-	unsigned i, k;
+	unsigned i;
 
 	for (i = 0; i < config->pair_cnt; i++)
 		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
-			return (int)config->pairs[i].mode;
-	for (i = 0; i < config->group_cnt; i++)
-		for (k = 0; k < config->groups[i].port_cnt; k++)
-			if (config->groups[i].port[k] == port)
-				return (int)config->groups[i].mode;
-	return -ENOENT;
-}
-
-int shunt_config_peer(const struct shunt_config *config, unsigned port)
-{
-	unsigned i;
-
-	for (i = 0; i < config->pair_cnt; i++) {
-		if (config->pairs[i].port[0] == port)
-			return (int)config->pairs[i].port[1];
-		if (config->pairs[i].port[1] == port)
-			return (int)config->pairs[i].port[0];
-	}
-	return -ENOENT;
-}
-
-const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port)
-{
-	unsigned i;
-
-	for (i = 0; i < config->pair_cnt; i++) {
-		const struct shunt_pair_config *pair = &config->pairs[i];
-
-		if (pair->mode == SHUNT_FORWARD_XCONNECT)
-			continue;
-		if (pair->port[0] == port || pair->port[1] == port)
-			return pair->next_hop[pair->port[0] == port];
-	}
+			return &config->pairs[i];
 	return NULL;
-}
-
-bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port)
-{
-	unsigned i;
-
-	for (i = 0; i < config->pair_cnt; i++)
-		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
-			return config->pairs[i].is_transparent;
-	return false;
 }
 
 static const struct shunt_group_config *group_of(const struct shunt_config *config, unsigned port)
@@ -153,6 +94,37 @@ static const struct shunt_group_config *group_of(const struct shunt_config *conf
 			if (config->groups[i].port[k] == port)
 				return &config->groups[i];
 	return NULL;
+}
+
+int shunt_config_mode(const struct shunt_config *config, unsigned port)
+{
+	const struct shunt_pair_config *pair = pair_of(config, port);
+	const struct shunt_group_config *group = group_of(config, port);
+
+	return pair ? (int)pair->mode : group ? (int)group->mode : -ENOENT;
+}
+
+int shunt_config_peer(const struct shunt_config *config, unsigned port)
+{
+	const struct shunt_pair_config *pair = pair_of(config, port);
+
+	return pair ? (int)pair->port[pair->port[0] == port] : -ENOENT;
+}
+
+const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port)
+{
+	const struct shunt_pair_config *pair = pair_of(config, port);
+
+	if (!pair || pair->mode == SHUNT_FORWARD_XCONNECT)
+		return NULL;
+	return pair->next_hop[pair->port[0] == port];
+}
+
+bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port)
+{
+	const struct shunt_pair_config *pair = pair_of(config, port);
+
+	return pair && pair->is_transparent;
 }
 
 /* All that route share the kernel's tables, whatever the file says of groups. */
@@ -173,13 +145,10 @@ bool shunt_config_reaches(const struct shunt_config *config, unsigned from, unsi
 
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port)
 {
+	const struct shunt_pair_config *pair = pair_of(config, port);
 	const struct shunt_group_config *group = group_of(config, port);
-	unsigned i;
 
-	for (i = 0; i < config->pair_cnt; i++)
-		if (config->pairs[i].port[0] == port || config->pairs[i].port[1] == port)
-			return config->pairs[i].lane;
-	return group ? group->lane : SHUNT_REQUEST_AUTO;
+	return pair ? pair->lane : group ? group->lane : SHUNT_REQUEST_AUTO;
 }
 
 void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane)
@@ -246,7 +215,7 @@ int shunt_config_add_front(struct shunt_config *config, const char *text, struct
 
 int shunt_config_add_rule(struct shunt_config *config, const char *text, struct shunt_err *err)
 {
-	struct shunt_rule rule, *p;
+	struct shunt_rule rule;
 	int ret;
 
 	if (config->rule_cnt >= SHUNT_STEER_RULES_MAX)
@@ -255,19 +224,12 @@ int shunt_config_add_rule(struct shunt_config *config, const char *text, struct 
 				     "%d",
 				     text, SHUNT_STEER_RULES_MAX);
 	ret = shunt_rule_parse(text, &rule, err);
-	if (ret)
-		return ret;
-	p = grow((void **)&config->rules, config->rule_cnt, sizeof(*p));
-	if (!p)
-		return shunt_err_set(err, ENOMEM, "no memory for rule '%.80s'", text);
-	*p = rule;
-	config->rule_cnt++;
-	return 0;
+	return ret ? ret : append(&config->rules, &config->rule_cnt, &rule, sizeof(rule), err);
 }
 
 int shunt_config_add_filter(struct shunt_port_config *port, const char *text, struct shunt_err *err)
 {
-	struct shunt_filter filter, *p;
+	struct shunt_filter filter;
 	int ret;
 
 	if (port->filter_cnt >= SHUNT_FILTER_MAX)
@@ -275,14 +237,7 @@ int shunt_config_add_filter(struct shunt_port_config *port, const char *text, st
 				     "filter '%.80s' is one too many, expected at most %d a port",
 				     text, SHUNT_FILTER_MAX);
 	ret = shunt_filter_parse(text, &filter, err);
-	if (ret)
-		return ret;
-	p = grow((void **)&port->filters, port->filter_cnt, sizeof(*p));
-	if (!p)
-		return shunt_err_set(err, ENOMEM, "no memory for filter '%.80s'", text);
-	*p = filter;
-	port->filter_cnt++;
-	return 0;
+	return ret ? ret : append(&port->filters, &port->filter_cnt, &filter, sizeof(filter), err);
 }
 
 int shunt_config_set_workers(struct shunt_config *config, const int *cpus, unsigned cnt,

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The configuration as a value: what a YAML file or a command line asks for,
- * checked, with defaults filled in. Nothing here touches the machine; see
- * engine/engine.h for that. The file's format is in shuntd.yaml(5). */
+ * checked, with defaults filled in. Nothing here touches the machine; see engine/engine.h for
+ * that. The keys, and how to add one, are in keys.h; the file's format is in shuntd.yaml(5). */
 #ifndef SHUNT_CONFIG_CONFIG_H
 #define SHUNT_CONFIG_CONFIG_H
 
 #include <net/if.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "config/keys.h"
 #include "graph/worker.h"
 #include "io/xsk.h"
 #include "steer/filter.h"
@@ -20,73 +22,74 @@
 #define SHUNT_CONTROL_PATH "/run/shunt/control" /* unless the configuration names another */
 
 enum shunt_port_kind {
-	SHUNT_PORT_XSK,	 /* a network device */
-	SHUNT_PORT_MEM,	 /* replays frames from memory, swallows what is sent */
-	SHUNT_PORT_PCAP, /* replays a capture, writes a capture */
+#define X(name, word) SHUNT_PORT_##name,
+	SHUNT_PORT_KINDS(X)
+#undef X
 };
 
 enum shunt_driver_mode {
-	SHUNT_DRIVER_NATIVE,
-	SHUNT_DRIVER_GENERIC,
+#define X(name, word) SHUNT_DRIVER_##name,
+	SHUNT_DRIVER_MODES(X)
+#undef X
 };
 
 enum shunt_forward_mode {
-	SHUNT_FORWARD_XCONNECT,
-	SHUNT_FORWARD_MACREWRITE, /* as xconnect, with both Ethernet addresses rewritten */
-	SHUNT_FORWARD_STATIC3,	  /* one next hop a port; TTL and hop limit go down */
-	SHUNT_FORWARD_ROUTE,	  /* IPv4 and IPv6 by the kernel's routes, any number of ports */
-	SHUNT_FORWARD_BRIDGE,	  /* by learned MAC addresses, any number of ports */
-	SHUNT_FORWARD_MIX, /* what is sent to the port's own MAC address is routed, else bridged */
-};
-
-struct shunt_port_config {
-	char name[64]; /* device name, or any name for mem and pcap */
-	enum shunt_port_kind kind;
-	/* xsk */
-	enum shunt_driver_mode driver_mode;
-	enum shunt_copy_mode copy_mode;
-	bool require_zerocopy;
-	uint32_t queues; /* served; 0: all the device has */
-	bool spread;	 /* the device's RSS table is made to use the served queues only */
-	bool metadata;	 /* the frames' metadata is read where the driver has any */
-	unsigned filter_cnt;
-	struct shunt_filter *filters; /* ntuple filters to be set on the device */
-	/* mem */
-	uint32_t mem_frame_bytes;
-	uint32_t mem_flows;
-	bool mem_copy;
-	/* pcap; "" for none */
-	char pcap_in[256];
-	char pcap_out[256];
-	bool pcap_repeat;
+#define X(name, word) SHUNT_FORWARD_##name,
+	SHUNT_FORWARD_MODES(X)
+#undef X
 };
 
 /* What lane is asked for; see lane/lane.h. */
 enum shunt_lane_request {
-	SHUNT_REQUEST_AUTO,
-	SHUNT_REQUEST_USER,
-	SHUNT_REQUEST_XDP,
-	SHUNT_REQUEST_KERNEL,
+#define X(name, word) SHUNT_REQUEST_##name,
+	SHUNT_LANE_REQUESTS(X)
+#undef X
+};
+
+/* The members that a list of keys makes. */
+#define SHUNT_NUMBER_MEMBER(key, member, ...)	  uint32_t member;
+#define SHUNT_FLAG_MEMBER(key, member, ...)	  bool member;
+#define SHUNT_WORD_MEMBER(key, member, noun, ...) enum shunt_##noun member;
+#define SHUNT_TEXT_MEMBER(key, member, size, ...) char member[size];
+#define SHUNT_LIST_MEMBER(key, ...)
+#define SHUNT_MEMBERS(keys)                                                                \
+	keys(SHUNT_NUMBER_MEMBER, SHUNT_FLAG_MEMBER, SHUNT_WORD_MEMBER, SHUNT_TEXT_MEMBER, \
+	     SHUNT_LIST_MEMBER)
+
+struct shunt_port_config {
+	SHUNT_MEMBERS(SHUNT_PORT_KEYS)
+	unsigned filter_cnt;
+	struct shunt_filter *filters; /* ntuple filters to be set on the device */
 };
 
 /* Two ports that forward to each other. */
 struct shunt_pair_config {
-	enum shunt_forward_mode mode;
-	enum shunt_lane_request lane;
-	bool is_transparent;	/* xconnect: every frame crosses, the host's too */
+	SHUNT_MEMBERS(SHUNT_FORWARD_KEYS)
+	unsigned entry;		/* its place under forward in the file */
 	unsigned port[2];	/* indices into ports[] */
 	uint8_t next_hop[2][6]; /* macrewrite, static3: destination MAC of what leaves port[i] */
 };
 
 /* Ports that forward to one another by what a frame says, not by pairs. */
 struct shunt_group_config {
-	enum shunt_forward_mode mode; /* route, bridge, mix */
-	enum shunt_lane_request lane;
+	SHUNT_MEMBERS(SHUNT_FORWARD_KEYS)
+	unsigned entry; /* its place under forward in the file */
 	unsigned port_cnt;
 	unsigned port[SHUNT_PORT_MAX]; /* indices into ports[] */
 };
 
+/* Both begin with the members of the keys, at the same offsets. */
+_Static_assert(offsetof(struct shunt_pair_config, entry) ==
+		       offsetof(struct shunt_group_config, entry),
+	       "pairs and groups have the same keys");
+
+/* workers as the file has it; struct shunt_config holds one CPU for each. */
+struct shunt_workers_config {
+	SHUNT_MEMBERS(SHUNT_WORKERS_KEYS)
+};
+
 struct shunt_config {
+	SHUNT_MEMBERS(SHUNT_CONFIG_KEYS)
 	struct shunt_port_config *ports;
 	unsigned port_cnt;
 	struct shunt_pair_config *pairs;
@@ -100,23 +103,11 @@ struct shunt_config {
 	unsigned front_cnt;
 	int *worker_cpus; /* one a worker, -1 for not pinned */
 	unsigned worker_cnt;
-	uint32_t batch; /* 1..256 */
-	enum shunt_poll_mode poll;
-	uint32_t idle_us;
-	uint32_t ring_size;	/* power of two, 64..16384 */
-	uint32_t frame_size;	/* bytes, 2048 or 4096; 0: what the ports need */
-	uint32_t frames;	/* a worker; 0: what its rings need */
-	uint32_t punt_rate;	/* packets a second, by worker and reason; 0: no limit */
-	bool persist;		/* the steering programs stay on the devices at stop */
-	bool takeover;		/* from the daemon that runs now; of the command line only */
-	bool replace;		/* another's XDP program may be replaced */
-	bool external;		/* the program is attached already: only add sockets */
-	char control_path[108]; /* UNIX socket; "": none */
-	char user[33];		/* whom to become once everything is open; "": stay */
+	bool takeover; /* from the daemon that runs now; of the command line only */
 };
 
-/* shunt_config_init fills in the defaults: no ports, one worker not pinned,
- * batch 64, poll adaptive, idle_us 50, ring_size 2048 ... Thread: any. */
+/* shunt_config_init fills in the defaults of keys.h: no ports, one worker not pinned ...
+ * Thread: any. */
 void shunt_config_init(struct shunt_config *config);
 
 /* shunt_config_fini frees what the configuration holds. Thread: any. */
@@ -133,13 +124,12 @@ int shunt_config_load(struct shunt_config *config, const char *path, struct shun
  * rights. Returns 0 or -EINVAL with err set. Thread: any. */
 int shunt_config_check(const struct shunt_config *config, struct shunt_err *err);
 
-/* shunt_config_add_port appends a port of that name with the defaults (xsk, native,
- * auto, every queue; a mem port's 64 bytes, 1 flow). Returns its index, or -E2BIG,
- * -EINVAL (too long a name) or -ENOMEM with err set. shunt_config_add_pair appends
- * a pair of ports by index, shunt_config_add_group a group, shunt_config_add_rule a rule by its
- * text, shunt_config_add_filter an ntuple filter of a port by its text, shunt_config_add_front a
- * front node by its name and parameters, shunt_config_set_workers makes cnt workers, cpus NULL for
- * not pinned: 0 or -errno with err set. Pointers into the arrays do not survive. Thread: any. */
+/* shunt_config_add_port appends a port of that name with the defaults of keys.h. Returns its index,
+ * or -E2BIG, -EINVAL (too long a name) or -ENOMEM with err set. shunt_config_add_pair appends a
+ * pair of ports by index, shunt_config_add_group a group, shunt_config_add_rule a rule by its text,
+ * shunt_config_add_filter an ntuple filter of a port by its text, shunt_config_add_front a front
+ * node by its name and parameters, shunt_config_set_workers makes cnt workers, cpus NULL for not
+ * pinned: 0 or -errno with err set. Pointers into the arrays do not survive. Thread: any. */
 int shunt_config_add_port(struct shunt_config *config, const char *name, struct shunt_err *err);
 int shunt_config_add_pair(struct shunt_config *config, const struct shunt_pair_config *pair,
 			  struct shunt_err *err);

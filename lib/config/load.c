@@ -1,257 +1,347 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From the file's structure to the configuration. A function that fails has put
- * the place of the fault into where, and only the sentence into err. */
+/* From the file to the configuration. A function that fails has put the place of the fault into
+ * where (or its line into line), and only the sentence into err. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mac.h"
-#include "config/file.h"
+#include "config/check.h"
+#include "config/key.h"
+#include "config/yaml.h"
+
+#define FOUND_MAX 48 /* of the file's text in a message */
 
 struct load {
 	const struct shunt_yaml *yaml;
-	const struct config_file *file;
 	struct shunt_config *config;
-	struct shunt_config_where *where;
+	struct shunt_config_where where;
+	unsigned line; /* 0: that of where */
 	struct shunt_err *err;
 };
 
-#define AT(l, ...) snprintf((l)->where->path, sizeof((l)->where->path), __VA_ARGS__)
+#define AT(l, ...) snprintf((l)->where.path, sizeof((l)->where.path), __VA_ARGS__)
+
+static const char *named(const char *path)
+{
+	return *path ? path : "the file";
+}
+
+/* The file's own text, made safe and short for a message. */
+static const char *safe(const char *text, char buf[FOUND_MAX])
+{
+	size_t i;
+
+	for (i = 0; text[i] && i + 4 < FOUND_MAX; i++)
+		buf[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
+	snprintf(buf + i, FOUND_MAX - i, "%s", text[i] ? "..." : "");
+	return buf;
+}
+
+/* What is at where is not what the key takes. */
+static int unexpected(const struct load *l, const char *expected)
+{
+	static const char *const kinds[] = {"nothing", "a text with a zero byte", "a list",
+					    "a mapping"};
+	const char *path = l->where.path, *text = shunt_yaml_text(l->yaml, path);
+	char buf[FOUND_MAX];
+
+	if (text && *text)
+		return shunt_err_set(l->err, EINVAL, "%s is '%s', expected %s", named(path),
+				     safe(text, buf), expected);
+	return shunt_err_set(l->err, EINVAL, "%s is %s, expected %s", named(path),
+			     text ? "empty" : kinds[shunt_yaml_kind(l->yaml, path)], expected);
+}
+
+static int unknown_key(const struct load *l, const char *map, const char *name,
+		       const struct shunt_key *keys)
+{
+	char expected[SHUNT_KEY_EXPECTED_MAX] = "", found[FOUND_MAX];
+	size_t used = 0;
+	unsigned i;
+
+	for (i = 0; keys[i].name && used < sizeof(expected); i++)
+		used += (size_t)snprintf(expected + used, sizeof(expected) - used, "%s%s",
+					 i ? ", " : "", keys[i].name);
+	return shunt_err_set(l->err, EINVAL, "unknown key '%s'%s%s, expected one of %s",
+			     safe(name, found), *map ? " in " : "", map, expected);
+}
+
+/* The keys of a mapping: each is one of the table, and given once. */
+static int check_names(struct load *l, const char *map, const struct shunt_key *keys)
+{
+	const unsigned cnt = shunt_yaml_count(l->yaml, map);
+	const char *name, *other;
+	unsigned i, k, line;
+
+	for (i = 0; i < cnt; i++) {
+		name = shunt_yaml_key(l->yaml, map, i, &l->line);
+		if (!name)
+			return shunt_err_set(l->err, EINVAL, "a key is not a word, expected one");
+		if (!shunt_key_find(keys, name))
+			return unknown_key(l, map, name, keys);
+		for (k = 0; k < i; k++) {
+			other = shunt_yaml_key(l->yaml, map, k, &line);
+			if (!strcmp(other, name))
+				return shunt_err_set(l->err, EINVAL,
+						     "%s%s%s is given twice, expected once (first "
+						     "in line %u)",
+						     map, *map ? "." : "", name, line);
+		}
+	}
+	l->line = 0;
+	return 0;
+}
+
+/* A list has as many entries as the key allows, and texts where it says so. */
+static int check_list(struct load *l, const struct shunt_key *key)
+{
+	const struct shunt_config_where list = l->where;
+	const unsigned cnt = shunt_yaml_count(l->yaml, list.path);
+	char expected[SHUNT_KEY_EXPECTED_MAX];
+	unsigned i;
+
+	if (key->is_map)
+		return 0;
+	if (shunt_yaml_kind(l->yaml, list.path) != SHUNT_YAML_LIST)
+		return unexpected(l, "a list");
+	if (cnt < key->min || cnt > key->max)
+		return shunt_err_set(l->err, EINVAL, "%s has %u entries, expected %u to %u",
+				     list.path, cnt, key->min, key->max);
+	snprintf(expected, sizeof(expected), "text of 1 to %u characters", key->text_max);
+	for (i = 0; i < cnt && key->text_max; i++) {
+		const char *text;
+
+		AT(l, "%.64s[%u]", list.path, i);
+		text = shunt_yaml_text(l->yaml, l->where.path);
+		if (!text || !*text || strlen(text) > key->text_max)
+			return unexpected(l, expected);
+	}
+	return 0;
+}
+
+static int load_key(struct load *l, const struct shunt_key *key, void *base)
+{
+	const char *text = shunt_yaml_text(l->yaml, l->where.path);
+	char expected[SHUNT_KEY_EXPECTED_MAX];
+
+	if (key->type == SHUNT_KEY_LIST)
+		return check_list(l, key);
+	if (text && !shunt_key_parse(key, text, base))
+		return 0;
+	shunt_key_expected(key, false, expected);
+	return unexpected(l, expected);
+}
+
+/* The mapping at map: its scalars go to their members at base, its lists have the right shape. */
+static int load_map(struct load *l, const char *map, const struct shunt_key *keys, void *base)
+{
+	const struct shunt_key *missing = NULL;
+	int ret;
+
+	AT(l, "%s", map);
+	if (shunt_yaml_kind(l->yaml, map) != SHUNT_YAML_MAP)
+		return unexpected(l, "a mapping (key: value)");
+	ret = check_names(l, map, keys);
+	for (; keys->name && !ret; keys++) {
+		AT(l, "%s%s%s", map, *map ? "." : "", keys->name);
+		if (shunt_yaml_kind(l->yaml, l->where.path))
+			ret = load_key(l, keys, base);
+		else if (keys->must && !missing)
+			missing = keys;
+	}
+	if (ret || !missing)
+		return ret;
+	AT(l, "%s", map);
+	return shunt_err_set(l->err, EINVAL, "%s has no %s, expected one", named(map),
+			     missing->name);
+}
 
 /* A key that means nothing for the port's kind is a misunderstanding. */
-static int check_port_keys(const struct load *l, unsigned i)
+static int check_kind(struct load *l, const char *map, const struct shunt_port_config *port)
 {
-	const struct config_file_port *port = &l->file->ports[i];
-	const struct config_port_key *k;
+	const struct shunt_key *key;
 
-	for (k = shunt_config_port_keys; k->key; k++) {
-		AT(l, "ports[%u].%s", i, k->key);
-		if (!(k->kinds & 1u << port->kind) && shunt_yaml_has(l->yaml, l->where->path))
+	for (key = shunt_port_keys; key->name; key++) {
+		AT(l, "%s.%s", map, key->name);
+		if (!shunt_key_is_of(key, port->kind) && shunt_yaml_kind(l->yaml, l->where.path))
 			return shunt_err_set(l->err, EINVAL,
 					     "port %s is of kind %s and has the key %s, which "
 					     "belongs to another kind",
-					     port->name, shunt_port_kind_name(port->kind), k->key);
+					     port->name, shunt_port_kind_name(port->kind),
+					     key->name);
 	}
 	return 0;
 }
 
-static int load_filters(const struct load *l, unsigned i, struct shunt_port_config *out)
+/* The text of a list's entry, which load_map has found to be one. */
+static const char *entry(struct load *l, const char *list, unsigned i)
 {
-	const struct config_file_port *in = &l->file->ports[i];
-	unsigned k;
+	AT(l, "%.64s[%u]", list, i);
+	return shunt_yaml_text(l->yaml, l->where.path);
+}
+
+static int load_filters(struct load *l, const char *map, struct shunt_port_config *out)
+{
+	char list[48];
+	unsigned i;
 	int ret = 0;
 
-	for (k = 0; k < in->ntuple_cnt && !ret; k++) {
-		AT(l, "ports[%u].ntuple[%u]", i, k);
-		ret = shunt_config_add_filter(out, in->ntuple[k], l->err);
-	}
+	snprintf(list, sizeof(list), "%s.ntuple", map);
+	for (i = 0; i < shunt_yaml_count(l->yaml, list) && !ret; i++)
+		ret = shunt_config_add_filter(out, entry(l, list, i), l->err);
 	return ret;
 }
 
-static int load_port(const struct load *l, unsigned i)
+static int load_port(struct load *l, unsigned i)
 {
-	const struct config_file_port *in = &l->file->ports[i];
-	struct shunt_port_config *out;
+	struct shunt_port_config in = {0}, *out;
+	char map[32];
 	int ret;
 
-	ret = check_port_keys(l, i);
+	snprintf(map, sizeof(map), "ports[%u]", i);
+	shunt_key_default(shunt_port_keys, &in);
+	ret = load_map(l, map, shunt_port_keys, &in);
+	if (!ret)
+		ret = check_kind(l, map, &in);
 	if (ret)
 		return ret;
-	AT(l, "ports[%u].name", i);
-	ret = shunt_config_add_port(l->config, in->name, l->err);
+	AT(l, "%s.name", map);
+	ret = shunt_config_add_port(l->config, in.name, l->err);
 	if (ret < 0)
 		return ret;
 	out = &l->config->ports[ret];
-	out->kind = in->kind;
-	out->driver_mode = in->driver_mode;
-	out->copy_mode = in->copy_mode;
-	out->require_zerocopy = in->require_zerocopy;
-	out->queues = in->queues;
-	out->spread = in->spread;
-	out->metadata = in->metadata;
-	out->mem_frame_bytes = in->size ? *in->size : out->mem_frame_bytes;
-	out->mem_flows = in->flows ? *in->flows : out->mem_flows;
-	out->mem_copy = in->copy;
-	out->pcap_repeat = in->repeat;
-	snprintf(out->pcap_in, sizeof(out->pcap_in), "%s", in->in ? in->in : "");
-	snprintf(out->pcap_out, sizeof(out->pcap_out), "%s", in->out ? in->out : "");
-	return load_filters(l, i, out);
+	*out = in;
+	return load_filters(l, map, out);
 }
 
-static int load_next_hops(const struct load *l, const struct config_file_forward *in, unsigned i,
-			  struct shunt_pair_config *pair)
+static int load_next_hops(struct load *l, const char *map, struct shunt_pair_config *pair)
 {
-	unsigned side;
+	const struct shunt_key *key = shunt_key_find(shunt_forward_keys, "next_hop");
+	char list[48];
+	unsigned side, cnt;
 
-	AT(l, "forward[%u].next_hop", i);
-	if (in->next_hop_cnt &&
-	    (in->mode == SHUNT_FORWARD_XCONNECT || !shunt_forward_mode_is_pair(in->mode)))
+	snprintf(list, sizeof(list), "%s.next_hop", map);
+	cnt = shunt_yaml_count(l->yaml, list);
+	AT(l, "%s", list);
+	if (cnt && !shunt_key_is_of(key, pair->mode))
 		return shunt_err_set(l->err, EINVAL,
 				     "next_hop is given for mode %s, expected "
 				     "with macrewrite and static3 only",
-				     shunt_forward_mode_name(in->mode));
-	for (side = 0; side < in->next_hop_cnt; side++) {
-		AT(l, "forward[%u].next_hop[%u]", i, side);
-		if (shunt_mac_parse(in->next_hop[side], pair->next_hop[side]))
+				     shunt_forward_mode_name(pair->mode));
+	for (side = 0; side < cnt; side++) {
+		const char *text = entry(l, list, side);
+
+		if (shunt_mac_parse(text, pair->next_hop[side]))
 			return shunt_err_set(l->err, EINVAL,
 					     "next_hop is '%s', expected a MAC "
 					     "address as 02:00:00:00:00:01",
-					     in->next_hop[side]);
+					     text);
 	}
 	return 0;
 }
 
-static int load_pair(const struct load *l, const struct config_file_forward *in, unsigned i,
-		     const struct shunt_group_config *group)
+static int load_pair(struct load *l, const char *map, const struct shunt_group_config *group,
+		     struct shunt_pair_config *pair)
 {
-	struct shunt_pair_config pair = {
-		.mode = in->mode, .lane = in->lane, .is_transparent = in->transparent};
 	int ret;
 
-	AT(l, "forward[%u].ports", i);
+	AT(l, "%s.ports", map);
 	if (group->port_cnt != 2)
 		return shunt_err_set(l->err, EINVAL, "mode %s has %u ports, expected two",
-				     shunt_forward_mode_name(in->mode), group->port_cnt);
-	pair.port[0] = group->port[0];
-	pair.port[1] = group->port[1];
-	ret = load_next_hops(l, in, i, &pair);
-	return ret ? ret : shunt_config_add_pair(l->config, &pair, l->err);
+				     shunt_forward_mode_name(pair->mode), group->port_cnt);
+	memcpy(pair->port, group->port, sizeof(pair->port));
+	ret = load_next_hops(l, map, pair);
+	return ret ? ret : shunt_config_add_pair(l->config, pair, l->err);
 }
 
-static int load_forward(const struct load *l, unsigned i)
+static int load_forward(struct load *l, unsigned i)
 {
-	const struct config_file_forward *in = &l->file->forward[i];
-	struct shunt_group_config group = {
-		.mode = in->mode, .lane = in->lane, .port_cnt = in->port_cnt};
+	struct shunt_pair_config pair = {.entry = i};
+	struct shunt_group_config group = {0};
+	char map[32], list[48];
 	unsigned k;
 	int ret;
 
-	for (k = 0; k < in->port_cnt; k++) {
-		AT(l, "forward[%u].ports[%u]", i, k);
-		ret = shunt_config_find_port(l->config, in->ports[k]);
+	snprintf(map, sizeof(map), "forward[%u]", i);
+	snprintf(list, sizeof(list), "%s.ports", map);
+	ret = load_map(l, map, shunt_forward_keys, &pair);
+	if (ret)
+		return ret;
+	memcpy(&group, &pair, offsetof(struct shunt_group_config, port_cnt)); /* both begin alike */
+	group.port_cnt = shunt_yaml_count(l->yaml, list);
+	for (k = 0; k < group.port_cnt; k++) {
+		const char *name = entry(l, list, k);
+
+		ret = shunt_config_find_port(l->config, name);
 		if (ret < 0)
 			return shunt_err_set(l->err, EINVAL,
 					     "forward names port %s, expected one "
 					     "that is listed under ports",
-					     in->ports[k]);
+					     name);
 		group.port[k] = (unsigned)ret;
 	}
-	AT(l, "forward[%u].transparent", i);
-	if (in->transparent && in->mode != SHUNT_FORWARD_XCONNECT)
-		return shunt_err_set(l->err, EINVAL,
-				     "transparent is given for mode %s, expected with xconnect "
-				     "only: every other mode reads the frame",
-				     shunt_forward_mode_name(in->mode));
-	if (shunt_forward_mode_is_pair(in->mode))
-		return load_pair(l, in, i, &group);
-	ret = load_next_hops(l, in, i, NULL);
+	if (shunt_forward_mode_is_pair(pair.mode))
+		return load_pair(l, map, &group, &pair);
+	ret = load_next_hops(l, map, &pair);
 	return ret ? ret : shunt_config_add_group(l->config, &group, l->err);
 }
 
-static int load_workers(const struct load *l)
+static int load_cpu(struct load *l, unsigned i, int *cpu)
 {
-	const struct config_file_workers *in = l->file->workers;
-	unsigned cnt;
+	const char *text = entry(l, "workers.cpus", i);
+	int64_t number;
 
-	if (!in)
-		return 0;
-	AT(l, "workers.%s", in->count ? "count" : "cpus");
-	cnt = in->count ? *in->count : in->cpus ? in->cpu_cnt : 1;
-	if (in->cpus && cnt != in->cpu_cnt)
-		return shunt_err_set(l->err, EINVAL,
-				     "workers.count is %u and workers.cpus has %u "
-				     "entries, expected the same number",
-				     cnt, in->cpu_cnt);
-	return shunt_config_set_workers(l->config, in->cpus, cnt, l->err);
-}
-
-static int load_control(const struct load *l)
-{
-	const char *path = l->file->control;
-	struct shunt_config *config = l->config;
-
-	if (!path)
-		return 0;
-	AT(l, "control");
-	if (strlen(path) >= sizeof(config->control_path))
-		return shunt_err_set(l->err, EINVAL,
-				     "control has %zu characters, expected at most "
-				     "%zu (a UNIX socket's path)",
-				     strlen(path), sizeof(config->control_path) - 1);
-	snprintf(config->control_path, sizeof(config->control_path), "%s",
-		 strcmp(path, "none") ? path : "");
+	if (!text || shunt_key_number(text, INT32_MIN, INT32_MAX, &number))
+		return unexpected(l, "a whole number from -2147483648 to 2147483647");
+	*cpu = (int)number;
 	return 0;
 }
 
-static void load_scalars(const struct load *l)
+static int load_workers(struct load *l)
 {
-	const struct config_file *in = l->file;
-	struct shunt_config *out = l->config;
-
-	out->poll = in->poll ? *in->poll : out->poll;
-	out->batch = in->batch ? *in->batch : out->batch;
-	out->idle_us = in->idle_us ? *in->idle_us : out->idle_us;
-	out->ring_size = in->ring_size ? *in->ring_size : out->ring_size;
-	out->frame_size = in->frame_size ? *in->frame_size : out->frame_size;
-	out->frames = in->frames ? *in->frames : out->frames;
-	out->punt_rate = in->punt_rate ? *in->punt_rate : out->punt_rate;
-	out->replace = in->replace;
-	out->persist = in->persist;
-	out->external = in->external;
-	snprintf(out->user, sizeof(out->user), "%s", in->user ? in->user : "");
-}
-
-static int load_all(const struct load *l)
-{
+	const unsigned cpu_cnt = shunt_yaml_count(l->yaml, "workers.cpus");
+	struct shunt_workers_config in = {.count = cpu_cnt ? cpu_cnt : 1};
+	int cpus[SHUNT_WORKER_MAX];
 	unsigned i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < l->file->port_cnt; i++)
-		ret = load_port(l, i);
-	for (i = 0; !ret && i < l->file->forward_cnt; i++)
-		ret = load_forward(l, i);
-	for (i = 0; !ret && i < l->file->rule_cnt; i++) {
-		AT(l, "rules[%u]", i);
-		ret = shunt_config_add_rule(l->config, l->file->rules[i], l->err);
-	}
-	for (i = 0; !ret && i < l->file->node_cnt; i++) {
-		AT(l, "nodes[%u]", i);
-		ret = shunt_config_add_front(l->config, l->file->nodes[i], l->err);
-	}
-	if (!ret)
-		ret = load_workers(l);
-	if (!ret)
-		ret = load_control(l);
-	if (ret)
-		return ret;
-	load_scalars(l);
-	return shunt_config_check_at(l->config, l->where, l->err);
-}
-
-static int load_yaml(const struct shunt_yaml *yaml, struct shunt_config *config,
-		     struct shunt_err *err)
-{
-	static const struct config_file empty;
-	struct shunt_config_where where = {""};
-	struct load l = {
-		.yaml = yaml, .config = config, .where = &where, .file = &empty, .err = err};
-	void *file;
 	int ret;
 
-	ret = shunt_yaml_load(yaml, &shunt_config_schema, &file, err);
+	if (!shunt_yaml_kind(l->yaml, "workers"))
+		return 0;
+	ret = load_map(l, "workers", shunt_workers_keys, &in);
+	for (i = 0; i < cpu_cnt && !ret; i++)
+		ret = load_cpu(l, i, &cpus[i]);
 	if (ret)
 		return ret;
-	l.file = file ? file : &empty;
-	ret = load_all(&l);
-	if (ret)
-		shunt_yaml_error(yaml, where.path, err);
-	shunt_yaml_free(&shunt_config_schema, file);
-	return ret;
+	AT(l, "workers.%s", shunt_yaml_kind(l->yaml, "workers.count") ? "count" : "cpus");
+	if (cpu_cnt && in.count != cpu_cnt)
+		return shunt_err_set(l->err, EINVAL,
+				     "workers.count is %u and workers.cpus has %u "
+				     "entries, expected the same number",
+				     in.count, cpu_cnt);
+	return shunt_config_set_workers(l->config, cpu_cnt ? cpus : NULL, in.count, l->err);
+}
+
+static int load_file(struct load *l)
+{
+	unsigned i;
+	int ret = load_map(l, "", shunt_config_keys, l->config);
+
+	for (i = 0; !ret && i < shunt_yaml_count(l->yaml, "ports"); i++)
+		ret = load_port(l, i);
+	for (i = 0; !ret && i < shunt_yaml_count(l->yaml, "forward"); i++)
+		ret = load_forward(l, i);
+	for (i = 0; !ret && i < shunt_yaml_count(l->yaml, "rules"); i++)
+		ret = shunt_config_add_rule(l->config, entry(l, "rules", i), l->err);
+	for (i = 0; !ret && i < shunt_yaml_count(l->yaml, "nodes"); i++)
+		ret = shunt_config_add_front(l->config, entry(l, "nodes", i), l->err);
+	return ret ? ret : load_workers(l);
 }
 
 int shunt_config_load(struct shunt_config *config, const char *path, struct shunt_err *err)
 {
+	struct load l = {.config = config, .err = err};
 	struct shunt_yaml *yaml;
 	int ret;
 
@@ -259,11 +349,17 @@ int shunt_config_load(struct shunt_config *config, const char *path, struct shun
 	ret = shunt_yaml_open(&yaml, path, err);
 	if (ret)
 		return ret;
-	ret = load_yaml(yaml, config, err);
-	shunt_yaml_close(yaml);
+	l.yaml = yaml;
+	if (shunt_yaml_kind(yaml, ""))
+		ret = load_file(&l);
+	if (!ret)
+		ret = shunt_config_check_at(config, &l.where, err);
 	if (ret) {
+		shunt_err_prefix(err, "%s:%u: ", path,
+				 l.line ? l.line : shunt_yaml_line(yaml, l.where.path));
 		shunt_config_fini(config);
 		shunt_config_init(config);
 	}
+	shunt_yaml_close(yaml);
 	return ret;
 }

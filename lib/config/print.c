@@ -2,7 +2,9 @@
 #include "config/print.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "config/key.h"
 #include "config/yaml.h"
 
 static json_t *mac_json(const uint8_t *m)
@@ -23,63 +25,82 @@ static json_t *filters_json(const struct shunt_port_config *p)
 	return filters;
 }
 
-static json_t *port_json(const struct shunt_port_config *p)
+static json_t *names_json(const struct shunt_config *config, const unsigned *port, unsigned cnt)
 {
-	json_t *port =
-		json_pack("{s:s, s:s}", "name", p->name, "kind", shunt_port_kind_name(p->kind));
+	json_t *names = json_array();
+	unsigned i;
 
-	switch (p->kind) {
-	case SHUNT_PORT_XSK:
-		json_object_set_new(port, "driver_mode",
-				    json_string(shunt_driver_mode_name(p->driver_mode)));
-		json_object_set_new(port, "copy_mode",
-				    json_string(shunt_copy_mode_name(p->copy_mode)));
-		json_object_set_new(port, "require_zerocopy", json_boolean(p->require_zerocopy));
-		json_object_set_new(port, "queues", json_integer(p->queues));
-		json_object_set_new(port, "spread", json_boolean(p->spread));
-		json_object_set_new(port, "metadata", json_string(p->metadata ? "auto" : "off"));
-		json_object_set_new(port, "ntuple", filters_json(p));
-		break;
-	case SHUNT_PORT_MEM:
-		json_object_set_new(port, "size", json_integer(p->mem_frame_bytes));
-		json_object_set_new(port, "flows", json_integer(p->mem_flows));
-		json_object_set_new(port, "copy", json_boolean(p->mem_copy));
-		break;
-	case SHUNT_PORT_PCAP:
-		if (*p->pcap_in)
-			json_object_set_new(port, "in", json_string(p->pcap_in));
-		if (*p->pcap_out)
-			json_object_set_new(port, "out", json_string(p->pcap_out));
-		json_object_set_new(port, "repeat", json_boolean(p->pcap_repeat));
-		break;
+	for (i = 0; i < cnt; i++)
+		json_array_append_new(names, json_string(config->ports[port[i]].name));
+	return names;
+}
+
+/* The value of a LIST; a table of them ends with NULL. */
+struct list {
+	const char *name;
+	json_t *value;
+};
+
+/* The keys of a table that are for the kind. The lists are given away. */
+static json_t *keys_json(const struct shunt_key *key, unsigned kind, const void *base,
+			 const struct list *lists)
+{
+	json_t *json = json_object();
+	const struct list *list;
+
+	for (; key->name; key++) {
+		json_t *value = shunt_key_json(key, base);
+
+		for (list = lists; list->name; list++)
+			if (!strcmp(list->name, key->name))
+				value = list->value;
+		if (shunt_key_is_of(key, kind))
+			json_object_set_new(json, key->name, value);
+		else
+			json_decref(value);
 	}
-	return port;
+	return json;
 }
 
-static json_t *pair_json(const struct shunt_config *config, const struct shunt_pair_config *p)
-{
-	json_t *pair = json_pack("{s:s, s:s, s:[s, s]}", "mode", shunt_forward_mode_name(p->mode),
-				 "lane", shunt_lane_request_name(p->lane), "ports",
-				 config->ports[p->port[0]].name, config->ports[p->port[1]].name);
-
-	if (p->mode == SHUNT_FORWARD_XCONNECT)
-		json_object_set_new(pair, "transparent", json_boolean(p->is_transparent));
-	else
-		json_object_set_new(
-			pair, "next_hop",
-			json_pack("[o, o]", mac_json(p->next_hop[0]), mac_json(p->next_hop[1])));
-	return pair;
-}
-
-static json_t *group_json(const struct shunt_config *config, const struct shunt_group_config *g)
+static json_t *ports_json(const struct shunt_config *config)
 {
 	json_t *ports = json_array();
 	unsigned i;
 
-	for (i = 0; i < g->port_cnt; i++)
-		json_array_append_new(ports, json_string(config->ports[g->port[i]].name));
-	return json_pack("{s:s, s:s, s:o}", "mode", shunt_forward_mode_name(g->mode), "lane",
-			 shunt_lane_request_name(g->lane), "ports", ports);
+	for (i = 0; i < config->port_cnt; i++) {
+		const struct shunt_port_config *p = &config->ports[i];
+		const struct list lists[] = {{"ntuple", filters_json(p)}, {NULL, NULL}};
+
+		json_array_append_new(ports, keys_json(shunt_port_keys, p->kind, p, lists));
+	}
+	return ports;
+}
+
+static json_t *pair_json(const struct shunt_config *config, const struct shunt_pair_config *p)
+{
+	const struct list lists[] = {{"ports", names_json(config, p->port, 2)},
+				     {"next_hop", json_pack("[o, o]", mac_json(p->next_hop[0]),
+							    mac_json(p->next_hop[1]))},
+				     {NULL, NULL}};
+
+	return keys_json(shunt_forward_keys, p->mode, p, lists);
+}
+
+static json_t *forward_json(const struct shunt_config *config)
+{
+	json_t *forward = json_array();
+	unsigned i;
+
+	for (i = 0; i < config->pair_cnt; i++)
+		json_array_append_new(forward, pair_json(config, &config->pairs[i]));
+	for (i = 0; i < config->group_cnt; i++) {
+		const struct shunt_group_config *g = &config->groups[i];
+		const struct list lists[] = {{"ports", names_json(config, g->port, g->port_cnt)},
+					     {NULL, NULL}};
+
+		json_array_append_new(forward, keys_json(shunt_forward_keys, g->mode, g, lists));
+	}
+	return forward;
 }
 
 static json_t *fronts_json(const struct shunt_config *config)
@@ -117,28 +138,12 @@ static json_t *workers_json(const struct shunt_config *config)
 
 json_t *shunt_config_json(const struct shunt_config *config)
 {
-	json_t *ports = json_array(), *forward = json_array(), *json;
-	const char *control = *config->control_path ? config->control_path : "none";
-	unsigned i;
+	const struct list lists[] = {
+		{"ports", ports_json(config)},	   {"forward", forward_json(config)},
+		{"rules", rules_json(config)},	   {"nodes", fronts_json(config)},
+		{"workers", workers_json(config)}, {NULL, NULL}};
 
-	for (i = 0; i < config->port_cnt; i++)
-		json_array_append_new(ports, port_json(&config->ports[i]));
-	for (i = 0; i < config->pair_cnt; i++)
-		json_array_append_new(forward, pair_json(config, &config->pairs[i]));
-	for (i = 0; i < config->group_cnt; i++)
-		json_array_append_new(forward, group_json(config, &config->groups[i]));
-	json = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:s}",
-		"ports", ports, "forward", forward, "rules", rules_json(config), "nodes",
-		fronts_json(config), "workers", workers_json(config), "poll",
-		shunt_poll_mode_name(config->poll), "batch", (json_int_t)config->batch, "idle_us",
-		(json_int_t)config->idle_us, "ring_size", (json_int_t)config->ring_size,
-		"frame_size", (json_int_t)config->frame_size, "frames", (json_int_t)config->frames,
-		"punt_rate", (json_int_t)config->punt_rate, "replace", config->replace, "persist",
-		config->persist, "external", config->external, "control", control);
-	if (*config->user)
-		json_object_set_new(json, "user", json_string(config->user));
-	return json;
+	return keys_json(shunt_config_keys, 0, config, lists);
 }
 
 int shunt_config_print(const struct shunt_config *config, FILE *out)

@@ -2,48 +2,69 @@
 #include "config/yaml.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "config/yaml_doc.h"
+#include <yaml.h>
 
 /* Far above any configuration, far below what would hurt. */
 #define FILE_MAX (1024 * 1024)
 
-static int read_text(struct shunt_yaml *yaml, FILE *f, struct shunt_err *err)
+struct shunt_yaml {
+	char *name; /* of the file, as the user wrote it */
+	char *text;
+	size_t text_len;
+	yaml_document_t doc;
+	bool has_doc;
+};
+
+/* Counted from 1. */
+static unsigned line_of(const yaml_node_t *node)
 {
-	yaml->text = malloc(FILE_MAX + 1);
-	if (!yaml->text)
-		return shunt_err_set(err, ENOMEM, "%s: no memory to read it", yaml->name);
+	return (unsigned)node->start_mark.line + 1;
+}
+
+/* NULL for none. The library's functions take a pointer to non-const and change nothing. */
+static const yaml_node_t *node_at(const struct shunt_yaml *yaml, int index)
+{
+	return yaml_document_get_node((yaml_document_t *)&yaml->doc, index);
+}
+
+static const yaml_node_t *root_of(const struct shunt_yaml *yaml)
+{
+	return yaml->has_doc ? yaml_document_get_root_node((yaml_document_t *)&yaml->doc) : NULL;
+}
+
+static const char *text_of(const yaml_node_t *node)
+{
+	const char *text;
+
+	if (!node || node->type != YAML_SCALAR_NODE)
+		return NULL;
+	text = (const char *)node->data.scalar.value;
+	return strlen(text) == node->data.scalar.length ? text : NULL;
+}
+
+static int read_file(struct shunt_yaml *yaml, struct shunt_err *err)
+{
+	FILE *f = fopen(yaml->name, "re");
+	int ret = errno;
+
+	if (!f)
+		return shunt_err_set(err, ret, "%s: cannot open the configuration file: %s",
+				     yaml->name, strerror(ret));
 	errno = 0;
 	yaml->text_len = fread(yaml->text, 1, FILE_MAX + 1, f);
-	if (ferror(f)) {
-		int code = errno ? errno : EIO;
-
-		return shunt_err_set(err, code, "%s: cannot read it: %s", yaml->name,
-				     strerror(code));
-	}
+	ret = ferror(f) ? (errno ? errno : EIO) : 0;
+	fclose(f);
+	if (ret)
+		return shunt_err_set(err, ret, "%s: cannot read it: %s", yaml->name, strerror(ret));
 	if (yaml->text_len > FILE_MAX)
 		return shunt_err_set(err, EFBIG,
 				     "%s: longer than %d bytes, expected a "
 				     "configuration file",
 				     yaml->name, FILE_MAX);
 	return 0;
-}
-
-static int read_file(struct shunt_yaml *yaml, struct shunt_err *err)
-{
-	FILE *f = fopen(yaml->name, "re");
-	int ret;
-
-	if (!f) {
-		ret = errno;
-		return shunt_err_set(err, ret, "%s: cannot open the configuration file: %s",
-				     yaml->name, strerror(ret));
-	}
-	ret = read_text(yaml, f, err);
-	fclose(f);
-	return ret;
 }
 
 static int syntax_error(const struct shunt_yaml *yaml, const yaml_parser_t *parser,
@@ -71,7 +92,7 @@ static int parse_rest(struct shunt_yaml *yaml, yaml_parser_t *parser, struct shu
 	root = yaml_document_get_root_node(&second);
 	if (root)
 		ret = shunt_err_set(err, EINVAL, "%s:%u: a second document starts, expected one",
-				    yaml->name, shunt_yaml_node_line(root));
+				    yaml->name, line_of(root));
 	yaml_document_delete(&second);
 	return ret;
 }
@@ -86,7 +107,7 @@ static int parse(struct shunt_yaml *yaml, struct shunt_err *err)
 	yaml_parser_set_input_string(&parser, (unsigned char *)yaml->text, yaml->text_len);
 	if (yaml_parser_load(&parser, &yaml->doc)) {
 		yaml->has_doc = true;
-		ret = shunt_yaml_root(yaml) ? parse_rest(yaml, &parser, err) : 0;
+		ret = root_of(yaml) ? parse_rest(yaml, &parser, err) : 0;
 	} else {
 		ret = syntax_error(yaml, &parser, err);
 	}
@@ -100,11 +121,10 @@ int shunt_yaml_open(struct shunt_yaml **out, const char *path, struct shunt_err 
 	int ret;
 
 	*out = NULL;
-	if (!yaml || !(yaml->name = strdup(path))) {
-		free(yaml);
-		return shunt_err_set(err, ENOMEM, "%s: no memory to read it", path);
-	}
-	ret = read_file(yaml, err);
+	if (!yaml || !(yaml->name = strdup(path)) || !(yaml->text = malloc(FILE_MAX + 1)))
+		ret = shunt_err_set(err, ENOMEM, "%s: no memory to read it", path);
+	else
+		ret = read_file(yaml, err);
 	if (!ret)
 		ret = parse(yaml, err);
 	if (ret) {
@@ -126,65 +146,24 @@ void shunt_yaml_close(struct shunt_yaml *yaml)
 	free(yaml);
 }
 
-static void drop_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-{
-	(void)level, (void)ctx, (void)fmt, (void)args;
-}
-
-static const cyaml_config_t cyaml_config = {
-	.log_fn = drop_log,
-	.mem_fn = cyaml_mem,
-	.log_level = CYAML_LOG_ERROR,
-};
-
-int shunt_yaml_load(const struct shunt_yaml *yaml, const cyaml_schema_value_t *schema, void **data,
-		    struct shunt_err *err)
-{
-	cyaml_err_t code;
-	int ret;
-
-	*data = NULL;
-	ret = shunt_yaml_check(yaml, schema, err);
-	if (ret || !shunt_yaml_root(yaml))
-		return ret;
-	code = cyaml_load_data((const uint8_t *)yaml->text, yaml->text_len, &cyaml_config, schema,
-			       data, NULL);
-	if (code == CYAML_OK)
-		return 0;
-	return shunt_err_set(err, code == CYAML_ERR_OOM ? ENOMEM : EINVAL, "%s: %s", yaml->name,
-			     cyaml_strerror(code));
-}
-
-void shunt_yaml_free(const cyaml_schema_value_t *schema, void *data)
-{
-	if (data)
-		cyaml_free(&cyaml_config, schema, data, 0);
-}
-
-static const yaml_node_pair_t *find_pair(const struct shunt_yaml *yaml, const yaml_node_t *node,
-					 const char *key, size_t key_len)
+/* The value of a mapping's key, NULL without; *line becomes that of the key. */
+static const yaml_node_t *find_key(const struct shunt_yaml *yaml, const yaml_node_t *map,
+				   const char *key, size_t len, unsigned *line)
 {
 	const yaml_node_pair_t *p;
 
-	if (!node || node->type != YAML_MAPPING_NODE)
+	if (map->type != YAML_MAPPING_NODE)
 		return NULL;
-	for (p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
-		const char *text = shunt_yaml_text(shunt_yaml_node(yaml, p->key));
+	for (p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+		const yaml_node_t *node = node_at(yaml, p->key);
+		const char *text = text_of(node);
 
-		if (text && strlen(text) == key_len && !memcmp(text, key, key_len))
-			return p;
+		if (text && strlen(text) == len && !memcmp(text, key, len)) {
+			*line = line_of(node);
+			return node_at(yaml, p->value);
+		}
 	}
 	return NULL;
-}
-
-static const yaml_node_t *find_item(const struct shunt_yaml *yaml, const yaml_node_t *node,
-				    unsigned long index)
-{
-	if (!node || node->type != YAML_SEQUENCE_NODE)
-		return NULL;
-	if (index >= (size_t)(node->data.sequence.items.top - node->data.sequence.items.start))
-		return NULL;
-	return shunt_yaml_node(yaml, node->data.sequence.items.start[index]);
 }
 
 /* Follows one step of *path from node. Returns the node there, NULL for none;
@@ -192,35 +171,72 @@ static const yaml_node_t *find_item(const struct shunt_yaml *yaml, const yaml_no
 static const yaml_node_t *step(const struct shunt_yaml *yaml, const yaml_node_t *node,
 			       const char **path, unsigned *line)
 {
-	const yaml_node_pair_t *pair;
-	size_t len;
+	const char *name = *path + (**path == '.');
+	size_t len = strcspn(name, ".["), index;
 
-	if (**path == '[') {
-		node = find_item(yaml, node, strtoul(*path + 1, NULL, 10));
-		*path += strcspn(*path, "]");
-		*path += **path == ']';
-		if (node)
-			*line = shunt_yaml_node_line(node);
-		return node;
+	if (*name != '[') {
+		*path = name + len;
+		return find_key(yaml, node, name, len, line);
 	}
-	*path += **path == '.';
-	len = strcspn(*path, ".[");
-	pair = find_pair(yaml, node, *path, len);
-	*path += len;
-	if (!pair)
+	index = strtoul(name + 1, (char **)path, 10);
+	*path += **path == ']';
+	if (node->type != YAML_SEQUENCE_NODE ||
+	    index >= (size_t)(node->data.sequence.items.top - node->data.sequence.items.start))
 		return NULL;
-	*line = shunt_yaml_node_line(shunt_yaml_node(yaml, pair->key));
-	return shunt_yaml_node(yaml, pair->value);
+	node = node_at(yaml, node->data.sequence.items.start[index]);
+	*line = line_of(node);
+	return node;
 }
 
 static const yaml_node_t *find(const struct shunt_yaml *yaml, const char *path, unsigned *line)
 {
-	const yaml_node_t *node = shunt_yaml_root(yaml);
+	const yaml_node_t *node = root_of(yaml);
 
-	*line = 1;
+	*line = node ? line_of(node) : 1;
 	while (node && *path)
 		node = step(yaml, node, &path, line);
 	return node;
+}
+
+enum shunt_yaml_kind shunt_yaml_kind(const struct shunt_yaml *yaml, const char *path)
+{
+	unsigned line;
+	const yaml_node_t *node = find(yaml, path, &line);
+
+	if (!node)
+		return SHUNT_YAML_NONE;
+	return node->type == YAML_MAPPING_NODE	  ? SHUNT_YAML_MAP
+	       : node->type == YAML_SEQUENCE_NODE ? SHUNT_YAML_LIST
+						  : SHUNT_YAML_TEXT;
+}
+
+unsigned shunt_yaml_count(const struct shunt_yaml *yaml, const char *path)
+{
+	unsigned line;
+	const yaml_node_t *node = find(yaml, path, &line);
+
+	if (node && node->type == YAML_MAPPING_NODE)
+		return (unsigned)(node->data.mapping.pairs.top - node->data.mapping.pairs.start);
+	if (node && node->type == YAML_SEQUENCE_NODE)
+		return (unsigned)(node->data.sequence.items.top - node->data.sequence.items.start);
+	return 0;
+}
+
+const char *shunt_yaml_text(const struct shunt_yaml *yaml, const char *path)
+{
+	unsigned line;
+
+	return text_of(find(yaml, path, &line));
+}
+
+const char *shunt_yaml_key(const struct shunt_yaml *yaml, const char *path, unsigned i,
+			   unsigned *line)
+{
+	const yaml_node_t *node = find(yaml, path, line);
+
+	node = node_at(yaml, node->data.mapping.pairs.start[i].key);
+	*line = line_of(node);
+	return text_of(node);
 }
 
 unsigned shunt_yaml_line(const struct shunt_yaml *yaml, const char *path)
@@ -229,16 +245,4 @@ unsigned shunt_yaml_line(const struct shunt_yaml *yaml, const char *path)
 
 	find(yaml, path, &line);
 	return line;
-}
-
-bool shunt_yaml_has(const struct shunt_yaml *yaml, const char *path)
-{
-	unsigned line;
-
-	return find(yaml, path, &line) != NULL;
-}
-
-void shunt_yaml_error(const struct shunt_yaml *yaml, const char *path, struct shunt_err *err)
-{
-	shunt_err_prefix(err, "%s:%u: ", yaml->name, shunt_yaml_line(yaml, path));
 }

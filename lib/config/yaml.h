@@ -1,61 +1,55 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A YAML file read by a libcyaml schema, with errors for humans. libcyaml alone
- * takes `64k` for 64 and any word for true, and its messages are a backtrace;
- * here the document is first held against the same schema, strictly, and what is
- * wrong is one sentence with file, line, what was found and what was expected.
+/* A YAML document that is asked by path, such as "ports[1].queues"; "" is the document itself.
+ * What is there knows its line, for errors.
  *
- * Limits: one document, 1 MiB; whole numbers, booleans, enumerations, strings,
- * mappings and sequences (no floats, flags or bit fields).
+ * Limits: one document, 1 MiB; keys are words.
  *
  *     shunt_yaml_open(&yaml, "shuntd.yaml", &err);
- *     shunt_yaml_load(yaml, &schema, &data, &err);
- *     ... return shunt_yaml_error(yaml, "ports[1].queues", &err) ...
- *     shunt_yaml_free(&schema, data);
+ *     if (shunt_yaml_kind(yaml, "ports") == SHUNT_YAML_LIST)
+ *             for (i = 0; i < shunt_yaml_count(yaml, "ports"); i++) ...
  *     shunt_yaml_close(yaml);
  */
 #ifndef SHUNT_CONFIG_YAML_H
 #define SHUNT_CONFIG_YAML_H
 
-#include <cyaml/cyaml.h>
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
 
 struct shunt_yaml;
 
+enum shunt_yaml_kind {
+	SHUNT_YAML_NONE, /* nothing is there */
+	SHUNT_YAML_TEXT,
+	SHUNT_YAML_LIST,
+	SHUNT_YAML_MAP,
+};
+
 /* shunt_yaml_open reads and parses a file. Returns 0 with *out set, or -errno
  * with err set: the file cannot be read, is too long, or is not YAML.
  * Thread: control. Cost: setup. */
 int shunt_yaml_open(struct shunt_yaml **out, const char *path, struct shunt_err *err);
 
-/* shunt_yaml_close frees the document. NULL is legal. Thread: control. */
+/* shunt_yaml_close frees the document and what its functions returned. NULL is legal.
+ * Thread: control. */
 void shunt_yaml_close(struct shunt_yaml *yaml);
 
-/* shunt_yaml_check holds the document against a schema whose top is a mapping.
- * Returns 0 or -EINVAL with err set. Thread: control. */
-int shunt_yaml_check(const struct shunt_yaml *yaml, const cyaml_schema_value_t *schema,
-		     struct shunt_err *err);
+/* shunt_yaml_kind tells what is at path; shunt_yaml_count how many entries or keys, 0 for no list
+ * and no mapping; shunt_yaml_text returns the text there, NULL for none and for one with a zero
+ * byte. Thread: control. */
+enum shunt_yaml_kind shunt_yaml_kind(const struct shunt_yaml *yaml, const char *path);
+unsigned shunt_yaml_count(const struct shunt_yaml *yaml, const char *path);
+const char *shunt_yaml_text(const struct shunt_yaml *yaml, const char *path);
 
-/* shunt_yaml_load checks and then loads by schema. *data is the caller's, to be
- * given to shunt_yaml_free; NULL for an empty file. Returns 0, -EINVAL or -ENOMEM
- * with err set. Thread: control. */
-int shunt_yaml_load(const struct shunt_yaml *yaml, const cyaml_schema_value_t *schema, void **data,
-		    struct shunt_err *err);
-void shunt_yaml_free(const cyaml_schema_value_t *schema, void *data);
+/* shunt_yaml_key returns key i of the mapping at path and its line, i below shunt_yaml_count; NULL
+ * for one that is no text. Thread: control. */
+const char *shunt_yaml_key(const struct shunt_yaml *yaml, const char *path, unsigned i,
+			   unsigned *line);
 
-/* shunt_yaml_line returns the line of a path such as "ports[1].queues": that of
- * the key, of the list's item, or of the nearest thing around it that exists.
- * Thread: control. */
+/* shunt_yaml_line returns the line of path: that of the key, of the list's item, or of the nearest
+ * thing around it that exists. Thread: control. */
 unsigned shunt_yaml_line(const struct shunt_yaml *yaml, const char *path);
-
-/* shunt_yaml_has tells whether the document has something at path. Thread: control. */
-bool shunt_yaml_has(const struct shunt_yaml *yaml, const char *path);
-
-/* shunt_yaml_error puts "file:line: " of path in front of err's sentence.
- * Thread: control. */
-void shunt_yaml_error(const struct shunt_yaml *yaml, const char *path, struct shunt_err *err);
 
 /* shunt_yaml_print writes a JSON value as block-style YAML that loads again.
  * Thread: any. */

@@ -33,8 +33,7 @@ static void print_flow(FILE *out, const json_t *value)
 
 	if (json_is_array(value)) {
 		fputc('[', out);
-		json_array_foreach(value, i, item)
-		{
+		json_array_foreach (value, i, item) {
 			fputs(i ? ", " : "", out);
 			print_flow(out, item);
 		}
@@ -58,9 +57,10 @@ static bool is_flow(const json_t *value)
 	if (json_is_object(value))
 		return json_object_size(value) == 0;
 	/* Rules are text with blanks: one a line reads better. */
-	json_array_foreach(value, i, item) if (json_is_object(item) || json_is_array(item) ||
-					       (json_is_string(item) &&
-						strchr(json_string_value(item), ' '))) return false;
+	json_array_foreach (value, i, item)
+		if (json_is_object(item) || json_is_array(item) ||
+		    (json_is_string(item) && strchr(json_string_value(item), ' ')))
+			return false;
 	return true;
 }
 
@@ -69,8 +69,7 @@ static void print_object(FILE *out, const json_t *object, int indent, bool is_it
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)object, key, value)
-	{
+	json_object_foreach ((json_t *)object, key, value) {
 		fprintf(out, "%*s%s:", is_item ? 0 : indent, "", key);
 		is_item = false;
 		if (is_flow(value)) {
@@ -93,8 +92,7 @@ static void print_value(FILE *out, const json_t *value, int indent)
 		print_object(out, value, indent, false);
 		return;
 	}
-	json_array_foreach(value, i, item)
-	{
+	json_array_foreach (value, i, item) {
 		fprintf(out, "%*s- ", indent, "");
 		if (json_is_object(item) && json_object_size(item)) {
 			print_object(out, item, indent + 2, true);

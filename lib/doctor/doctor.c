@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "doctor/facts.h"
-#include "show/json.h"
+#include "base/json.h"
 
 static struct shunt_finding *append(struct shunt_doctor *d)
 {

@@ -6,7 +6,7 @@
 #ifndef SHUNT_ENGINE_DEVICES_H
 #define SHUNT_ENGINE_DEVICES_H
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 /* shunt_engine_follow_devices asks for the ports' MAC addresses and MTUs of now, and tells the
  * workers. Returns whether any is another than before. Thread: control. Cost: two ioctls a port. */

@@ -15,28 +15,7 @@
 #define SHUNT_ENGINE_ENGINE_H
 
 #include "base/err.h"
-#include "config/config.h"
-#include "graph/worker.h"
-#include "lane/lanes.h"
-#include "port/port.h"
-
-struct shunt_engine {
-	struct shunt_config *config; /* the caller's; unchanged while the engine lives */
-	struct shunt_ports ports;
-	struct shunt_lanes lanes;
-	struct shunt_worker **workers;
-	struct shunt_xsk_umem **umems; /* one a worker */
-	unsigned worker_cnt;
-	uint32_t frame_size;		    /* bytes, in use */
-	bool multi_buffer;		    /* packets of some port take several frames */
-	struct shunt_router *router;	    /* NULL when no port routes */
-	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
-	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
-	struct shunt_locals locals;	    /* as the steering programs know them */
-	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */
-	bool hands_over;		    /* at its end, to a successor */
-	struct json_t *stations;	    /* `show macs` of the daemon before; NULL */
-};
+#include "engine/state.h"
 
 /* shunt_engine_create looks at everything the configuration names and loads the steering programs.
  * Nothing on a device changes, but that it is promiscuous where its port must hear more than what

@@ -3,7 +3,7 @@
 #ifndef SHUNT_ENGINE_FRAMES_H
 #define SHUNT_ENGINE_FRAMES_H
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 /* shunt_engine_fit_frames chooses the engine's frame size by the MTU of one port more: the
  * smaller one unless the configuration or a port wants the larger. A packet that is longer than

@@ -3,7 +3,7 @@
 #ifndef SHUNT_ENGINE_GRAPH_H
 #define SHUNT_ENGINE_GRAPH_H
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 /* shunt_engine_build_graph makes the graph of a worker whose queues are open. Returns 0 or -errno
  * with err set. Thread: control. */

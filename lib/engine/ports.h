@@ -3,7 +3,7 @@
 #ifndef SHUNT_ENGINE_PORTS_H
 #define SHUNT_ENGINE_PORTS_H
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 /* shunt_engine_open_ports looks at the devices of all ports and loads their programs;
  * shunt_engine_attach_ports attaches those. Both return 0 or -errno with err set, and leave to

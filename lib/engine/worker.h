@@ -3,7 +3,7 @@
 #ifndef SHUNT_ENGINE_WORKER_H
 #define SHUNT_ENGINE_WORKER_H
 
-#include "engine/engine.h"
+#include "engine/state.h"
 
 /* shunt_engine_check_workers looks, before a daemon that runs is asked to hand over, whether the
  * workers can be: their CPUs, and the frames asked for. Returns 0 or -EINVAL with err set. Thread:

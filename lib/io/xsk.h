@@ -14,10 +14,13 @@
 #include "io/queue.h"
 #include "shunt_steer.h"
 
+/* auto: zero-copy where the driver has it */
+#define SHUNT_COPY_MODES(X) X(AUTO, auto) X(ZEROCOPY, zerocopy) X(COPY, copy)
+
 enum shunt_copy_mode {
-	SHUNT_COPY_AUTO, /* zero-copy where the driver has it */
-	SHUNT_COPY_ZEROCOPY,
-	SHUNT_COPY_COPY,
+#define X(name, word) SHUNT_COPY_##name,
+	SHUNT_COPY_MODES(X)
+#undef X
 };
 
 struct shunt_xsk_opts {

@@ -3,7 +3,7 @@
 #ifndef SHUNT_NOTICE_CHECKS_H
 #define SHUNT_NOTICE_CHECKS_H
 
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "notice/notice.h"
 
 /* shunt_notice_check_KIND looks at what the notice is about (its port, queue, worker). Returns the

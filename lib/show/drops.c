@@ -8,7 +8,7 @@
 #include "device/link_stats.h"
 #include "lane/redirects.h"
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "port/counters.h"
 #include "graph/drop.h"
 #include "steer/steer.h"

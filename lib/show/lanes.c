@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "engine/worker.h"
 #include "lane/share.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "show/show.h"
 #include "steer/steer.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 
 /* A healthy worker answers within a turn, a sleeping one is woken. Workers that do
  * not answer must not hold up the daemon: together they get the budget. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bridge/bridge.h"
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 
 static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_entry *entry)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A port's packet metadata: what the driver has, and what is in use. */
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "graph/meta.h"
 
 /* The sums over a port's queues. */
@@ -66,7 +66,6 @@ json_t *shunt_show_metadata(const struct shunt_port *port)
 	set_source(time, x->rx_metadata & SHUNT_NETDEV_XDP_MD_rx_timestamp, s.time_device,
 		   s.time_program, "program");
 	json_object_set_new(all, "in_use", json_boolean(is_on));
-	set_text(all, "why", port->config->metadata && why && *why ? why : NULL);
 	json_object_set_new(all, "rx_hash", hash);
 	json_object_set_new(all, "rx_timestamp", time);
 	/* checksums change by what a hop changes; none is computed whole */

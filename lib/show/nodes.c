@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 
 static json_t *node_json(const struct shunt_worker *w, const struct shunt_node *node)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "notice/notice.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "show/show.h"
 
 struct rows {

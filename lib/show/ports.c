@@ -9,7 +9,7 @@
 #include "base/netns.h"
 #include "notice/notice.h"
 #include "port/kernel_part.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "port/counters.h"
 #include "device/ntuple.h"
 #include "steer/steer.h"
@@ -89,8 +89,8 @@ static json_t *requested_json(const struct shunt_engine *engine, const struct sh
 			 shunt_copy_mode_name(config->copy_mode), "require_zerocopy",
 			 config->require_zerocopy, "busy_poll",
 			 engine->config->poll == SHUNT_POLL_busy, "queues",
-			 (json_int_t)config->queues, "metadata", config->metadata ? "auto" : "off",
-			 "transparent", shunt_config_is_transparent(engine->config, port->index));
+			 (json_int_t)config->queues, "metadata", "off", "transparent",
+			 shunt_config_is_transparent(engine->config, port->index));
 }
 
 static json_t *lanes_json(const struct shunt_steer_counters *sum)

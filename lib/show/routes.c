@@ -9,7 +9,7 @@
 #include "mirror/mirror.h"
 #include "router/router.h"
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 
 /* A full table as JSON would be 150 MB and a second of the control thread. `route get` tells
  * of any address. */

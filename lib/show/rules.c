@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 #include "port/counters.h"
 #include "steer/rule.h"
 #include "steer/steer.h"

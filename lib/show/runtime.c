@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 
 /* The plain counters among the worker's, read once so that quotients agree. */
 #define PLAIN(X)           \

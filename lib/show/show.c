@@ -8,7 +8,7 @@
 #include "config/print.h"
 #include "engine/devices.h"
 #include "lane/share.h"
-#include "show/json.h"
+#include "base/json.h"
 
 #define WORDS_MAX 8
 

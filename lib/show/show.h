@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "engine/engine.h"
+#include "engine/state.h"
 #include "notice/notice.h"
 
 #define SHUNT_SHOW_OBJECTS(X)                                                         \

@@ -2,7 +2,7 @@
 #include <sched.h>
 
 #include "show/show.h"
-#include "show/json.h"
+#include "base/json.h"
 
 /* The one CPU that the kernel lets the thread run on, -1 when there are several. */
 static int pinned_cpu(int tid)

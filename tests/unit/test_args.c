@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../../user/shuntd/args.h"
+#include "../../user/shuntd/args_option.h"
 #include "base/bytes.h"
 
 #define WORD_MAX 32
@@ -46,6 +47,14 @@ static const struct {
 	{"xconnect a b -b 257", "batch is 257, expected 1 to 256"},
 	{"xconnect a b -b 6x", "--batch is '6x', expected a whole number"},
 	{"xconnect a b -b -1", "--batch is '-1', expected a whole number"},
+	{"xconnect a b -b 010", "--batch is '010', expected a whole number"},
+	{"xconnect a b --lane sky", "--lane is 'sky', expected auto, user, xdp or kernel"},
+	{"xconnect a b -q 257", "port a: queues is 257, expected 1 to 256, or 0 for all"},
+	{"xconnect a,spread=2 b", "port a: spread is '2', expected true or false"},
+	{"xconnect a,kind=x b", "port a: kind is 'x', expected xsk, mem or pcap"},
+	{"xconnect a,name=c b",
+	 "port a has an unknown key 'name', expected one of kind, next_hop or "
+	 "those of its kind, see shuntd.yaml(5)"},
 	{"xconnect a b -p fast", "--poll is 'fast', expected spin, busy, adaptive or interrupt"},
 	{"xconnect a b --cpu 1-", "--cpu is '1-', expected CPU numbers as 1,3 or 2-5, at most 64"},
 	{"xconnect a b --cpu 0-64",
@@ -56,6 +65,8 @@ static const struct {
 	{"xconnect a b --driver-mode hw", "--driver-mode is 'hw', expected native or generic"},
 	{"xconnect a b --copy-mode none", "--copy-mode is 'none', expected auto, zerocopy or copy"},
 	{"xconnect a b --require speed", "--require is 'speed', expected zerocopy"},
+	{"xconnect a,kind=mem b,kind=mem --require speed",
+	 "--require is 'speed', expected zerocopy"},
 	{"xconnect a b --attach me", "--attach is 'me', expected external"},
 	{"xconnect a b --attach external --replace",
 	 "external and replace are both given, expected one: external leaves the device's program "
@@ -77,9 +88,9 @@ static const struct {
 	 "those of its kind, see shuntd.yaml(5)"},
 	{"xconnect ,kind=mem b", "port name '' has 0 characters, expected 1 to 63"},
 	{"static3 a,next_hop=02:00:00:00:00:01 b,next_hop=02:00:00:00:00:02 --transparent",
-	 "--transparent is given for mode static3, expected with xconnect only: every other mode "
+	 "transparent is given for mode static3, expected with xconnect only: every other mode "
 	 "reads the frame"},
-	{"route a b --transparent", "--transparent is given for mode route, expected with xconnect "
+	{"route a b --transparent", "transparent is given for mode route, expected with xconnect "
 				    "only: every other mode reads the frame"},
 	{"xconnect a b --control relative",
 	 "control is 'relative', expected a path that starts with /, or none"},
@@ -191,6 +202,40 @@ Test(args, options_change_what_the_file_says)
 	cr_expect_str_eq(args.config.ports[0].name, "eth1");
 	shunt_config_fini(&args.config);
 	cr_expect_eq(parse("xconnect a b -c user/shuntd.yaml", &args, &err), -EINVAL);
+	shunt_config_fini(&args.config);
+}
+
+/* Every option of a key is known, listed once, and takes an argument where the key says so. */
+Test(args, every_key_has_its_option)
+{
+	static const struct shunt_key *const tables[] = {shunt_config_keys, shunt_workers_keys,
+							 shunt_port_keys, shunt_forward_keys};
+	const struct shunt_key *key;
+	struct shuntd_options o;
+	unsigned i, k, found;
+
+	shuntd_options_init(&o);
+	cr_assert_lt(o.cnt, SHUNTD_OPTION_MAX);
+	for (i = 0; i < SHUNT_ARRAY_LEN(tables); i++)
+		for (key = tables[i]; key->name; key++) {
+			for (k = found = 0; key->option && o.longs[k].name; k++)
+				found += !strcmp(o.longs[k].name, key->option) &&
+					 o.longs[k].has_arg == !!key->arg && o.of[k].key == key;
+			cr_expect_eq(found, !!key->option, "%s", key->name);
+		}
+}
+
+/* A value is read alike from a file and from the line. */
+Test(args, hexadecimal_and_yes)
+{
+	struct shuntd_args args;
+	struct shunt_err err = {""};
+
+	cr_assert_eq(parse("xconnect a,spread=yes b,kind=mem,size=0x40 -b 0x10", &args, &err), 0,
+		     "%s", err.msg);
+	cr_expect(args.config.ports[0].spread);
+	cr_expect_eq(args.config.ports[1].mem_frame_bytes, 64);
+	cr_expect_eq(args.config.batch, 16);
 	shunt_config_fini(&args.config);
 }
 

@@ -90,10 +90,10 @@ Test(show, requests_that_ask_nothing)
 		{"{\"cmd\": 3}", "cmd is 'missing', expected show, route or lane"},
 		{"{\"cmd\": \"stop\"}", "cmd is 'stop', expected show, route or lane"},
 		{"{\"cmd\": \"show\"}",
-		 "object is 'missing', expected one of ports lanes workers runtime "
+		 "object is 'missing', expected one of ports lanes notices workers runtime "
 		 "drops ledger rules nodes routes neighbours mirror macs config"},
 		{"{\"cmd\": \"show\", \"object\": \"port\"}",
-		 "object is 'port', expected one of ports lanes workers runtime drops ledger rules nodes "
+		 "object is 'port', expected one of ports lanes notices workers runtime drops ledger rules nodes "
 		 "routes neighbours mirror macs config"},
 	};
 	unsigned i;

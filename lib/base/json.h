@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Helpers that the show_*.c files share. Private to them. */
-#ifndef SHUNT_SHOW_JSON_H
-#define SHUNT_SHOW_JSON_H
+/* Helpers for what is shown as JSON. */
+#ifndef SHUNT_BASE_JSON_H
+#define SHUNT_BASE_JSON_H
 
 #include <jansson.h>
 
