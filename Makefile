@@ -187,7 +187,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test build-vm vm-tests test-vm test-vm-all demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -195,9 +195,13 @@ demo: deps ## a lab, real traffic, shunt beside the kernel stack, one table (roo
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)tools/demo
 
-test: deps ## every test this machine can run (root)
+test: deps ## lint and tests, every feature once, some ten minutes on two processors (root)
 	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd
 	$(Q)tests/run
+
+test-long: deps ## all tests that there are, on every guest that they are for (root)
+	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd
+	$(Q)tests/run --long
 
 unit: all $(UNIT) ## the unit tests alone
 	$(Q)$(UNIT) --quiet
@@ -217,9 +221,6 @@ vm-tests:
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm
-
-test-vm-all: deps ## the same, each case on every guest that it is for
-	$(Q)ALL=1 tests/run vm
 
 demo-vm: build-vm ## which kernels and drivers have zero-copy, and shunt using it, in QEMU
 	$(Q)B=$(VM_B) tests/vm/demo
@@ -261,10 +262,12 @@ asan: ## everything again with address and undefined-behaviour sanitizers, in bu
 asan-tests:
 	$(Q)$(MAKE) $(SUB) $(ASAN) $(ASAN_TESTS)
 
-tsan: ## lookups while tables change, under ThreadSanitizer, in build/tsan
+tsan: deps ## lookups while tables change, under ThreadSanitizer, in build/tsan
+	$(Q)tests/run tsan
+
+tsan-tests:
 	$(Q)$(MAKE) $(SUB) B=build/tsan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
 		SAN='-fsanitize=thread' build/tsan/shunt-race
-	$(Q)TSAN_OPTIONS='halt_on_error=1 exitcode=66' build/tsan/shunt-race
 
 parity: deps ## a million frames to the kernel and to shunt, what leaves compared byte by byte (root)
 	$(Q)$(MAKE) $(SUB) all
@@ -280,8 +283,9 @@ fuzz: deps ## search with libFuzzer for inputs that break something, a minute a 
 	$(Q)$(MAKE) $(SUB) fuzzers
 	$(Q)tests/fuzz/run
 
-lint: all ## format, clang-tidy, shellcheck, layers, SPDX lines
-	$(Q)tests/lint/run
+lint: deps ## C, shell and Python files, layers, manuals, licences
+	$(Q)$(MAKE) $(SUB) all
+	$(Q)tests/run --long lint
 
 format: ## rewrite the C files in the project's format
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -8,10 +8,11 @@ import subprocess
 
 import pytest
 
-from shuntd import Shuntd
-from frames import SINK, udp4
-from lab import BIN, ROOT
-from test_rights import NET_ADMIN, check_at_work, threads
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
+from shuntlab.lab import BIN, ROOT
+from shuntlab.process import threads
+from shuntlab.rights import NET_ADMIN, check_at_work
 
 UNIT = os.path.join(ROOT, "user", "shuntd.service")
 KNOBS = "cd /sys/class/net; cat eth1/napi_defer_hard_irqs eth1/gro_flush_timeout"
@@ -57,7 +58,7 @@ def test_busy_polling_with_the_rights_of_the_unit(lab):
         for name, fields in threads(daemon.process.pid).items():
             assert int(fields["CapEff"], 16) == (NET_ADMIN if name == "shuntd" else 0)
             assert (int(fields["CapAmb"], 16), fields["Seccomp"]) == (0, "2")
-        check_at_work(lab, daemon, frame, frame)
+        check_at_work(lab, daemon, frame)
     # stop() has seen that the settings are back
 
 

@@ -6,7 +6,7 @@
 #include "graph/meta.h"
 #include "shunt_steer_meta.h"
 
-TestSuite(meta, .timeout = 20);
+TestSuite(meta, .timeout = 120);
 
 #define AT 64 /* where a packet begins in the test's memory */
 

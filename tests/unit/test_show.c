@@ -40,7 +40,7 @@ static void teardown(void)
 	shunt_config_fini(&config);
 }
 
-TestSuite(show, .init = setup, .fini = teardown, .timeout = 30);
+TestSuite(show, .init = setup, .fini = teardown, .timeout = 120);
 
 static json_t *ask(const char *object)
 {

@@ -7,10 +7,6 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-sys.dont_write_bytecode = True
-
-# pylint: disable=wrong-import-position
 import arguments
 import document
 import forwarders
@@ -92,7 +88,7 @@ class Context:
             self.place = places.Lab(queues=wide, gen_cpus=(gen_cpus * wide)[:wide])
         else:
             self.place = places.Devices(self.ports.split(","), args.gen_ports.split(","), args.gen_via,
-                                     gen_cpus)
+                                        gen_cpus)
         self.close = self.place.close
         self.memory = lab_points.Points(self.place, self.cpus, self.seconds)
 

@@ -106,5 +106,6 @@ def run(ctx, doc):
     enough = ctx.ports == "mem" or ctx.place.kind == "nic"
     doc.finding(f"{PAPER}, fig. 2 to 4", "throughput grows in proportion with queues and workers",
                 ratio > 0.85 * counts[-1] if enough else None,
-                f"{ratio:.2f} times with {counts[-1]}" + ("" if enough else
-                "; generator and sink share the workers' CPUs in a lab"), figure="throughput")
+                f"{ratio:.2f} times with {counts[-1]}" +
+                ("" if enough else "; generator and sink share the workers' CPUs in a lab"),
+                figure="throughput")

@@ -9,8 +9,8 @@ import time
 STOLEN_MAX = 0.1
 AGAIN = 3
 PATIENCE_S = 25
-# CPUs that others may use when an experiment begins and when it is over; how long it is looked at; which columns of
-# /proc/stat: user, nice, system, irq, softirq.
+# CPUs that others may use when an experiment begins and when it is over; how long it is looked at; which
+# columns of /proc/stat: user, nice, system, irq, softirq.
 BUSY_MAX = 0.5
 LOOK_S = 0.5
 BUSY = (1, 2, 3, 6, 7)

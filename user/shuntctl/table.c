@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 #define COLUMN_MAX 24
 
 static void *need(void *p)
@@ -87,14 +89,10 @@ static void measure(const struct shuntctl_table *t, int *widths)
 	unsigned c;
 	size_t i;
 
-	for (c = 0; c < t->column_cnt; c++)
+	for (c = 0; c < t->column_cnt; c++) {
 		widths[c] = (int)strlen(title(t, c));
-	for (i = 0; i < t->cell_cnt; i++) {
-		int len = (int)strlen(t->cells[i]);
-
-		c = (unsigned)(i % t->column_cnt);
-		if (len > widths[c])
-			widths[c] = len;
+		for (i = c; i < t->cell_cnt; i += t->column_cnt)
+			widths[c] = SHUNT_MAX(widths[c], (int)strlen(t->cells[i]));
 	}
 }
 

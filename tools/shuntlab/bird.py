@@ -5,8 +5,7 @@ seconds), for IPv4 and IPv6."""
 import os
 import subprocess
 
-from lab import wait_until
-from wire import Wire
+from shuntlab.lab import wait_until
 
 # By protocol: what both neighbours announce.
 NETS = {"ospf4": "10.50.0.0/16", "bgp4": "10.60.0.0/16", "ospf6": "fd50::/32", "bgp6": "fd60::/32"}
@@ -79,12 +78,11 @@ class Bird:
 
     def __init__(self, lab, host, number, text):
         base = f"/run/shunt-lab/{lab.name}/bird-{host}"
-        self._exec = ["ip", "netns", "exec", f"shunt-{lab.name}-{host}"]
         self.socket, self.log = base + ".sock", base + ".log"
         with open(base + ".conf", "w", encoding="utf-8") as conf:
             conf.write(COMMON.format(log=self.log, number=number) + text)
         self.process = subprocess.Popen(
-            self._exec + ["bird", "-f", "-c", base + ".conf", "-s", self.socket],
+            ["ip", "netns", "exec", lab.netns(host), "bird", "-f", "-c", base + ".conf", "-s", self.socket],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         wait_until(lambda: os.path.exists(self.socket) or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.stderr.read()
@@ -122,30 +120,18 @@ class Routed:
 
     def __init__(self, lab):
         self.lab = lab
-        self.third = f"shunt-{lab.name}-third"
-        self.wires, self.birds = [], {}
+        self.birds = {}
         self._add_third()
         lab.remember()
 
     def _add_third(self):
-        dut = f"shunt-{self.lab.name}-dut"
-        self.ip("netns", "add", self.third)
-        self.ip("link", "add", "eth3", "netns", dut, "type", "veth",
-                "peer", "name", "eth1", "netns", self.third)
-        for namespace, dev, last in (dut, "eth3", 1), (self.third, "eth1", 2):
-            self.ip("netns", "exec", namespace, "ethtool", "-K", dev,
-                    "tx", "off", "tso", "off", "gso", "off", "gro", "on")
-            self.ip("netns", "exec", namespace, "sysctl", "-qw",
-                    "net.ipv6.conf.all.accept_dad=0", f"net.ipv6.conf.{dev}.accept_dad=0")
-            self.ip("-n", namespace, "link", "set", dev, "address", f"02:00:00:00:03:0{last}", "up")
-            self.ip("-n", namespace, "addr", "add", f"10.0.3.{last}/24", "dev", dev)
-            self.ip("-n", namespace, "addr", "add", f"fd00:3::{last}/64", "dev", dev, "nodad")
-
-    @staticmethod
-    def ip(*args):
-        done = subprocess.run(["ip", *map(str, args)], capture_output=True, text=True, timeout=60,
-                              check=False)
-        assert done.returncode == 0, f"ip {args}: {done.stderr}{done.stdout}"
+        self.lab.add_third()
+        for host, dev, last in ("dut", "eth3", 1), ("third", "eth1", 2):
+            self.lab.exec(host, "ethtool", "-K", dev, "tx", "off", "tso", "off", "gso", "off", "gro", "on")
+            self.lab.exec(host, "sysctl", "-qw", "net.ipv6.conf.all.accept_dad=0",
+                          f"net.ipv6.conf.{dev}.accept_dad=0")
+            self.lab.ip("addr", "add", f"10.0.3.{last}/24", "dev", dev, host=host)
+            self.lab.ip("addr", "add", f"fd00:3::{last}/64", "dev", dev, "nodad", host=host)
 
     def start(self):
         self.birds["dut"] = Bird(self.lab, "dut", 1, dut_text())
@@ -154,10 +140,6 @@ class Routed:
 
     def wait_up(self):
         wait_until(self.birds["dut"].are_all_up, 90, "all sessions: " + self.birds["dut"].said())
-
-    def wire(self, host):
-        self.wires.append(Wire(f"/run/netns/shunt-{self.lab.name}-{host}", "eth1"))
-        return self.wires[-1]
 
     def device_of(self, net):
         """The device by which dut's kernel routes a network, None without a route."""
@@ -169,9 +151,3 @@ class Routed:
         for bird in self.birds.values():
             bird.stop()
         self.birds = {}
-
-    def remove(self):
-        self.stop()
-        for wire in self.wires:
-            wire.close()
-        self.ip("netns", "del", self.third)

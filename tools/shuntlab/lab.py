@@ -9,10 +9,11 @@ import re
 import subprocess
 import time
 
-from wire import Wire
+from shuntlab.wire import Wire
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-BIN = os.path.join(ROOT, os.environ.get("B", "build"), "bin")
+BUILD = os.path.join(ROOT, os.environ.get("B", "build"))
+BIN = os.path.join(BUILD, "bin")
 ENV = dict(os.environ, PATH=f"{BIN}:{ROOT}/tools:{os.environ['PATH']}")
 TOOL = os.path.join(ROOT, "tools", "lab")
 
@@ -72,6 +73,12 @@ def wait_until(condition, timeout=60, what=None):
         time.sleep(0.005)
 
 
+def ip(*args):
+    """`ip` on this machine, which is cheaper than a command in a lab."""
+    done = subprocess.run(["ip", *map(str, args)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"ip {args}: {done.stderr}{done.stdout}"
+
+
 def is_settled(snapshot):
     """Whether each IPv6 address is taken up, with its route, which comes a moment later."""
     addresses = re.findall(r"inet6 ([0-9a-f:]+)/", snapshot["-6 addr"])
@@ -126,14 +133,13 @@ class Lab:
             self.carriers()
 
     def link(self, host, *what):
-        """`ip link set` on a device of a host; cheaper than a command in the lab."""
-        subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "link", "set", *what], check=True,
-                       timeout=30)
+        """`ip link set` on a device of a host."""
+        self.ip("link", "set", *what, host=host)
 
     def carriers(self):
         """Waits until every link of a lab of real devices is up."""
         def up():
-            done = [subprocess.run(["ip", "-n", f"shunt-{self.name}-{host}", "-o", "link"],
+            done = [subprocess.run(["ip", "-n", self.netns(host), "-o", "link"],
                                    capture_output=True, text=True, check=True, timeout=30).stdout
                     for host in self.hosts]
             return sum("LOWER_UP" in line and ": eth" in line
@@ -141,9 +147,23 @@ class Lab:
         if IS_REAL:
             wait_until(up, CARRIER_S, "the links to come up")
 
+    def netns(self, host):
+        return f"shunt-{self.name}-{host}"
+
+    def add_third(self):
+        """One host more, `third`, whose eth1 is at dut's eth3."""
+        ip("netns", "add", self.netns("third"))
+        self.hosts.append("third")
+        self.ip("link", "add", "eth3", "address", "02:00:00:00:03:01", "type", "veth",
+                "peer", "name", "eth1", "address", "02:00:00:00:03:02", "netns", self.netns("third"))
+        self.link("dut", "eth3", "up")
+        self.link("third", "eth1", "up")
+
     # --- commands ---------------------------------------------------------------------------------
 
     def _argv(self, host, cmd):
+        if host == "third":  # tools/lab knows nothing of it
+            return ["ip", "netns", "exec", self.netns(host), *map(str, cmd)]
         return [TOOL, "exec", "--name", self.name, host, *map(str, cmd)]
 
     def exec(self, host, *cmd, check=True, timeout=120):
@@ -156,6 +176,10 @@ class Lab:
     def json(self, host, *cmd, **options):
         return json.loads(self.exec(host, *cmd, **options).stdout or "null")
 
+    def ip(self, *args, host="dut"):
+        """`ip` on a host."""
+        ip("-n", self.netns(host), *args)
+
     def popen(self, host, *cmd):
         """Starts a command on a host; its pid is the command's own. Its output is text, in pipes;
         it is killed with the lab at the latest."""
@@ -166,10 +190,19 @@ class Lab:
 
     # --- traffic ----------------------------------------------------------------------------------
 
+    def ends(self):
+        """The wires of gen and sink."""
+        return self.wire("gen"), self.wire("sink")
+
+    def crosses(self, frame, leaves=None):
+        """The frame, sent by gen, arrives at sink, unchanged or as it should leave."""
+        gen, sink = self.ends()
+        gen.reaches(sink, frame, leaves)
+
     def wire(self, host, dev="eth1"):
         """A raw socket on a device: what arrives there can be received, what is sent leaves by
         it."""
-        wire = Wire(f"/run/netns/shunt-{self.name}-{host}", dev)
+        wire = Wire(f"/run/netns/{self.netns(host)}", dev)
         self._wires.append(wire)
         return wire
 
@@ -221,7 +254,7 @@ class Lab:
 
     def processes(self, host):
         """The pids of what runs on a host."""
-        done = subprocess.run(["ip", "netns", "pids", f"shunt-{self.name}-{host}"],
+        done = subprocess.run(["ip", "netns", "pids", self.netns(host)],
                               capture_output=True, text=True, timeout=60, check=False)
         return [int(pid) for pid in done.stdout.split()]
 
@@ -231,6 +264,8 @@ class Lab:
             process.kill()
         for wire in self._wires:
             wire.close()
+        if "third" in self.hosts:
+            ip("netns", "del", self.netns("third"))
         done = tool("down", "--name", self.name)
         # not before what they left running in the lab has gone: it may have their pipes
         for process in self._processes:
@@ -238,7 +273,7 @@ class Lab:
         left = [done.stderr] if done.returncode else []
         left += [path for path in
                  [f"/run/shunt-lab/{self.name}"] +
-                 [f"/run/netns/shunt-{self.name}-{host}" for host in self.hosts]
+                 [f"/run/netns/{self.netns(host)}" for host in self.hosts]
                  if os.path.exists(path)]
         with open("/proc/self/mounts", encoding="utf-8") as mounts:
             left += [line for line in mounts if f"shunt-lab/{self.name}/" in line]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd on a lab's dut: started, asked, stopped, and held to what it must leave behind: nothing."""
+import collections
 import contextlib
 import itertools
 import json
@@ -8,13 +9,13 @@ import re
 import signal
 import subprocess
 
-from lab import BIN, ENV, OPTIONS, wait_until
+from shuntlab.lab import BIN, ENV, OPTIONS
 
 _numbers = itertools.count()
-# Where others have the processors a worker may get none for a second, which he says; whether one hangs
+# Where others have the processors a worker may get none for a second, which is said; whether one hangs
 # shows in what is forwarded.
-OF_THE_MACHINE = re.compile(r"^shuntd: warning: worker \d+ (has given no sign of life for|is at work again).*\n",
-                            re.M)
+OF_THE_MACHINE = re.compile(
+    r"^shuntd: warning: worker \d+ (has given no sign of life for|is at work again).*\n", re.M)
 
 
 def with_lane(args):
@@ -65,6 +66,59 @@ class Shuntd:
     def show(self, what):
         return self.ask("show", what)
 
+    def said_until(self, words, cnt=1):
+        """Lines of its log, read until so many have the words."""
+        lines = []
+        while sum(words in line for line in lines) < cnt:
+            line = self.process.stderr.readline()
+            assert line, f"shuntd ended and did not say '{words}': {lines}"
+            lines.append(line)
+        return lines
+
+    # --- rows of what it shows --------------------------------------------------------------------
+
+    def port(self, name="eth1"):
+        return next(row for row in self.show("ports")["ports"] if row["name"] == name)
+
+    def total(self, key, port):
+        """Sum of a counter over all queues of a port."""
+        return sum(queue[key] for queue in self.port(port)["queues"])
+
+    def lane(self, port="eth1"):
+        return next(row for row in self.show("lanes")["lanes"] if row["port"] == port)
+
+    def packets(self, lane, port="eth1"):
+        """Frames of a port that a lane had."""
+        return self.lane(port)["lanes"][lane]["packets"]
+
+    def drops(self, where=None, port=None):
+        """Counts by reason, of a place and a port or of all."""
+        counts = collections.Counter()
+        for row in self.show("drops")["drops"]:
+            if where in (None, row["where"]) and port in (None, row["port"]):
+                counts[row["name"]] += row["count"]
+        return counts
+
+    def steered(self, reason, port="eth1"):
+        """Frames of a port that the steering program gave to the kernel for a reason."""
+        return self.drops("steer", port)[reason]
+
+    def nodes(self):
+        """Packets by node."""
+        return {row["name"]: row["packets"] for row in self.show("nodes")["nodes"]}
+
+    def punted(self):
+        """Packets that userspace had and gave to the kernel."""
+        return sum(row["packets"] for row in self.show("nodes")["nodes"] if row["type"] == "punt")
+
+    def worker(self, number=0):
+        return self.show("workers")["workers"][number]
+
+    def is_balanced(self):
+        """Whether every worker's ledger balances; None while one has not answered, for want of a CPU."""
+        rows = [row["balanced"] for row in self.show("ledger")["ledger"]]
+        return None if None in rows else all(rows)
+
     def stop(self, number=signal.SIGTERM):
         """Ends it as an operator does, and returns what it said since it forwarded. The exit code is
         1 when the ledger did not balance."""
@@ -114,27 +168,3 @@ def unchanged(lab):
     now = lab.snapshot("dut")
     for what in before.keys() | now.keys():
         assert before.get(what) == now.get(what), what
-
-
-def totals(shown, key):
-    """Sum of a counter over all queues of `show ports`, by port."""
-    return {port["name"]: sum(queue[key] for queue in port["queues"]) for port in shown["ports"]}
-
-
-def steered(daemon, reason, port="eth1"):
-    """Frames of a port that the steering program gave to the kernel for a reason."""
-    return sum(row["count"] for row in daemon.show("drops")["drops"]
-               if (row["where"], row["port"], row["name"]) == ("steer", port, reason))
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_gone(pid):
-    wait_until(lambda: not is_alive(pid), what=f"the end of process {pid}")
-

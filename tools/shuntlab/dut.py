@@ -6,15 +6,15 @@ import json
 import os
 import re
 import signal
-import socket
-import struct
 import subprocess
 import time
 
-from frames import GEN, SINK, udp4
-from lab import BIN, ENV, ROOT, Lab, wait_until
+from shuntlab.frames import GEN, SINK, udp4
+from shuntlab.lab import BUILD, ROOT, Lab, wait_until
+from shuntlab.process import owner_of
+from shuntlab.programs import on_device
+from shuntlab.shuntd import Shuntd
 
-HERE = os.path.dirname(os.path.realpath(__file__))
 PORTS = ("eth1", "eth2")
 START_S = 90
 NUMBERS = r"^\d+: |@\w+| id \d+|link-netnsid \d+"
@@ -31,7 +31,7 @@ SHAPES = {
 def is_its_own(attached, program, under):
     """Whether what `ip` says is attached to a device is the daemon's program, or libxdp's dispatcher
     which runs that one and no other steering program: under() returns the numbers of those."""
-    if attached is None:
+    if not attached:
         return False
     if program.get("dispatcher"):
         return attached["name"] == "xdp_dispatcher" and under() == [program["id"]]
@@ -61,12 +61,12 @@ rules: {rules}
 
 def mark_object():
     """tests/torture/mark.bpf.c, compiled."""
-    out = os.path.join(ROOT, os.environ.get("B", "build"), "tests", "mark.bpf.o")
+    out = os.path.join(BUILD, "tests", "mark.bpf.o")
     os.makedirs(os.path.dirname(out), exist_ok=True)
     machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True,
                              check=False).stdout.strip()
     subprocess.run(["clang", "-O2", "-target", "bpf", f"-I/usr/include/{machine}", "-c",
-                    f"{HERE}/mark.bpf.c", "-o", out], check=True, timeout=60)
+                    os.path.join(ROOT, "tests", "torture", "mark.bpf.c"), "-o", out], check=True, timeout=60)
     return out
 
 
@@ -110,7 +110,7 @@ class Dut:
         self.control = f"/run/shunt-lab/{self.lab.name}/shuntd.sock"
         self.file = f"/run/shunt-lab/{self.lab.name}/shuntd.yaml"
         self.write_file([])
-        self.daemon = None
+        self.daemon = self.shuntd = None
         self.is_persistent = "--persist" in options
         self.mark = mark_object()
         if mode == "xconnect":  # a bridge beneath is what forwards in its place
@@ -143,35 +143,19 @@ class Dut:
     def start(self, *options):
         """Starts a shuntd and waits until it forwards; returns how long that took."""
         start = time.monotonic()
-        daemon = self.popen(*options)
-        said = []
-        while not any("forwarding on" in line for line in said):
-            line = daemon.stderr.readline()
-            if not line:
-                raise Broken("shuntd did not start: " + "".join(said))
-            said.append(line)
-        self.daemon = daemon
+        self.shuntd = Shuntd(self.lab, "-c", self.file, *self.options, *options, check=False)
+        self.daemon = self.shuntd.process
         return time.monotonic() - start
 
     def ctl(self, *words):
-        # Within the namespace of this process: cheaper than a command in the lab.
-        done = subprocess.run([f"{BIN}/shuntctl", "-s", self.control, "-j", *words], env=ENV,
-                              capture_output=True, text=True, timeout=90, check=False)
-        if done.returncode:
-            raise Broken(f"shuntctl {' '.join(words)}: {done.stderr.strip() or done.stdout}")
-        return json.loads(done.stdout)
-
-    def steered(self, reason):
-        """Frames of eth1 that the steering program gave to the kernel for a reason."""
-        return sum(row["count"] for row in self.ctl("show", "drops")["drops"]
-                   if (row["where"], row["port"], row["name"]) == ("steer", "eth1", reason))
+        try:
+            return self.shuntd.ask(*words)
+        except AssertionError as problem:
+            raise Broken(f"shuntctl {' '.join(words)}: {problem}") from None
 
     def adopt(self):
         """Whoever answers on the control socket is the daemon from now on."""
-        with socket.socket(socket.AF_UNIX) as peer:
-            peer.connect(self.control)
-            self.daemon = Stranger(struct.unpack(
-                "3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])
+        self.daemon = self.shuntd.process = Stranger(owner_of(self.control))
 
     def rules(self):
         return [row["rule"] for row in self.ctl("show", "rules")["rules"]]
@@ -220,25 +204,16 @@ class Dut:
         if journals != [self.control + ".journal"]:
             raise Broken(f"journals: {journals}")
         for port in self.ctl("show", "ports")["ports"]:
-            attached = self.xdp(port["name"])
+            attached = on_device(self.lab, port["name"])
             if not is_its_own(attached, port["program"],
                               lambda dev=port["name"]: self.under_dispatcher(dev)):
                 raise Broken(f"{port['name']}: {attached}, not program {port['program']}")
 
     def check_ledger(self):
         """A worker that waits for a CPU does not answer at once."""
-        end = time.monotonic() + START_S
-        while True:
-            rows = self.ctl("show", "ledger")["ledger"]
-            if all(row["balanced"] for row in rows):
-                return
-            if time.monotonic() > end or any(row["balanced"] is False for row in rows):
-                raise Broken(f"the ledger does not balance: {rows}")
-
-    def xdp(self, dev):
-        """The XDP program of a device of dut, None without."""
-        link = self.lab.json("dut", "ip", "-d", "-j", "link", "show", dev)[0]
-        return link.get("xdp", {}).get("prog")
+        wait_until(lambda: self.shuntd.is_balanced() is not None, START_S, "the workers' ledgers")
+        if not self.shuntd.is_balanced():
+            raise Broken(f"the ledger does not balance: {self.ctl('show', 'ledger')}")
 
     def under_dispatcher(self, dev):
         """The numbers of the steering programs that libxdp's dispatcher runs on a device of dut."""
@@ -273,9 +248,8 @@ class Dut:
 
     def make_far_link(self):
         """The link between dut and sink anew, as tools/lab makes it."""
-        dut, sink = (f"shunt-{self.lab.name}-{host}" for host in ("dut", "sink"))
         sizes = f"numrxqueues {self.queue_cnt} numtxqueues {self.queue_cnt}"
-        self.sh(f"ip link add eth2 {sizes} type veth peer name eth1 {sizes} netns {sink}")
+        self.sh(f"ip link add eth2 {sizes} type veth peer name eth1 {sizes} netns {self.lab.netns('sink')}")
         for host, dev, mine, other in (("dut", "eth2", 1, 2), ("sink", "eth1", 2, 1)):
             self.sh(f"ethtool -K {dev} tx off tso off gso off gro on txvlan off "
                     "tx-vlan-stag-hw-insert off >/dev/null;"
@@ -290,7 +264,7 @@ class Dut:
         self.restore_network("eth2")
         self.mark_egress()
         wait_until(lambda: "LOWER_UP" in subprocess.run(
-            ["ip", "-n", dut, "-o", "link", "show", "eth2"], capture_output=True, text=True,
+            ["ip", "-n", self.lab.netns("dut"), "-o", "link", "show", "eth2"], capture_output=True, text=True,
             check=False).stdout, START_S, "the link to come up")
 
     def down(self):

@@ -6,9 +6,7 @@ import re
 import struct
 import subprocess
 
-import lab as e2e
-
-HERE = os.path.dirname(os.path.realpath(__file__))
+from shuntlab.lab import ENV, ROOT
 
 TABLE = 4  # where the state has it, behind the filters' switch
 
@@ -20,16 +18,16 @@ class Nic:
         self._state = folder / "state"
         library = folder / "fake.so"
         subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library,
-                        f"{HERE}/fake_nic.c", "-ldl"], check=True, timeout=60)
-        monkeypatch.setitem(e2e.ENV, "LD_PRELOAD", str(library))
-        monkeypatch.setitem(e2e.ENV, "FAKE_NIC", str(self._state))
+                        os.path.join(ROOT, "tests", "e2e", "fake_nic.c"), "-ldl"], check=True, timeout=60)
+        monkeypatch.setitem(ENV, "LD_PRELOAD", str(library))
+        monkeypatch.setitem(ENV, "FAKE_NIC", str(self._state))
 
     def is_called(self, driver, monkeypatch, fixed=None):
         """That it takes VLAN tags off is believed then, which no veth does; fixed: a feature that
         nobody can switch."""
-        monkeypatch.setitem(e2e.ENV, "FAKE_DRIVER", driver)
+        monkeypatch.setitem(ENV, "FAKE_DRIVER", driver)
         if fixed:
-            monkeypatch.setitem(e2e.ENV, "FAKE_FIXED", fixed)
+            monkeypatch.setitem(ENV, "FAKE_FIXED", fixed)
 
     def takes_tags(self):
         """Whether it takes off C-tags, S-tags, by the kernel's word."""

@@ -15,8 +15,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from frames import udp4
-from wire import SO_RCVBUFFORCE, SO_TIMESTAMPNS, socket_in
+from shuntlab.frames import udp4
+from shuntlab.wire import SO_RCVBUFFORCE, SO_TIMESTAMPNS, socket_in
 
 MAGIC = b"SHTR"
 HEAD = struct.Struct("<4sQ")  # magic, number

@@ -77,6 +77,11 @@ class Wire:
         for frame in frames:
             self._socket.send(bytes(frame))
 
+    def reaches(self, other, frame, leaves=None):
+        """The frame, sent here, arrives there: unchanged, or as it should leave."""
+        self.send(frame)
+        other.expect(frame if leaves is None else leaves)
+
     def receive(self, wanted=None, timeout=30):
         """The next frame, or the next for which wanted(frame) is true, the others being dropped;
         None when none came in time."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd follows BIRD, which speaks OSPF and BGP through the ports that shunt forwards by: routes
-announced, withdrawn, and lost with their next hop, while transit traffic goes on."""
+announced, withdrawn, and lost with their next hop, while transit traffic goes on and all processors
+are full."""
 import datetime
 import select
 import socket
@@ -8,18 +9,20 @@ import time
 
 import pytest
 
-from bird import NETS, Routed
-from shuntd import Shuntd
-from frames import routed, udp4, udp6
-from lab import wait_until
+from shuntlab.bird import NETS, Routed
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import routed, udp4, udp6
+from shuntlab.lab import wait_until
 
 # Seconds from the kernel's change to shunt's. What BIRD itself takes comes before that.
 FOLLOW_MAX = 5
+
+
 @pytest.fixture
 def network(lab):
     network = Routed(lab)
     yield network
-    network.remove()
+    network.stop()
 
 
 def start(network, *options):
@@ -46,7 +49,7 @@ def forwarded(daemon):
 def goes_by_shunt(network, daemon, frame):
     """The frame arrives at sink, and at last shunt and not the kernel has sent it. Sent again and
     again: BIRD's next hop is a link-local address that the kernel has to resolve first."""
-    gen, sink = network.lab.wire("gen"), network.lab.wire("sink")
+    gen, sink = network.lab.ends()
 
     def is_shunts():
         before = forwarded(daemon)
@@ -105,7 +108,7 @@ def measure_move(network, what, net, cause):
                              "--rate", "20k", "--duration", 30)
     sink = network.lab.wire("sink")
     assert sink.receive(lambda frame: frame[30:34] == wanted, 5), "no load at sink"
-    third = network.wire("third")
+    third = network.lab.wire("third")
     began = time.time()
     cause()
     kernel = monitor.changed("eth3")
@@ -118,7 +121,6 @@ def measure_move(network, what, net, cause):
 
 
 @pytest.mark.limit(240)
-@pytest.mark.alone  # sessions are to last while all processors are full
 def test_follows_under_load(network, capsys):
     with capsys.disabled():
         daemon = start(network)
@@ -138,7 +140,6 @@ def test_follows_under_load(network, capsys):
 
 
 @pytest.mark.limit(240)
-@pytest.mark.alone  # sessions are to last while all processors are full
 def test_protocols_through_userspace(network, capsys):
     """With the rule OSPF and BGP too go through userspace, which hands them back."""
     with capsys.disabled():

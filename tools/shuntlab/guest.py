@@ -2,30 +2,24 @@
 """What the cases share: the lab that the guest's runner has built around a case, shuntd in it, and
 the kernel's and the driver's own word on what is in use. A case is a Python script that says
 
-    import vm
-    lab = vm.lab()
-    with vm.Shuntd(lab, "xconnect", "eth1", "eth2", "--require", "zerocopy") as daemon: ...
-
-The libraries of the end-to-end tests serve here too."""
+    from shuntlab import guest
+    lab = guest.lab()
+    with guest.Shuntd(lab, "xconnect", "eth1", "eth2", "--require", "zerocopy") as daemon: ..."""
 import contextlib
 import os
 import socket
 import struct
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "e2e"))
-
-# pylint: disable=wrong-import-position
-import lab as e2e  # noqa: E402
-import shuntd  # noqa: E402
-import wire  # noqa: E402
+from shuntlab import lab as e2e
+from shuntlab import modes, shuntd
+from shuntlab.frames import DUT1, GEN, SINK
+from shuntlab.wire import inside
 
 DRIVER = os.environ.get("VMLAB_DRIVER", "virtio")
 KERNEL = os.uname().release
 PORTS = ("eth1", "eth2")
-GEN, SINK, DUT = "02:00:00:00:01:02", "02:00:00:00:02:02", "02:00:00:00:01:01"
-STATIC3 = (f"eth1,next_hop={GEN}", f"eth2,next_hop={SINK}")
+DUT, STATIC3 = DUT1, modes.STATIC3[1:]
 MARK = b"\x88\xb5"  # an Ethernet type for local experiments
 CARRIER_S = e2e.CARRIER_S
 ENDS = (("gen", "eth1"), ("dut", "eth1"), ("dut", "eth2"), ("sink", "eth1"))
@@ -65,7 +59,7 @@ class End:
     """A device that the kernel can be asked about for next to nothing; a context."""
 
     def __init__(self, netns, dev):
-        with wire.inside(netns):
+        with inside(netns):
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
             index = socket.if_nametoindex(dev)
         # struct nlmsghdr, struct ifinfomsg
@@ -102,12 +96,8 @@ class Shuntd(shuntd.Shuntd):
 
     def balanced(self):
         """A worker that waits for the one CPU does not answer at once."""
-        return e2e.wait_until(lambda: self.said_of_ledger() or None, 60, "the workers' ledgers")[0]
-
-    def said_of_ledger(self):
-        """[whether all balance], or [] while not all have answered."""
-        rows = [w["balanced"] for w in self.show("ledger")["ledger"]]
-        return [] if None in rows else [all(rows)]
+        e2e.wait_until(lambda: self.is_balanced() is not None, 60, "the workers' ledgers")
+        return self.is_balanced() is not False
 
 
 def lab():

@@ -7,9 +7,9 @@ import os
 import signal
 import time
 
-from dut import Broken
-from endless import EndlessLoop, is_possible
-from lab import BIN
+from shuntlab.dut import Broken
+from shuntlab.ptrace import EndlessLoop, is_possible
+from shuntlab.lab import BIN
 
 FAULTS = {}
 MADV_PAGEOUT = 21
@@ -56,7 +56,7 @@ def stopped_long(dut, rng):
     return stopped_for(dut, rng.uniform(0.2, 0.8))
 
 
-@fault("endless loop", "the worker turns round in one place for 0.2 to 0.6 s, burning his CPU")
+@fault("endless loop", "the worker turns round in one place for 0.2 to 0.6 s, burning its CPU")
 def endless_loop(dut, rng):
     if not is_possible():
         return "not on this machine: the jump to itself is x86-64's"
@@ -136,11 +136,11 @@ def paged_out(dut, _rng):
 def dry(dut, _rng):
     knobs = "echo %d >/sys/class/net/eth1/napi_defer_hard_irqs;" \
         "echo %d >/sys/class/net/eth1/gro_flush_timeout"
-    before = dut.steered("dry")
+    before = dut.shuntd.steered("dry")
     dut.sh(knobs % (1_000_000, 100_000_000), host="sink")
     time.sleep(1)
     dut.sh(knobs % (0, 0), host="sink")
-    return f"{dut.steered('dry') - before} frames to the kernel because of that"
+    return f"{dut.shuntd.steered('dry') - before} frames to the kernel because of that"
 
 
 @fault("overload", "a generator sends as fast as it can beside the stream for 0.2 s")
@@ -220,4 +220,3 @@ def device_removed(dut, rng):
     dut.check_ledger()
     dut.make_far_link()
     return taken_over(dut, rng)
-

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fixtures of the end-to-end tests (`make_lab`, `lab`), a time limit for each test, TAP, and
-several processes that share the tests out.
+"""The fixtures of the tests in Python (`make_lab`, `lab`), a time limit for each test, TAP, and several
+processes that share the tests out.
 
 A test has three minutes, or what @pytest.mark.limit(SECONDS) says, setting up and cleaning up
 included: many times what it needs, for machines that are busy with other things. With SHUNT_TAP_FD
 set, results are written there as TAP; else pytest's own output is all. SHUNT_SHARE names a folder,
-empty at first, by which several processes share the tests out (share.py). SHUNT_ONLY has
+empty at first, by which several processes share the tests out (shuntlab/share.py). SHUNT_ONLY has
 the names of the only tests to run, as TAP has them, a line each.
 """
 import contextlib
@@ -15,9 +15,9 @@ import time
 
 import pytest
 
-from lab import IS_REAL, Lab, tool
-from nic import Nic
-from share import Share
+from shuntlab.lab import IS_REAL, Lab, tool
+from shuntlab.nic import Nic
+from shuntlab.share import Share
 
 LIMIT = 180
 SHARE = Share(os.environ["SHUNT_SHARE"]) if "SHUNT_SHARE" in os.environ else None
@@ -36,7 +36,6 @@ def end(*_):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "limit(seconds): how long the test may take")
-    config.addinivalue_line("markers", "alone: time decides; nothing else is to run meanwhile")
     signal.signal(signal.SIGTERM, end)
     # A shell starts what it puts in the background deaf to it, and deafness is inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -126,7 +125,9 @@ def diagnosis(report):
 
 
 def short_name(nodeid):
-    return nodeid.removeprefix("tests/e2e/").replace(".py::", "::")
+    """Without the folder of the suite: what is behind a test's own name may have slashes too."""
+    path, *rest = nodeid.split("::", 1)
+    return "::".join([os.path.basename(path).removesuffix(".py"), *rest])
 
 
 _failed = set()
