@@ -61,7 +61,7 @@ struct gen_field {
 	bool is_given, is_random;
 };
 
-/* Who computes UDP's and TCP's checksum. */
+/* What computes the checksums of UDP and TCP. */
 enum gen_checksum { GEN_CSUM_SOFTWARE, GEN_CSUM_OFFLOAD, GEN_CSUM_AUTO };
 
 struct gen_send_opts {
@@ -176,7 +176,7 @@ struct gen_sender {
 	struct shunt_gen *skel; /* of the XDP way */
 	struct gen_xsk *xsk;	/* of the XSK way */
 	bool zerocopy;		/* as the kernel confirmed */
-	const char *checksum;	/* who computes it: software, driver, kernel */
+	const char *checksum;	/* what computes it: software, driver, kernel */
 	bool is_started;
 	pthread_t thread;
 	atomic_bool stop, finished;

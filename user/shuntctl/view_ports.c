@@ -112,7 +112,7 @@ static void print_share(FILE *out, const json_t *port)
 		fprintf(out, "  warning: %s\n", json_string_value(json_object_get(row, "text")));
 }
 
-/* What is said of jumbo frames: how many frames the port's longest packet takes, and the limit. */
+/* Jumbo frames: how many frames the port's longest packet takes, and the largest MTU. */
 static void print_frames(FILE *out, const json_t *port)
 {
 	const json_t *in_use = json_object_get(port, "in_use");

@@ -37,7 +37,7 @@ struct daemon {
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
 	bool hands_over; /* a successor asked for it */
-	int rollback_fd; /* while the daemon before can be had again */
+	int rollback_fd; /* open while the daemon before can be started again */
 	int signal_fd, timer_fd, epoll_fd;
 	bool has_pidfile; /* written by this process */
 	struct shunt_rights_opts rights;
@@ -92,8 +92,8 @@ static int open_events(struct daemon *d, struct shunt_err *err)
 	return 0;
 }
 
-/* A line a port whose lane was chosen, or chosen anew; none where it is what was asked for, at
- * first. */
+/* Prints a line for each port whose lane was chosen or changed. A first choice that is what was
+ * asked for has none. */
 static void announce_lanes(struct shunt_engine *engine)
 {
 	char why[sizeof(struct shunt_err) + 80];
@@ -152,7 +152,7 @@ static void tick(struct daemon *d)
 		watch(d->epoll_fd, shunt_engine_fd(d->engine));
 }
 
-/* Some of it at a time: a burst of a million routes must not make clients wait. */
+/* Handles some events at a time: a burst of a million routes must not make clients wait. */
 static void follow(struct daemon *d)
 {
 	struct shunt_err err;
@@ -170,7 +170,7 @@ static int reload(struct daemon *d, struct shunt_err *err)
 	return ret;
 }
 
-/* Whether the signal that is there ends the daemon. */
+/* Reads a signal; returns whether it ends the daemon. */
 static bool is_ending(struct daemon *d)
 {
 	struct signalfd_siginfo info;
@@ -212,7 +212,7 @@ static void serve(struct daemon *d)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* Clients are served once the engine runs; those who come earlier wait. */
+/* Clients are served once the engine runs; earlier ones wait. */
 static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
 {
 	struct daemon *d = arg;
@@ -230,8 +230,8 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
 	return shunt_show_request(&(struct shunt_show){d->engine, d->notices}, request, err);
 }
 
-/* Before anything on the machine is touched: a daemon that lives on the same path
- * must not have its programs taken for those of a killed one. */
+/* Comes before anything on the machine is touched: a running daemon on the same path must not
+ * have its programs taken for those of a killed one. */
 static int listen_control(struct daemon *d, struct shunt_err *err)
 {
 	const char *path = d->args.config.control_path;
@@ -249,7 +249,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 			ret ? "the daemon before handed over"
 			    : "no daemon runs that could hand over");
 	}
-	if (*path && *d->args.config.user)
+	if (*path)
 		ret = shunt_rights_make_folder(path, d->args.config.user, err);
 	if (ret < 0)
 		return ret;
@@ -294,7 +294,7 @@ static void announce(const struct daemon *d)
 		config->batch, shunt_poll_mode_name(config->poll));
 }
 
-/* What the kernel granted, a line a port; -v. */
+/* With -v: prints a line for each port, what the kernel granted. */
 static void announce_ports(const struct shunt_engine *engine)
 {
 	struct shunt_xsk_in_use in_use;
@@ -313,7 +313,7 @@ static void announce_ports(const struct shunt_engine *engine)
 	}
 }
 
-/* Everything is open, and there is one thread: from here on less is allowed. */
+/* Everything is open, and there is one thread: rights are no longer needed. */
 static int drop_rights(struct daemon *d, struct shunt_err *err)
 {
 	int ret = 0;
@@ -388,21 +388,21 @@ static int stop(struct daemon *d, struct shunt_err *err)
 	shunt_journal_close(d->journal, hands_over);
 	if (d->has_pidfile)
 		unlink(d->args.pidfile);
-	/* Last: that is what a successor waits for. */
+	/* The socket goes last: a successor waits for that. */
 	shunt_server_destroy(d->server);
 	shunt_notices_destroy(d->notices);
 	return ret;
 }
 
-/* The daemon before comes again, as it was started. */
+/* Starts the daemon before again, as it was. */
 static void take_back(struct daemon *d)
 {
 	const char *path = d->args.config.control_path;
 
 	fprintf(stderr, "shuntd: %s\n",
 		shuntd_rollback_fire(&d->rollback_fd, path)
-			? "the daemon before was started again and answers"
-			: "the daemon before does not come up again; the kernel forwards");
+			? "the daemon before was started again, and answers"
+			: "the daemon before does not start again; the kernel forwards");
 }
 
 int main(int argc, char **argv)

@@ -108,7 +108,7 @@ static void stand_by(struct before *b, int fd)
 	_exit(EXIT_SUCCESS);
 }
 
-/* A grandchild, whom nobody here has to wait for. */
+/* A grandchild: no process here has to wait for it. */
 static bool set_aside(struct before *b, const int fds[2])
 {
 	pid_t pid = fork();
