@@ -249,7 +249,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 			ret ? "the daemon before handed over"
 			    : "no daemon runs that could hand over");
 	}
-	if (*path)
+	if (*path && (*d->args.config.user || !strcmp(path, SHUNT_CONTROL_PATH)))
 		ret = shunt_rights_make_folder(path, d->args.config.user, err);
 	if (ret < 0)
 		return ret;
