@@ -47,7 +47,7 @@ struct shunt_bridge_one {
 struct shunt_bridge {
 	const struct shunt_ports *ports;
 	struct shunt_mac_table *macs;
-	struct shunt_xdp_macs *shared; /* its memory, which lane xdp reads; NULL: no devices */
+	struct shunt_xdp_macs *xdp_macs; /* its memory, which lane xdp reads; NULL: no devices */
 	struct shunt_bridge_ways ways;
 	struct shunt_learn *learns; /* one a worker */
 	unsigned learn_cnt;

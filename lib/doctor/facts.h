@@ -8,7 +8,7 @@
 #include <net/if.h>
 
 #include "doctor/doctor.h"
-#include "firewall/bypassed.h"
+#include "firewall/firewall.h"
 #include "device/features.h"
 #include "device/kernel.h"
 #include "device/netdev.h"
@@ -74,7 +74,7 @@ struct doctor_host_facts {
 	char thp[16]; /* always, madvise, never; "" not told */
 	int jit;      /* net.core.bpf_jit_enable, -1: not told */
 	bool has_ip_forward, has_ip6_forward;
-	struct shunt_bypassed bypassed;
+	struct shunt_firewall firewall;
 	unsigned cpu_cnt;
 };
 

@@ -106,6 +106,6 @@ void shunt_doctor_host_facts(struct doctor_host_facts *out)
 	out->jit = *text ? atoi(text) : -1;
 	out->has_ip_forward = is_one("/proc/sys/net/ipv4/ip_forward");
 	out->has_ip6_forward = is_one("/proc/sys/net/ipv6/conf/all/forwarding");
-	shunt_bypassed_query(&out->bypassed);
+	shunt_firewall_query(&out->firewall);
 	out->cpu_cnt = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 }

@@ -81,16 +81,6 @@ void shunt_engine_follow_names(struct shunt_engine *engine)
 	}
 }
 
-static bool is_configured(const struct shunt_config *config, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < config->port_cnt; i++)
-		if (!strcmp(config->ports[i].name, name))
-			return true;
-	return false;
-}
-
 void shunt_engine_old_names(const struct shunt_engine *engine, struct shunt_config *config)
 {
 	unsigned i, k;
@@ -98,7 +88,8 @@ void shunt_engine_old_names(const struct shunt_engine *engine, struct shunt_conf
 	for (i = 0; i < config->port_cnt; i++) {
 		char *name = config->ports[i].name;
 
-		for (k = 0; k < engine->ports.cnt && !is_configured(engine->config, name); k++)
+		for (k = 0;
+		     k < engine->ports.cnt && shunt_config_find_port(engine->config, name) < 0; k++)
 			if (!strcmp(engine->ports.at[k].name, name))
 				memcpy(name, engine->ports.at[k].config->name,
 				       sizeof(config->ports[i].name));

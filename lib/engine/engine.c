@@ -403,7 +403,7 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 	}
 }
 
-bool shunt_engine_shares_tables(const struct shunt_engine *engine)
+bool shunt_engine_has_xdp_tables(const struct shunt_engine *engine)
 {
 	return engine->router && engine->router->tables;
 }

@@ -39,9 +39,9 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 /* shunt_engine_punts tells whether workers hand frames back to the kernel. Thread: control. */
 bool shunt_engine_punts(const struct shunt_engine *engine);
 
-/* shunt_engine_shares_tables tells whether lane xdp reads the forwarding tables. Thread: control.
+/* shunt_engine_has_xdp_tables tells whether lane xdp reads the forwarding tables. Thread: control.
  */
-bool shunt_engine_shares_tables(const struct shunt_engine *engine);
+bool shunt_engine_has_xdp_tables(const struct shunt_engine *engine);
 
 /* shunt_engine_is_dispatched tells whether a port's program runs under libxdp's dispatcher.
  * Thread: control. */

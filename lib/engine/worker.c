@@ -248,16 +248,6 @@ static int open_queues(struct shunt_engine *engine, unsigned id, enum shunt_copy
 
 /* --- worker ----------------------------------------------------------------------------------- */
 
-static bool any_device(const struct shunt_engine *engine)
-{
-	unsigned i;
-
-	for (i = 0; i < engine->ports.cnt; i++)
-		if (engine->ports.at[i].xdp)
-			return true;
-	return false;
-}
-
 static int build(struct shunt_engine *engine, unsigned id, enum shunt_copy_mode copy_mode,
 		 struct shunt_err *err)
 {
@@ -283,7 +273,7 @@ static int build(struct shunt_engine *engine, unsigned id, enum shunt_copy_mode 
 				      err);
 	if (!ret && engine->multi_buffer)
 		ret = shunt_pool_link(&worker->pool, err);
-	if (!ret && any_device(engine))
+	if (!ret && shunt_ports_any_device(&engine->ports))
 		ret = shunt_xsk_umem_create(&engine->umems[id], &worker->pool, err);
 	if (!ret)
 		ret = open_queues(engine, id, copy_mode, err);

@@ -44,13 +44,9 @@ struct line {
 
 static bool is_served(const struct shunt_config *config, const char *ifname)
 {
-	unsigned i;
+	const int port = shunt_config_find_port(config, ifname);
 
-	for (i = 0; i < config->port_cnt; i++)
-		if (config->ports[i].kind == SHUNT_PORT_XSK &&
-		    !strcmp(config->ports[i].name, ifname))
-			return true;
-	return false;
+	return port >= 0 && config->ports[port].kind == SHUNT_PORT_XSK;
 }
 
 /* What ethtool's requests give back. */

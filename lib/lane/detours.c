@@ -35,7 +35,7 @@ static bool can_have(const struct shunt_lanes *lanes, const struct shunt_port *t
 
 bool shunt_lane_detours_can(const struct shunt_lanes *lanes, const struct shunt_port *to)
 {
-	return can_have(lanes, to) && !shunt_retry_was_refused(&to->detour.retry);
+	return can_have(lanes, to) && !shunt_backoff_was_refused(&to->detour.backoff);
 }
 
 /* By a port whose lane would be xdp then; it may be another meanwhile. */
@@ -81,9 +81,9 @@ static bool open_one(struct shunt_lanes *lanes, struct shunt_port *port)
 	detour->ifindex = ret > 0 ? (unsigned)ret : 0;
 	detour->mtu = port->mtu;
 	if (ret < 0)
-		shunt_retry_refused(&detour->retry, shunt_clock_ns());
+		shunt_backoff_refused(&detour->backoff, shunt_clock_ns());
 	else
-		detour->retry = (struct shunt_retry){0};
+		detour->backoff = (struct shunt_backoff){0};
 	port->lane.facts.has_no_detour = ret < 0;
 	port->lane.facts.can_detour = ret >= 0;
 	shunt_lane_redirects_set_detour(lanes, port);
@@ -117,8 +117,8 @@ bool shunt_lane_detours_retry(struct shunt_lanes *lanes)
 	for (i = 0; i < lanes->ports->cnt; i++) {
 		struct shunt_port *port = &lanes->ports->at[i];
 
-		if (shunt_retry_was_refused(&port->detour.retry) &&
-		    shunt_retry_is_due(&port->detour.retry, now_ns) && is_missed(lanes, port))
+		if (shunt_backoff_was_refused(&port->detour.backoff) &&
+		    shunt_backoff_is_due(&port->detour.backoff, now_ns) && is_missed(lanes, port))
 			is_any_open |= open_one(lanes, port);
 	}
 	return is_any_open;

@@ -24,7 +24,7 @@ bool shunt_lane_detours_can(const struct shunt_lanes *lanes, const struct shunt_
 bool shunt_lane_detours_follow(struct shunt_lanes *lanes, const struct shunt_lane_choice *choices);
 void shunt_lane_detours_prune(struct shunt_lanes *lanes);
 
-/* shunt_lane_detours_retry opens those that could not be opened (choice/retry.h). Returns whether
+/* shunt_lane_detours_retry opens those that could not be opened (choice/backoff.h). Returns whether
  * one could, and the programs have to be told. Thread: control. Cost: nothing where none is missed.
  */
 bool shunt_lane_detours_retry(struct shunt_lanes *lanes);

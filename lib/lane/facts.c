@@ -141,10 +141,10 @@ static void ask_one(const struct shunt_lanes *lanes, struct shunt_port *port)
 	shunt_lane_facts_ask_sockets(port);
 	f->is_pinned = port->share.is_set || config->rule_cnt || config->external;
 	f->restarts = restarts(lanes, port);
-	f->is_refused = shunt_retry_was_refused(&port->lane.retry);
+	f->is_refused = shunt_backoff_was_refused(&port->lane.backoff);
 	f->is_bulk = port->bulk.is_seen;
 	f->can_detour = shunt_lane_detours_can(lanes, port);
-	f->has_no_detour = shunt_retry_was_refused(&port->detour.retry);
+	f->has_no_detour = shunt_backoff_was_refused(&port->detour.backoff);
 }
 
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes)

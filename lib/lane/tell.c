@@ -106,7 +106,7 @@ static int set_macs(const struct shunt_lanes *lanes, const struct shunt_port *po
 {
 	if (!lanes->bridge || !shunt_ports_bridges(lanes->ports, port->index))
 		return 0;
-	return shunt_xdp_set_macs(port->xdp, lanes->bridge->shared, err);
+	return shunt_xdp_set_macs(port->xdp, lanes->bridge->xdp_macs, err);
 }
 
 static int open_gate(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err)

@@ -32,8 +32,8 @@ uint64_t shunt_notice_check_bypassed(const struct shunt_engine *engine,
 				     const struct shunt_notice *before, struct shunt_err *text)
 {
 	(void)before;
-	return engine->router && !shunt_router_has_rule_kernel(engine->router) &&
-	       shunt_bypassed_sentence(&engine->router->bypassed, text);
+	return engine->router && !shunt_ports_have_rule(&engine->ports, SHUNT_LANE_KERNEL) &&
+	       shunt_firewall_sentence(&engine->router->firewall, text);
 }
 
 uint64_t shunt_notice_check_ip6_forwarding(const struct shunt_engine *engine,

@@ -81,7 +81,7 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_ports *por
 		return ret;
 	}
 	shunt_router_look(router);
-	shunt_bypassed_query(&router->bypassed);
+	shunt_firewall_query(&router->firewall);
 	*out = router;
 	return 0;
 }

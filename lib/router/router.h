@@ -14,7 +14,7 @@
 
 #include "port/port.h"
 #include "router/neigh_use.h"
-#include "firewall/bypassed.h"
+#include "firewall/firewall.h"
 #include "mirror/mirror.h"
 #include "shunt_tables.h"
 #include "graph/nodes.h"
@@ -38,7 +38,7 @@ struct shunt_router {
 	uint32_t netconf_cnt;  /* notices of changed settings, when last looked at */
 	bool is_ip6_off;       /* the kernel forwards no IPv6 */
 	bool is_diverted;      /* so everything routed is the kernel's */
-	struct shunt_bypassed bypassed; /* at the start */
+	struct shunt_firewall firewall; /* at the start */
 };
 
 /* shunt_router_create makes empty tables, the punt device and the mirror; the engine's ports
@@ -68,10 +68,6 @@ int shunt_router_tick(struct shunt_router *router, struct shunt_err *err);
 
 /* shunt_router_take_addrs_new says whether this host's addresses changed since the last call. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
-
-/* shunt_router_has_rule_kernel says whether a steering rule gives packets to the kernel: then the
- * operator has said what of the firewall's and of policy routing is the kernel's. Thread: any. */
-bool shunt_router_has_rule_kernel(const struct shunt_router *router);
 
 /* shunt_router_look reads the settings that decide which ports forward; for router.c. */
 void shunt_router_look(struct shunt_router *router);

@@ -22,19 +22,10 @@ static bool may_be_zerocopy(const struct shunt_port *port)
 	       facts.features & SHUNT_NETDEV_XDP_xsk_zerocopy;
 }
 
-static bool has_rule_xdp(const struct shunt_config *config)
-{
-	unsigned i;
-
-	for (i = 0; i < config->rule_cnt; i++)
-		if (config->rules[i].lane == SHUNT_LANE_XDP)
-			return true;
-	return false;
-}
-
 bool shunt_router_tables_are_wanted(const struct shunt_ports *ports)
 {
-	bool all_zerocopy = true, any_xdp = has_rule_xdp(ports->config), any_auto = false;
+	bool all_zerocopy = true, any_xdp = shunt_ports_have_rule(ports, SHUNT_LANE_XDP);
+	bool any_auto = false;
 	unsigned i;
 
 	for (i = 0; i < ports->cnt; i++) {

@@ -328,7 +328,7 @@ static int drop_rights(struct daemon *d, struct shunt_err *err)
 		.user = d->args.config.user,
 		.no_seccomp = d->args.no_seccomp,
 		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
-		.has_tables = shunt_engine_shares_tables(d->engine),
+		.has_tables = shunt_engine_has_xdp_tables(d->engine),
 		.has_punt = shunt_engine_punts(d->engine),
 	};
 	shunt_engine_on_worker(d->engine, shunt_rights_enter_worker, &d->rights);

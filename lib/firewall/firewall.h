@@ -2,14 +2,14 @@
 /* What the kernel does to packets that it forwards, and what those that shunt forwards bypass:
  * packet filters, address translation, IPsec policies. They come behind XDP, and
  * shunt has none of its own; a steering rule with lane kernel gives packets to them. */
-#ifndef SHUNT_FIREWALL_BYPASSED_H
-#define SHUNT_FIREWALL_BYPASSED_H
+#ifndef SHUNT_FIREWALL_FIREWALL_H
+#define SHUNT_FIREWALL_FIREWALL_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
 
-struct shunt_bypassed {
+struct shunt_firewall {
 	bool is_untold;	     /* the kernel tells only who has CAP_NET_ADMIN */
 	unsigned chain_cnt;  /* nftables' base chains (iptables-nft's too) that do something */
 	char chain[64];	     /* one of them: "inet filter forward" */
@@ -17,12 +17,12 @@ struct shunt_bypassed {
 	unsigned policy_cnt; /* of IPsec (xfrm), for what is forwarded or sent */
 };
 
-/* shunt_bypassed_query asks the kernel, in the caller's network namespace; a part that this
+/* shunt_firewall_query asks the kernel, in the caller's network namespace; a part that this
  * kernel does not have counts as none. Thread: init, control. */
-void shunt_bypassed_query(struct shunt_bypassed *out);
+void shunt_firewall_query(struct shunt_firewall *out);
 
-/* shunt_bypassed_sentence writes what is bypassed. Returns false, and nothing, where nothing is.
+/* shunt_firewall_sentence writes what is bypassed. Returns false, and nothing, where nothing is.
  * Thread: any. */
-bool shunt_bypassed_sentence(const struct shunt_bypassed *by, struct shunt_err *out);
+bool shunt_firewall_sentence(const struct shunt_firewall *by, struct shunt_err *out);
 
 #endif
