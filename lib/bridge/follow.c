@@ -40,7 +40,8 @@ static void remove_entry(struct shunt_bridge *b, uint64_t key, unsigned port)
 		shunt_mac_del(b->macs, key);
 }
 
-/* A station behind a port that is the kernel's alone is the host's for us: punted. */
+/* To shunt, a station behind a port that is the kernel's alone is the host's: what goes there is
+ * punted. */
 static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is_gone)
 {
 	struct shunt_bridge *b = arg;
@@ -151,8 +152,7 @@ static void follow_port(void *arg, const struct shunt_fdb_port *port)
 	set_bit(&b->ways.flooding, (unsigned)at, is_member && port->floods);
 	b->left[at] = port->left;
 	set_kernels(b);
-	/* Of the stations of a port that may not forward the kernel tells, where it forgets them.
-	 */
+	/* Of a member that may not forward, the kernel tells which stations it forgets. */
 	if (!is_member)
 		shunt_mac_flush(b->macs, b->bridge_of[at], (unsigned)at);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When what a device or the kernel refused is tried again: after a second, and then each time after
- * twice as long, up to eight. With longer waits, whoever mended the cause waits. With shorter ones,
- * a driver that starts its device anew for what it refuses does so all the time. */
+/* When what a device or the kernel refused is tried again: after a second, then each time after
+ * twice as long, up to eight seconds. With longer waits, an operator who mended the cause waits.
+ * With shorter ones, a driver that restarts its device for what it refuses does so all the time. */
 #ifndef SHUNT_CHOICE_BACKOFF_H
 #define SHUNT_CHOICE_BACKOFF_H
 

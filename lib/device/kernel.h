@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The running kernel's version, and what shunt knows of versions. A fact that can be asked is asked
- * instead (netdev_xdp.h, features.h); these are those that cannot. */
+/* The running kernel's version, and facts that follow from it. What the kernel can be asked for is
+ * not among them (netdev_xdp.h, features.h). */
 #ifndef SHUNT_DEVICE_KERNEL_H
 #define SHUNT_DEVICE_KERNEL_H
 

@@ -8,8 +8,8 @@
 
 #define HOST		 "host"
 
-/* Frames that a worker's rings take with two ports of one queue and the default
- * ring size: the order of magnitude that memory has to do with. */
+/* Frames that a worker's rings take with two ports of one queue and the default ring size. It gives
+ * the order of magnitude of the memory. */
 #define FRAMES_OF_WORKER 8192u
 
 static void judge_kernel(struct shunt_doctor *d, const struct doctor_host_facts *f)

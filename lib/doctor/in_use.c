@@ -60,8 +60,7 @@ static void judge_ntuple(struct shunt_doctor *d, const json_t *port)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row)
-	{
+	json_array_foreach (json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row) {
 		const json_t *location = json_object_get(row, "location");
 
 		if (json_is_integer(location))
@@ -111,7 +110,7 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 {
 	const json_t *program = json_object_get(port, "program");
 	const char *error = json_string_value(json_object_get(program, "error"));
-	const json_t *warning;
+	const json_t *notice;
 	size_t i;
 
 	judge_mode(d, port, "driver_mode");
@@ -124,9 +123,9 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_error, text(port, "name"),
 						     "in use", "%s", error),
 				    "restart shuntd");
-	json_array_foreach(json_object_get(port, "warnings"), i, warning)
+	json_array_foreach (json_object_get(port, "notices"), i, notice)
 		shunt_doctor_add(d, SHUNT_DOCTOR_warning, text(port, "name"), "in use", "%s",
-				 json_string_value(warning));
+				 text(notice, "text"));
 }
 
 unsigned shunt_doctor_in_use(struct shunt_doctor *d, const json_t *ports, const char *ifname)
@@ -135,8 +134,7 @@ unsigned shunt_doctor_in_use(struct shunt_doctor *d, const json_t *ports, const 
 	json_t *port;
 	size_t i;
 
-	json_array_foreach(json_object_get(ports, "ports"), i, port)
-	{
+	json_array_foreach (json_object_get(ports, "ports"), i, port) {
 		if (strcmp(text(port, "kind"), "xsk") ||
 		    (ifname && strcmp(text(port, "name"), ifname)))
 			continue;

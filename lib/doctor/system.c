@@ -25,7 +25,7 @@ void shunt_doctor_read_text(const char *path, char *buf, unsigned len)
 	fclose(file);
 }
 
-/* The first one's number is the kernel's (PROC_USER_INIT_INO). */
+/* The number of the first user namespace (PROC_USER_INIT_INO). */
 #define USERNS_FIRST 0xEFFFFFFDU
 
 static bool is_in_userns(void)

@@ -5,8 +5,7 @@
 #include <net/if.h>
 #include <string.h>
 
-/* What is sent to a port's new address is this host's, and what is sent to the old one not any
- * more. */
+/* What is sent to a port's new address is this host's. What is sent to the old one is not. */
 static bool follow_macs(struct shunt_engine *engine)
 {
 	bool is_any_new = false;

@@ -73,8 +73,9 @@ static int take_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-/* What is for this host, or from it, goes to the kernel as before. A netdev chain's hooks count
- * otherwise, and a frame on its way through this host meets all of them. */
+/* Whether a forwarded frame would meet the chain. What is for this host, or from it, is the
+ * kernel's in any case. The hooks of a netdev chain have numbers of their own, and a forwarded
+ * frame meets all of them. */
 static bool is_met(const struct chain *chain)
 {
 	if (chain->hook == UINT32_MAX || !chain->table || !chain->name ||

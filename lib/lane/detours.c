@@ -22,8 +22,8 @@ void shunt_lane_detours_open(struct shunt_lanes *lanes)
 		if (port->xdp && lanes->ports->config->takeover)
 			port->detour.ifindex = shunt_detour_find(port->netdev.ifindex);
 	}
-	if (is_wanted && shunt_detours_open(&lanes->detours, &ignored))
-		lanes->detours = NULL;
+	if (is_wanted)
+		shunt_detours_open(&lanes->detours, &ignored);
 }
 
 static bool can_have(const struct shunt_lanes *lanes, const struct shunt_port *to)
@@ -38,7 +38,7 @@ bool shunt_lane_detours_can(const struct shunt_lanes *lanes, const struct shunt_
 	return can_have(lanes, to) && !shunt_backoff_was_refused(&to->detour.backoff);
 }
 
-/* By a port whose lane would be xdp then; it may be another meanwhile. */
+/* Whether a port would be in lane xdp with that detour. Its lane may be another meanwhile. */
 static bool is_missed(const struct shunt_lanes *lanes, const struct shunt_port *to)
 {
 	unsigned i;
@@ -60,7 +60,7 @@ static void follow_mtu(struct shunt_port *port)
 	port->detour.mtu = port->mtu;
 }
 
-/* Of the widest port: on as many CPUs may frames for this one come in. */
+/* Those of the widest port: frames may come in on as many CPUs. */
 static uint32_t queues_of(const struct shunt_ports *ports)
 {
 	uint32_t queues = 1;

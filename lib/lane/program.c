@@ -3,7 +3,8 @@
 
 #include "base/clock.h"
 
-/* The lane of a device that does not take the program back is kernel. */
+/* Returns whether the lanes have to be chosen again: where a device does not take its program back,
+ * the lane is kernel. */
 static bool resume(struct shunt_port *port)
 {
 	struct shunt_port_lane *lane = &port->lane;

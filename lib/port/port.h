@@ -27,7 +27,7 @@ struct shunt_port_lane {
 	uint32_t change_cnt;	      /* lanes in use that differed from the one before */
 	uint32_t carrier_changes;     /* of the device, before the program was attached */
 	struct shunt_backoff backoff; /* of the program, which the device did not take back */
-	struct shunt_err refusal;     /* why not */
+	struct shunt_err refusal;     /* why it was refused */
 };
 
 /* What takes a port's frames from XDP where its device does not (veth/detour.h). */

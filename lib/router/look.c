@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the kernel is set to do with packets that it would have to forward: the settings under
- * /proc/sys/net, of which no message tells. */
+/* The settings under /proc/sys/net that say what the kernel does with packets to be forwarded. No
+ * message tells when they change. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *p
 void shunt_router_look(struct shunt_router *router)
 {
 	const struct shunt_ports *ports = router->ports;
-	/* ip6_forward asks this one alone; a device's own means something else. */
+	/* The kernel's ip6_forward() asks this one alone. A device's own means something else. */
 	const int ip6_forwarding = read_conf("ipv6", "all", "forwarding");
 	const bool ip6 = ip6_forwarding > 0;
 	bool diverted4 = is_diverted(router, SHUNT_MIRROR_IP4);

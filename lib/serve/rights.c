@@ -28,7 +28,7 @@ static bool are_maps_free(void)
 	return shunt_kernel_has(&kernel, SHUNT_KERNEL_map_fds);
 }
 
-/* What is not there cannot be kept, and is not missed before it is used. */
+/* Of the capabilities that are there, those that are needed. */
 static void choose_caps(const struct shunt_rights_opts *opts)
 {
 	const struct {

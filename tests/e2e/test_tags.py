@@ -79,7 +79,7 @@ def test_a_takeover_leaves_it_off(lab, igb):
 
 
 def test_a_takeover_that_fails(lab, igb):
-    """The one before runs again, and gives back what he had found at first."""
+    """The one before runs again, and gives back what it had found at first."""
     first = Shuntd(lab, *PAIR)
     done = lab.popen("dut", "shuntd", *PAIR, "--user", "nix", "--takeover", "--control",
                      first.control)
@@ -123,7 +123,7 @@ def test_a_driver_that_does_not_let_it(lab, nic, monkeypatch):
         assert "the driver nic does not let be switched off" in warnings(daemon)[0]
         assert warnings(daemon)[0] in daemon.process.stderr.readline()
         said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", "eth1", check=False).stdout
-        assert "its driver lets nobody switch that off" in said, said
+        assert "its driver does not let that be switched off" in said, said
         assert "the driver nic does not let be switched off" in said, said
     assert nic.takes_tags() == ON
 
