@@ -1,16 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/clock.h"
 
+struct reading {
+	uint64_t ns, cycles;
+};
+
+/* Both clocks at one moment: the counter's reading that the clock's enclose most closely. A thread
+ * may lose its processor between any two readings. */
+static struct reading read_both(void)
+{
+	uint64_t best_ns = UINT64_MAX;
+	struct reading best = {0, 0};
+
+	for (unsigned i = 0; i < 10; i++) {
+		uint64_t ns = shunt_clock_ns(), cycles = shunt_clock_cycles();
+		uint64_t took_ns = shunt_clock_ns() - ns;
+
+		if (took_ns < best_ns) {
+			best_ns = took_ns;
+			best = (struct reading){ns + took_ns / 2, cycles};
+		}
+	}
+	return best;
+}
+
 static uint64_t measure_hz(void)
 {
 	const uint64_t span_ns = 10 * 1000 * 1000;
-	uint64_t ns0 = shunt_clock_ns(), c0 = shunt_clock_cycles(), ns1, c1;
+	struct reading from = read_both(), to;
 
-	do {
-		ns1 = shunt_clock_ns();
-		c1 = shunt_clock_cycles();
-	} while (ns1 - ns0 < span_ns);
-	return (uint64_t)((__uint128_t)(c1 - c0) * SHUNT_NS_PER_SEC / (ns1 - ns0));
+	while (shunt_clock_ns() - from.ns < span_ns)
+		;
+	to = read_both();
+	return (uint64_t)((__uint128_t)(to.cycles - from.cycles) * SHUNT_NS_PER_SEC /
+			  (to.ns - from.ns));
 }
 
 uint64_t shunt_clock_hz(void)

@@ -79,24 +79,6 @@ static void judge_ntuple(struct shunt_doctor *d, const json_t *port)
 	}
 }
 
-/* Where metadata was asked for: who says what, or why there is none. */
-static void judge_metadata(struct shunt_doctor *d, const json_t *port)
-{
-	const json_t *m = json_object_get(json_object_get(port, "in_use"), "metadata");
-	const char *why = json_string_value(json_object_get(m, "why"));
-
-	if (strcmp(text(json_object_get(port, "requested"), "metadata"), "auto") != 0)
-		return;
-	if (json_is_true(json_object_get(m, "in_use")))
-		shunt_doctor_add(d, SHUNT_DOCTOR_ok, text(port, "name"), "in use",
-				 "metadata is written before every frame%s%s", why ? "; " : "",
-				 why ? why : "");
-	else
-		shunt_doctor_add(d, SHUNT_DOCTOR_note, text(port, "name"), "in use",
-				 "metadata was asked for and there is none: %s",
-				 why ? why : "unknown");
-}
-
 static void judge_transparent(struct shunt_doctor *d, const json_t *port)
 {
 	if (json_is_true(json_object_get(json_object_get(port, "requested"), "transparent")))
@@ -117,7 +99,6 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 	judge_mode(d, port, "copy_mode");
 	judge_queues(d, port);
 	judge_ntuple(d, port);
-	judge_metadata(d, port);
 	judge_transparent(d, port);
 	if (error)
 		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_error, text(port, "name"),

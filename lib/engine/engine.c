@@ -22,7 +22,6 @@
 #include "lane/redirects.h"
 #include "lane/tell.h"
 #include "router/router.h"
-#include "graph/meta.h"
 #include "veth/puntdev.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
@@ -295,16 +294,6 @@ static int refresh_locals(struct shunt_engine *engine, struct shunt_err *err)
 	return set_locals(engine, err);
 }
 
-static void tick_meta(struct shunt_engine *engine)
-{
-	unsigned i, q;
-
-	for (i = 0; i < engine->ports.cnt; i++)
-		for (q = 0; q < engine->ports.at[i].queue_cnt; q++)
-			if (engine->ports.at[i].queues[q]->meta)
-				shunt_meta_tick(engine->ports.at[i].queues[q]->meta);
-}
-
 static void tick_stats(struct shunt_engine *engine)
 {
 	struct shunt_work_counts work;
@@ -325,7 +314,6 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 		shunt_bridge_tick(engine->bridge);
 	tick_stats(engine);
 	shunt_lanes_look_for_bulk(&engine->lanes);
-	tick_meta(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
 	if (ret)
 		return ret;

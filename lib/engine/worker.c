@@ -9,7 +9,6 @@
 
 #include "doctor/facts.h"
 #include "engine/graph.h"
-#include "graph/meta.h"
 #include "io/mem.h"
 #include "io/pcap.h"
 #include "veth/puntdev.h"
@@ -190,20 +189,6 @@ static int open_pcap(struct shunt_engine *engine, struct shunt_port *port, unsig
 	return shunt_pcap_open(&port->queues[q], &engine->workers[id]->pool, &opts, err);
 }
 
-/* What the program of the port writes before the frames is read. */
-static int open_meta(const struct shunt_port *port, struct shunt_queue *queue,
-		     struct shunt_err *err)
-{
-	const char *why;
-
-	if (!port->xdp || !shunt_xdp_has_meta(port->xdp, &why))
-		return 0;
-	queue->meta = shunt_meta_create();
-	return queue->meta ? 0
-			   : shunt_err_set(err, ENOMEM, "%s: not enough memory for metadata",
-					   port->name);
-}
-
 static int open_queue(struct shunt_engine *engine, struct shunt_port *port, unsigned id, unsigned q,
 		      enum shunt_copy_mode copy_mode, struct shunt_err *err)
 {
@@ -221,13 +206,11 @@ static int open_queue(struct shunt_engine *engine, struct shunt_port *port, unsi
 	}
 	if (ret)
 		return ret;
-	ret = open_meta(port, port->queues[q], err);
-	if (!ret && shunt_worker_add_queue(engine->workers[id], port->queues[q]))
+	if (shunt_worker_add_queue(engine->workers[id], port->queues[q]))
 		ret = shunt_err_set(err, ENOSPC, "worker %u: more than %u queues", id,
 				    SHUNT_WORKER_QUEUE_MAX);
 	if (!ret)
 		return 0;
-	free(port->queues[q]->meta);
 	port->queues[q]->ops->close(port->queues[q]);
 	port->queues[q] = NULL;
 	return ret;

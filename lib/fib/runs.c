@@ -120,6 +120,7 @@ static void grace_is_over(struct rcu_head *head)
 {
 	struct shunt_runs_grace *grace = caa_container_of(head, struct shunt_runs_grace, head);
 
+	shunt_runs_tsan_reclaim(); /* pairs with grace_begin */
 	if (__atomic_exchange_n(&grace->state, OVER, __ATOMIC_ACQ_REL) == FORSAKEN)
 		free(grace);
 }
@@ -133,6 +134,7 @@ static void grace_begin(struct shunt_runs *runs)
 	if (!runs->grace)
 		return;
 	runs->waiting_cnt = runs->limbo_cnt;
+	shunt_runs_tsan_quiescent();
 	urcu_qsbr_call_rcu(&runs->grace->head, grace_is_over);
 }
 

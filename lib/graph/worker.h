@@ -97,7 +97,6 @@ struct shunt_worker {
 	struct shunt_queue *rx_queues[SHUNT_WORKER_QUEUE_MAX]; /* dense: the queues he serves */
 	uint16_t entry[SHUNT_WORKER_QUEUE_MAX]; /* graph entry node of each of them */
 	unsigned rx_queue_cnt;
-	bool has_meta; /* some queue's frames come with metadata */
 	struct shunt_graph graph;
 	struct shunt_worker_opts opts;
 	struct shunt_worker_stats stats SHUNT_CACHE_ALIGNED;

@@ -66,11 +66,11 @@ static const struct passwd *find_user(const char *name, struct shunt_err *err)
 
 int shunt_rights_make_folder(const char *path, const char *user, struct shunt_err *err)
 {
-	const struct passwd *owner = find_user(user, err);
+	const struct passwd *owner = *user ? find_user(user, err) : NULL;
 	const char *end = strrchr(path, '/');
 	char folder[128];
 
-	if (!owner)
+	if (*user && !owner)
 		return -ENOENT;
 	if (!end || end == path || (size_t)(end - path) >= sizeof(folder))
 		return 0;
@@ -79,7 +79,7 @@ int shunt_rights_make_folder(const char *path, const char *user, struct shunt_er
 		return errno == EEXIST ? 0
 				       : shunt_err_set(err, errno, "cannot make the folder %s: %s",
 						       folder, strerror(errno));
-	if (chown(folder, owner->pw_uid, owner->pw_gid))
+	if (owner && chown(folder, owner->pw_uid, owner->pw_gid))
 		return shunt_err_set(err, errno, "cannot give the folder %s to %s: %s", folder,
 				     user, strerror(errno));
 	return 0;

@@ -8,7 +8,7 @@
  * Limits: the handler runs to its end in the caller's thread; a reply is built in
  * memory; only the daemon's own user and root are answered.
  *
- *     shunt_server_create(&server, "/run/shunt.sock", shunt_show_request, &show, &err);
+ *     shunt_server_create(&server, "/run/shunt/control", shunt_show_request, &show, &err);
  *     epoll or poll shunt_server_fd(server) for input, then
  *     shunt_server_service(server);
  *     shunt_server_destroy(server);

@@ -39,7 +39,7 @@ RECEIVE = (
     ("receive", "frame copied into the UMEM", ("xsk_copy_xdp", "__pi_memcpy", "memcpy"),
      "__xsk_map_redirect"),
     ("receive", "UMEM buffer taken and returned", ("xp_alloc", "xsk_buff_alloc", "xsk_buff_free",
-                                                  "xp_free"), "veth_poll"),
+                                                   "xp_free"), "veth_poll"),
     ("receive", "the sender's page freed", ("__xdp_return", "xdp_return_frame",
                                             "page_pool_put_unrefed_netmem", "xdp_return_buff"),
      "__xsk_map_redirect"),

@@ -12,12 +12,11 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
 
+from steal import Repeats  # noqa: F401 of whoever uses this module
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.append(os.path.join(TOP, "tools", "shunt-bench"))
-from steal import Repeats  # pylint: disable=wrong-import-position,unused-import
 BIN = os.path.join(TOP, os.environ.get("B", "build"), "bin")
 LAB = os.path.join(TOP, "tools", "lab")
 CONTROL = f"/run/shunt-bench-{os.getpid()}.sock"
@@ -227,7 +226,7 @@ def traffic(dst_mac, rate="max", seconds=2, size=60, kernel_share=False):
               "offered_mpps": sent["offered_pps"] / 1e6,
               "loss_pct": 100 * (1 - seen["frames"] / max(sent["sent"], 1)),
               "cpu_pct": {n: 100 * (after[n][0] - before[n][0]) /
-                             max(after[n][1] - before[n][1], 1) for n in after}}
+                          max(after[n][1] - before[n][1], 1) for n in after}}
     if kernel_share:
         result["ping"] = ping_result(pinger)
         result["tcp_mbps"] = tcp_result(tcp)

@@ -8,10 +8,10 @@ import socket
 
 import pytest
 
-from shuntd import Shuntd
-from frames import SINK, udp4
-from inject import Thread, is_possible
-from test_rights import check_at_work, threads
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
+from shuntlab.ptrace import Captured, is_possible
+from shuntlab.rights import check_at_work
 
 AT_FDCWD, AF_XDP = -100, 44
 PROT_EXEC, PROT_RW, MAP_PRIVATE_ANON = 4, 3, 0x22
@@ -79,14 +79,13 @@ def allowed(thread, calls):
 @pytest.mark.parametrize("user", [None, "nobody"])
 def test_what_a_captured_thread_cannot_do(lab, user):
     frame = udp4(eth_dst=SINK)
-    # who is not root removes his socket from a folder of his own only
+    # a user that is not root removes a socket from a folder of its own only
     options = {"control": "run/shuntd.sock"} if user else {}
     with Shuntd(lab, "xconnect", "eth1", "eth2", *(["--user", user] if user else []),
                 **options) as daemon:
         pid = daemon.process.pid
-        of = {name: int(fields["Pid"]) for name, fields in threads(pid).items()}
         try:
-            with Thread(pid, of["shuntd"]) as control:
+            with Captured(pid, "shuntd") as control:
                 assert control.call(39) == pid, "the calls are made in its name"
                 assert allowed(control, REFUSED) == []
                 # clone3 hides what it is asked for: it does not exist.
@@ -96,9 +95,9 @@ def test_what_a_captured_thread_cannot_do(lab, user):
                 assert (shadow == -errno.EACCES) == (user is not None), shadow
                 if shadow >= 0:
                     control.call(3, shadow)
-            with Thread(pid, of["shunt-w0"]) as worker:
+            with Captured(pid, "shunt-w0") as worker:
                 assert allowed(worker, REFUSED + REFUSED_TO_WORKERS) == []
         except PermissionError as problem:
             pytest.skip(f"no right to take over a thread: {problem}")
         assert not os.path.exists("/tmp/shunt-attack")
-        check_at_work(lab, daemon, frame, frame)
+        check_at_work(lab, daemon, frame)

@@ -8,16 +8,14 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 
 import pytest
 
-from frames import DUT1, DUT2, GEN, SINK, routed, udp4
-from lab import ROOT, wait_until
+from shuntlab.frames import DUT1, DUT2, GEN, SINK, routed, udp4
+from shuntlab.lab import ROOT, wait_until
 
-sys.path.append(os.path.join(ROOT, "tools", "shunt-bench"))
-import baselines  # noqa: E402 pylint: disable=wrong-import-position
-import dpdk  # noqa: E402 pylint: disable=wrong-import-position
+import baselines
+import dpdk
 
 CPU = max(os.sched_getaffinity(0))
 ALL = {one.name: one for one in baselines.all_of(CPU, 32)}

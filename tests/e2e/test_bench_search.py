@@ -15,21 +15,17 @@ from types import SimpleNamespace
 
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/shunt-bench"))
 
-from lab import wait_until  # noqa: E402
-
-# pylint: disable=wrong-import-position
-import exp_batch  # noqa: E402
-import exp_cio  # noqa: E402
-import exp_compare  # noqa: E402
-import exp_rfc2544  # noqa: E402
-import exp_size  # noqa: E402
-import places  # noqa: E402
-import plot  # noqa: E402
-import stats  # noqa: E402
-from search import Search, confidence  # noqa: E402
-
+from shuntlab.lab import wait_until
+import exp_batch
+import exp_cio
+import exp_compare
+import exp_rfc2544
+import exp_size
+import places
+import plot
+import stats
+from search import Search, confidence
 GIGABIT = 1e9
 
 
@@ -277,7 +273,8 @@ def test_killed_while_a_daemon_runs():
     wait_until(is_gone, timeout=20, what="the daemon gone")
 
 
-@pytest.mark.parametrize("lengths", [[30] * 9, [15, 15, 15, 38, 37, 42, 42, 40], [8] * 10, [60, 5, 5]], ids=str)
+@pytest.mark.parametrize("lengths", [
+    [30] * 9, [15, 15, 15, 38, 37, 42, 42, 40], [8] * 10, [60, 5, 5]], ids=str)
 def test_rotated_labels_end_within_the_figure(lengths, tmp_path):
     if not shutil.which("gnuplot"):
         pytest.skip("no gnuplot")

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the torture tells whose program is on a device, where the dispatcher that it may be under is not
 to be had: on this kernel libxdp puts programs on devices alone."""
-import os
-import sys
 
 import pytest
 
-from lab import ROOT
 
-sys.path.append(os.path.join(ROOT, "tests", "torture"))
-from dut import is_its_own  # noqa: E402  pylint: disable=wrong-import-position
+from shuntlab.dut import is_its_own
 
 ALONE = {"id": 45, "dispatcher": False}
 UNDER = {"id": 45, "dispatcher": True}
@@ -22,7 +18,7 @@ DISPATCHER = {"name": "xdp_dispatcher", "id": 42}
     ({"name": "shunt_steer_sg", "id": 45}, ALONE, [], True),
     ({"name": "shunt_steer", "id": 44}, ALONE, [], False),
     ({"name": "xdp_pass", "id": 45}, ALONE, [], False),
-    (None, ALONE, [], False),
+    ({}, ALONE, [], False),
     ({"name": "shunt_steer", "id": 45}, GONE, [], False),
     (DISPATCHER, UNDER, [45], True),
     (DISPATCHER, UNDER, [], False),

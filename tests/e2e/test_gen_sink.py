@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from frames import routed, udp4
-from lab import BIN, ENV, wait_until
-from test_gen import is_generated
+from shuntlab.frames import routed, udp4
+from shuntlab.generated import is_generated, received
+from shuntlab.lab import BIN, ENV, wait_until
 
 TOOL = os.path.join(BIN, "shunt-gen")
 
@@ -49,11 +49,6 @@ def told_of(net, frames, *options):
     wait_until(lambda: received(net) >= came + len(frames), what="the frames")
     out.close()
     return sink.stop()
-
-
-def received(net):
-    link = net.json("sink", "ip", "-s", "-j", "link", "show", "eth1")[0]
-    return link["stats64"]["rx"]["packets"]
 
 
 # --- order, loss, damage --------------------------------------------------------------------------
@@ -110,7 +105,7 @@ def test_runs_are_told_apart(net):
     assert {key: got[key] for key in expected} == expected
     many = [frame for more in range(70) for frame in (of_run(one[0], more), of_run(one[2], more))]
     got = told_of(net, many)
-    assert {key: got[key] for key in ("frames", "lost", "runs")} == {"frames": 140, "lost": 64, "runs": 64}
+    assert (got["frames"], got["lost"], got["runs"]) == (140, 64, 64)
     assert (got["latency_ns"]["count"], got["gap_ns"]["count"]) == (140, 70)
     assert got["latency_ns"]["min"] <= got["latency_ns"]["mean"] <= got["latency_ns"]["max"]
 
@@ -249,8 +244,9 @@ def test_a_figure_is_whole_or_not_there(net, tmp_path):
     for name in ("x.svg", "x.png"):
         file = tmp_path / name
         file.write_bytes(b"an older run's, which gnuplot does not replace")
-        done = subprocess.run(["prlimit", "--fsize=7000", TOOL, "run", "-j", "--tx", place(net, "gen"), "--rx",
-                               place(net, "sink"), "--count", "100", "--rate", "1k", "--plot", str(file)],
+        done = subprocess.run(["prlimit", "--fsize=7000", TOOL, "run", "-j", "--tx", place(net, "gen"),
+                               "--rx", place(net, "sink"), "--count", "100", "--rate", "1k",
+                               "--plot", str(file)],
                               capture_output=True, text=True, timeout=50, check=False)
         assert done.returncode == 1 and json.loads(done.stdout)["received"] == 100
         assert f"{name}: gnuplot could not draw it" in done.stderr

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lab import ENV, ROOT
+from shuntlab.lab import ENV, ROOT
 
 FORWARDER = r"""
 #include <config/config.h>

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from frames import routed, udp4
-from lab import ENV, TOOL, wait_until
-from shuntd import is_alive
+from shuntlab.frames import routed, udp4
+from shuntlab.lab import ENV, TOOL, wait_until
+from shuntlab.process import is_alive
 
 
 def hosts_of(name):
@@ -27,8 +27,8 @@ def start_run(*cmd):
     return run, run.stdout.readline().strip()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("group", [False, True], ids=["lab alone", "terminal"])
+@pytest.mark.parametrize("number, group", [
+    (signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False)])
 def test_run_cleans_up_on_signal(number, group):
     run, name = start_run("lab", "exec", "dut", "sleep", "1000")
     wait_until(lambda: subprocess.run(["ip", "netns", "pids", f"shunt-{name}-dut"], check=False,
@@ -58,7 +58,7 @@ def test_run_kills_what_stays_in_the_background():
     run.communicate()
 
 
-@pytest.mark.parametrize("status", [0, 1, 7])
+@pytest.mark.parametrize("status", [0, 7])
 def test_run_passes_the_status_on(lab_tool, status):
     done = lab_tool("run", "sh", "-c", f'echo "$SHUNT_LAB"; exit {status}')
     assert done.returncode == status

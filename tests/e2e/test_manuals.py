@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lab import BIN, ENV, ROOT
+from shuntlab.lab import BIN, ENV, ROOT
 
 # program, its manual's section, its subcommands that have a help of their own
 PROGRAMS = [("shuntd", 8, []), ("shuntctl", 8, []), ("shunt-gen", 1, ["send", "sink"]),

@@ -3,15 +3,11 @@
 a clean stop and after kill -9 and the next start, as is their switch. What the device cannot do is one
 sentence, and nothing is left behind. No driver here has such filters: fake_ntuple.c, preloaded,
 answers ethtool's ioctls about eth1 for shuntd, shuntctl and ethtool alike, and keeps the table."""
-import os
-import re
-import subprocess
 
 import pytest
 
-import lab as e2e
-from shuntd import Shuntd
-from frames import SINK, udp4
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, udp4
 
 PTP, LAST = "ethertype 0x88f7 queue 0", "dst-mac 02:00:00:00:77:77 queue 0 location 2"
 ASKED = f"eth1,ntuple={PTP},ntuple={LAST}"
@@ -56,9 +52,8 @@ def test_set_shown_and_taken_away(nic):
         assert "has ntuple filters, 1 of 16 in use" in said
         shown = daemon.ctl("show", "ports").stdout
         assert f"ntuple filter: {PTP} (at location 15)" in shown, shown
-        gen, sink = nic.lab.wire("gen"), nic.lab.wire("sink")
-        gen.send(udp4(100, eth_dst=SINK))
-        sink.expect(udp4(100, eth_dst=SINK))
+        gen, sink = nic.lab.ends()
+        gen.reaches(sink, udp4(100, eth_dst=SINK))
     assert nic.filters() == {} and not nic.is_on()
 
 

@@ -11,11 +11,11 @@ import threading
 
 import pytest
 
-from frames import SINK, udp4
-from lab import wait_until
-from redirects import Missing, failed, traced
-from shuntd import Shuntd
-from wire import inside
+from shuntlab.frames import SINK, udp4
+from shuntlab.lab import wait_until
+from shuntlab.redirects import Missing, failed, traced
+from shuntlab.shuntd import Shuntd
+from shuntlab.wire import inside
 
 TUNSETIFF, TUNSETIFINDEX, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x400454DA, 0x2, 0x1000
 FRAMES = 7

@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
-from shuntd import Shuntd, steered
-from frames import DUT2, SINK, mac, udp4
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import DUT2, SINK, mac, udp4
+from shuntlab.lab import wait_until
 
 HOP2 = "02:00:00:00:09:02"  # by whom a frame was forwarded is seen by where it goes
 FILE = """
@@ -55,8 +55,8 @@ def taken_by(daemon, gen, sink, port):
     """Who forwards a frame to that port: user, kernel or nobody. The kernel may also do it because the
     worker got no CPU: that is no answer."""
     before = None
-    while before != steered(daemon, "hung"):
-        before = steered(daemon, "hung")
+    while before != daemon.steered("hung"):
+        before = daemon.steered("hung")
         data = next(_numbers).to_bytes(18, "big")
         gen.send(udp4(dport=port, data=data), udp4(dport=9, data=data))
         seen = [frame for frame in until_marker(sink, data)
@@ -79,7 +79,7 @@ def until_marker(sink, data=b""):
 
 @pytest.mark.parametrize("by_signal", [False, True])
 def test_rules_change(lab, tmp_path, by_signal):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen, sink = lab.ends()
 
     def have(rules):
         daemon.write(rules)
@@ -101,7 +101,7 @@ def test_rules_change(lab, tmp_path, by_signal):
 
 
 def test_bad_files_change_nothing(lab, tmp_path):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen, sink = lab.ends()
     with Reloaded(lab, tmp_path, rules=["proto udp dport 5000 lane kernel"]) as daemon:
         daemon.write(["proto udp dport 70000 lane kernel"])
         daemon.refuses("shuntd.yaml", "70000")
@@ -141,7 +141,7 @@ def test_without_a_file(lab):
 def test_nothing_is_lost_under_a_stream(lab, tmp_path):
     """Every frame is forwarded by the old rules or by the new, while they change thirty
     times."""
-    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen, sink = lab.ends()
     kernel, count = ["lane kernel"], 0
     with Reloaded(lab, tmp_path) as daemon:
         for turn in range(30):

@@ -3,11 +3,12 @@
 and all that was changed on it is given back, after a stop and after a kill."""
 import pytest
 
-from shuntd import Shuntd, totals
-from frames import SINK, routed, udp4
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.frames import SINK, routed, udp4
+from shuntlab.lab import wait_until
 
 NOW = "eth10"
+FRAME = udp4(eth_dst=SINK)
 BORROWED = f"eth1,spread=true,ntuple=ethertype 0x88f7 queue 0,ntuple=dst-mac {SINK} queue 0"
 
 
@@ -26,12 +27,6 @@ def _renamed(lab):
     return lab
 
 
-def crosses(lab, frame=udp4(eth_dst=SINK)):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
-    gen.send(frame)
-    sink.expect(frame)
-
-
 @pytest.mark.parametrize("way", ["stopped", "killed"])
 def test_all_is_given_back(renamed, nic, monkeypatch, way):
     """Program, promiscuity, NAPI knobs, RSS table, filters and their switch, VLAN tags."""
@@ -41,12 +36,12 @@ def test_all_is_given_back(renamed, nic, monkeypatch, way):
     nic.name = NOW
     assert len(nic.filters()) == 2 and nic.table() == [0] * 8 and nic.is_on()
     assert nic.takes_tags() == (False, False)
-    crosses(renamed)
+    renamed.crosses(FRAME)
     if way == "stopped":
         daemon.stop()
     else:
         daemon.kill()
-        # He serves another port: so it is the journal that finds the device again.
+        # It serves another port: so it is the journal that finds the device again.
         with Shuntd(renamed, "xconnect", "eth2", "null0,kind=mem") as after:
             said = next(line for line in after.log if "gave back" in line)
             assert said.endswith(": 12 items\n"), said
@@ -68,14 +63,12 @@ def test_it_is_called_as_it_is_now(renamed):
         assert [row["port"] for row in daemon.show("lanes")["lanes"]] == [NOW, "eth2"]
         for name, lane in (NOW, "xdp"), ("eth1", "user"):
             assert daemon.ask("lane", "set", name, lane)["lanes"][0]["in_use"] == lane
-            crosses(renamed)
+            renamed.crosses(FRAME)
         rename(renamed, "eth2", "eth1")  # now the other one is called so
         rows = daemon.ask("lane", "set", "eth1", "xdp")["lanes"]
         assert [(row["port"], row["in_use"]) for row in rows] == [(NOW, "user"), ("eth1", "xdp")]
-        crosses(renamed)
-        log = []
-        while sum("was called" in line for line in log) < 2:
-            log.append(daemon.process.stderr.readline())
+        renamed.crosses(FRAME)
+        daemon.said_until("was called", 2)
         rename(renamed, "eth1", "eth2")
 
 
@@ -104,12 +97,12 @@ def test_routes_follow(renamed):
     setting = f"net.ipv4.conf.{NOW}.forwarding"
     with Shuntd(renamed, "route", "eth1", "eth2", chatty=True) as daemon:
         rename(renamed, "eth1", NOW)
-        gen, sink = renamed.wire("gen"), renamed.wire("sink")
+        gen, sink = renamed.ends()
 
         def by_worker():
-            before = totals(daemon.show("ports"), "tx_packets")["eth2"]
+            before = daemon.total("tx_packets", "eth2")
             gen.send(udp4())
-            return totals(daemon.show("ports"), "tx_packets")["eth2"] - before
+            return daemon.total("tx_packets", "eth2") - before
 
         renamed.exec("dut", "sysctl", "-qw", f"{setting}=0")
         wait_until(lambda: not by_worker())

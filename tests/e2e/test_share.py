@@ -5,10 +5,11 @@ import json
 
 import pytest
 
-from shuntd import Shuntd
-from frames import DUT1, DUT2, SINK, ethernet, mac, routed, udp4, udp6
-from lab import wait_until
-from test_forward import HOP2, PAIRS, there, to_dut
+from shuntlab.shuntd import Shuntd
+from shuntlab.trickle import served
+from shuntlab.frames import DUT1, DUT2, SINK, ethernet, mac, routed, udp4, udp6
+from shuntlab.lab import wait_until
+from shuntlab.modes import HOP2, PAIRS, there, to_dut
 
 # A server of 8 MiB, with a line first as ssh has one; it says how much arrived and its digest.
 SERVER = """
@@ -50,20 +51,16 @@ def test_kernel_keeps_its_share_under_load(make_lab, mode):
     with Shuntd(lab, *PAIRS[mode]) as shuntd:
         load = lab.popen("gen", "shunt-gen", "send", "eth1", "-j", "--rate", "20k", "--duration",
                          "30", *(["--dst-mac", to_dut(mode)] if mode == "xconnect" else []))
-        def user_lane():
-            return shuntd.show("ports")["ports"][0]["lanes"]["user"]
-
-        wait_until(lambda: user_lane() > 1000, what="transit traffic")
+        wait_until(lambda: served(shuntd) > 1000, what="transit traffic")
         for address in ("10.0.1.1", "fd00:1::1"):
             pings(lab, "gen", address, 20)
         server = lab.popen("dut", "/usr/bin/python3", "-c", SERVER)
         assert server.stdout.readline() == "ready\n"
-        before = user_lane()
+        before = served(shuntd)
         lab.exec("gen", "/usr/bin/python3", "-c", CLIENT, "10.0.1.1", timeout=40)
         assert server.wait(60) == 0
-        assert user_lane() > before, "transit went on meanwhile"
-        # A worker that waits for a CPU does not answer at once.
-        wait_until(lambda: all(row["balanced"] for row in shuntd.show("ledger")["ledger"]))
+        assert served(shuntd) > before, "transit went on meanwhile"
+        wait_until(shuntd.is_balanced)
         load.send_signal(2)
         sent = json.loads(load.communicate(timeout=60)[0])["sent"]
         # Not all of them: a veth whose NAPI waits for a CPU loses frames before XDP sees them.
@@ -126,7 +123,7 @@ def test_rules(lab):
     options = [word for rule in RULES for word in ("--rule", rule)]
     lab.exec("dut", "ip", "neigh", "add", "10.0.2.99", "lladdr", SINK, "dev", "eth2")
     with Shuntd(lab, *PAIRS["static3"], *options) as shuntd:
-        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen, sink = lab.ends()
         marker = udp4(dport=9999)
         lanes = {"user": lambda f: routed(f, HOP2, DUT2), "kernel": routed}
         for frame, lane in CASES.values():
@@ -147,10 +144,9 @@ def test_rules_come_before_the_default(lab):
     """A rule gives the kernel what a cross-connect would pass, and passes what it would not."""
     rules = ["--rule", "ethertype 0x88cc lane user", "--rule", "proto udp dport 53 lane drop"]
     with Shuntd(lab, *PAIRS["xconnect"], *rules):
-        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen, sink = lab.ends()
         lldp = ethernet(b"l" * 46, "01:80:c2:00:00:0e", ethertype=0x88cc)
-        gen.send(lldp)
-        sink.expect(lldp)
+        gen.reaches(sink, lldp)
         gen.send(udp4(dport=53, eth_dst=SINK), udp4(dport=54, eth_dst=SINK))
         assert [f for f in sink.until(udp4(dport=54, eth_dst=SINK)) if f[:6] == mac(SINK)] == []
 
@@ -158,10 +154,8 @@ def test_rules_come_before_the_default(lab):
 def test_a_rule_for_what_cannot_be_forwarded(lab):
     """The lane user refuses it by name; nothing is lost without a reason."""
     with Shuntd(lab, *PAIRS["static3"], "--rule", "ethertype 0x88b5 lane user") as shuntd:
-        gen, sink = lab.wire("gen"), lab.wire("sink")
+        gen, sink = lab.ends()
         marker = udp4(dport=9999)
         gen.send(ethernet(b"x" * 46, DUT1, ethertype=0x88b5), marker)
         sink.expect(there("static3", marker))
-        drops = {d["name"]: d["count"] for d in shuntd.show("drops")["drops"]
-                 if d["where"] == "graph"}
-        assert drops["not_forwardable"] == 1
+        assert shuntd.drops("graph")["not_forwardable"] == 1

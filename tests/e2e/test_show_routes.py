@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What shuntctl says of routes is what `ip route` says, a moment later."""
-from shuntd import Shuntd
-from lab import wait_until
+from shuntlab.shuntd import Shuntd
+from shuntlab.lab import wait_until
 
 
 def hops(d, address):

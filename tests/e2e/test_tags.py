@@ -7,10 +7,9 @@ import signal
 
 import pytest
 
-from lab import wait_until
-from shuntd import Shuntd
-from test_external import LINK
-from test_failopen import pid_of_answer
+from shuntlab.process import owner_of, wait_gone
+from shuntlab.programs import attach
+from shuntlab.shuntd import Shuntd
 
 ON, OFF, TAKES = (True, True), (False, False), "takes VLAN tags off"
 PAIR = ("xconnect", "eth1", "eth2")
@@ -24,7 +23,7 @@ def _igb(nic, monkeypatch):
 
 
 def warnings(daemon):
-    port = daemon.show("ports")["ports"][0]
+    port = daemon.port()
     said = [text for text in port["warnings"] if TAKES in text]
     assert port["in_use"]["tags_taken_off"] == bool(said)
     return said
@@ -85,9 +84,9 @@ def test_a_takeover_that_fails(lab, igb):
                      first.control)
     assert "was started again and answers" in done.communicate(timeout=60)[1]
     assert igb.takes_tags() == OFF
-    pid = pid_of_answer(first)
+    pid = owner_of(first.control)
     os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60, "its end")
+    wait_gone(pid)
     assert igb.takes_tags() == ON
 
 
@@ -95,7 +94,7 @@ def test_a_takeover_that_fails(lab, igb):
 def test_however_the_program_is_attached(lab, igb, options):
     if "external" in options:
         for dev in "eth1", "eth2":
-            lab.exec("dut", "sh", "-c", LINK % dev)
+            attach(lab, dev)
     with Shuntd(lab, *PAIR, *options, check=False):
         assert igb.takes_tags() == OFF
     assert igb.takes_tags() == ON

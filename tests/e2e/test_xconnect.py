@@ -2,9 +2,9 @@
 """shuntd cross-connects: the same bytes, out of the other port, both ways."""
 import pytest
 
-from shuntd import Shuntd
-from lab import wait_until
-from frames import DUT1, GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
+from shuntlab.shuntd import Shuntd
+from shuntlab.lab import wait_until
+from shuntlab.frames import DUT1, GEN, MAX, SINK, ethernet, ip4, routed, udp4, udp6
 
 # Sent by the station at one end to that at the other, as on one wire.
 FRAMES = [
@@ -20,17 +20,14 @@ FRAMES = [
     ("tagged", ethernet(b"\x00\x05\x08\x00" + ip4(bytes(26)), SINK, GEN, 0x8100, 64)),
     ("fragment", udp4(eth_dst=SINK, fragment=0x2000)),
 ]
-POLLING = ["spin", "busy", "adaptive", "interrupt"]
 
 
 def test_same_bytes_both_ways(lab, each_lane):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen, sink = lab.ends()
     with Shuntd(lab, "xconnect", "eth1", "eth2") as daemon:
         for _, frame in FRAMES:
-            gen.send(frame)
-            sink.expect(frame)
-            sink.send(frame)
-            gen.expect(frame)
+            gen.reaches(sink, frame)
+            sink.reaches(gen, frame)
         for row in daemon.show("lanes")["lanes"]:
             assert row["lanes"][each_lane]["packets"] >= len(FRAMES)
             assert each_lane == "user" or row["lanes"]["user"]["packets"] == 0
@@ -41,7 +38,7 @@ def kernels(daemon):
 
 
 def test_a_new_mac_address_is_this_hosts(lab, each_lane):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen, sink = lab.ends()
     new = "02:00:00:00:01:77"
     with Shuntd(lab, "xconnect", "eth1", "eth2", check=False):
         lab.exec("dut", "ip", "link", "set", "eth1", "address", new)
@@ -50,23 +47,20 @@ def test_a_new_mac_address_is_this_hosts(lab, each_lane):
             gen.send(udp4(eth_dst=new), udp4(eth_dst=SINK))
             return udp4(eth_dst=new) not in sink.until(udp4(eth_dst=SINK))
         wait_until(is_kept, 10)
-        gen.send(udp4(eth_dst=DUT1))
-        sink.expect(udp4(eth_dst=DUT1))
+        gen.reaches(sink, udp4(eth_dst=DUT1))
 
 
 def test_transparent_keeps_nothing(lab, each_lane):
     """What is the host's otherwise crosses as well; once the daemon is gone all is the host's."""
-    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen, sink = lab.ends()
     lldp = ethernet(bytes(46), "01:80:c2:00:00:0e", GEN, 0x88cc)
     whole = [lldp, udp4(eth_dst=DUT1), udp4(eth_dst=DUT1, dst="10.0.1.1"),
              *(frame for _, frame in FRAMES)]
     daemon = Shuntd(lab, "xconnect", "eth1", "eth2", "--transparent")
     before = kernels(daemon)  # what came before the first configuration
     for frame in whole:
-        gen.send(frame)
-        sink.expect(frame)
-        sink.send(frame)
-        gen.expect(frame)
+        gen.reaches(sink, frame)
+        sink.reaches(gen, frame)
     for row in daemon.show("lanes")["lanes"]:
         assert row["transparent"]
         assert row["lanes"][each_lane]["packets"] >= len(whole)
@@ -75,53 +69,18 @@ def test_transparent_keeps_nothing(lab, each_lane):
     done = daemon.ctl("lane", "set", "eth1", "user=50%", "xdp=50%", check=False)
     assert done.returncode == 1 and "eth1 is connected transparently" in done.stderr
     daemon.kill()
-    gen.send(udp4())
-    sink.expect(routed(udp4()))
-
-
-@pytest.mark.parametrize("poll, batch", list(zip(POLLING, (1, 64, 256, 16))))
-def test_polling_and_batches(lab, poll, batch):
-    """A lone frame leaves at once, thousands arrive in order and whole."""
-    wire = lab.wire("sink")
-    with Shuntd(lab, "xconnect", "eth1", "eth2", "--poll", poll, "--batch", batch):
-        lone = udp4(eth_dst=SINK)
-        lab.wire("gen").send(lone)
-        wire.expect(lone)
-        # veth takes bursts of 256: at this rate the worker may be off its CPU for 60 ms.
-        sink = lab.sink("sink", "eth1", "--verify", "--count", 2000, "--idle", 5)
-        lab.send("gen", "eth1", "--rate", "4k", "--count", 2000, "--dst-mac", SINK)
-        got = sink.finish()
-        assert (got["frames"], got["lost"], got["late"], got["bad"]) == (2000, 0, 0, 0)
-
-
-@pytest.mark.usefixtures("each_lane")
-def test_to_own_mac_is_the_kernels(lab):
-    with Shuntd(lab, "xconnect", "eth1", "eth2"):
-        lab.exec("gen", "ping", "-c", 1, "-W", 5, "10.0.1.1")
-        lab.exec("gen", "ping", "-c", 1, "-W", 5, "fd00:1::1")
-
-
-@pytest.mark.usefixtures("each_lane")
-def test_link_local_control_is_the_kernels(lab):
-    gen, sink = lab.wire("gen"), lab.wire("sink")
-    marker = udp4(eth_dst=SINK, dport=9999)
-    with Shuntd(lab, "xconnect", "eth1", "eth2"):
-        lldp = ethernet(bytes(46), "01:80:c2:00:00:0e", GEN, 0x88cc)
-        gen.send(lldp, marker)
-        assert lldp not in sink.until(marker)
+    gen.reaches(sink, udp4(), routed(udp4()))
 
 
 @pytest.mark.usefixtures("each_lane")
 def test_kill_leaves_the_kernel_forwarding(lab):
     """Nothing of shuntd's is needed for the kernel's share, which after a kill is everything; the
     next start takes up what the killed one left."""
-    gen, sink = lab.wire("gen"), lab.wire("sink")
+    gen, sink = lab.ends()
     frame = udp4()
     daemon = Shuntd(lab, "xconnect", "eth1", "eth2")
     daemon.kill()
-    gen.send(frame)
-    sink.expect(routed(frame))
+    gen.reaches(sink, frame, routed(frame))
     with Shuntd(lab, "xconnect", "eth1", "eth2"):
         crossing = udp4(eth_dst=SINK)
-        gen.send(crossing)
-        sink.expect(crossing)
+        gen.reaches(sink, crossing)

@@ -14,6 +14,7 @@
 
 static struct shunt_config config;
 static struct shunt_engine *engine;
+static struct shunt_show show;
 static struct shunt_server *server;
 static struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
@@ -22,6 +23,7 @@ static void stop(void)
 	struct shunt_err err;
 
 	shunt_server_destroy(server);
+	shunt_notices_destroy(show.notices);
 	shunt_engine_destroy(engine, &err);
 	shunt_config_fini(&config);
 }
@@ -41,10 +43,12 @@ static void start(void)
 	config.frames = 256;
 	ret |= shunt_config_add_pair(&config, &pair, &err);
 	FUZZ_MUST(!ret && !shunt_engine_create(&engine, &config, &err) &&
-			  !shunt_engine_open(engine, &err),
+			  !shunt_engine_open(engine, &err) &&
+			  !shunt_notices_create(&show.notices, engine, &err),
 		  "%s", err.msg);
+	show.engine = engine;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/shunt-fuzz-%d.sock", getpid());
-	ret = shunt_server_create(&server, addr.sun_path, shunt_show_request, engine, &err);
+	ret = shunt_server_create(&server, addr.sun_path, shunt_show_request, &show, &err);
 	FUZZ_MUST(!ret, "%s", err.msg);
 	atexit(stop);
 }

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "doctor/facts.h"
 
-TestSuite(doctor, .timeout = 20);
+TestSuite(doctor, .timeout = 120);
 
 #define BASIC (SHUNT_NETDEV_XDP_basic | SHUNT_NETDEV_XDP_redirect)
 #define ZC    SHUNT_NETDEV_XDP_xsk_zerocopy

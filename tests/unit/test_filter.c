@@ -10,7 +10,7 @@
 #include "device/ntuple.h"
 #include "steer/filter.h"
 
-TestSuite(filter, .timeout = 20);
+TestSuite(filter, .timeout = 120);
 
 Test(filter, what_is_printed_is_read_again)
 {

@@ -246,7 +246,7 @@ Test(mirror_fib, follows, .timeout = 120)
 }
 
 /* With room for fewer routes than there are, a part must not forward: nothing is in the FIB. */
-Test(mirror_fib, no_room_punts_all, .timeout = 60)
+Test(mirror_fib, no_room_punts_all, .timeout = 120)
 {
 	struct forwarder fw;
 	struct shunt_mirror_stats stats;

@@ -24,7 +24,7 @@
 #include "base/bytes.h"
 #include "serve/rights.h"
 
-TestSuite(rights, .timeout = 60);
+TestSuite(rights, .timeout = 120);
 
 /* --- what is tried: 0, or the errno ----------------------------------------------------------- */
 

@@ -60,7 +60,7 @@ static void teardown(void)
 	rmdir(dir);
 }
 
-TestSuite(server, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(server, .init = setup, .fini = teardown, .timeout = 120);
 
 static int dial(void)
 {

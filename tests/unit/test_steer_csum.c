@@ -7,7 +7,7 @@
 
 #include "steer_rig.h"
 
-TestSuite(steer_csum, .timeout = 20);
+TestSuite(steer_csum, .timeout = 120);
 
 #define LEN_MAX 1536
 

@@ -417,7 +417,7 @@ Test(steer_route, spreads_as_the_worker_does)
 }
 
 /* Thousands of random routes, and their addresses by program and worker. */
-Test(steer_route, agrees_with_the_workers_lookup, .timeout = 60)
+Test(steer_route, agrees_with_the_workers_lookup, .timeout = 120)
 {
 	uint64_t rng = 6;
 	struct shunt_err err;

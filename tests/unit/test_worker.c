@@ -11,6 +11,7 @@
 #include "fake_port.h"
 #include "graph/nodes.h"
 #include "graph/worker.h"
+#include "wait.h"
 
 #define PORTS  2
 #define FRAMES 1024
@@ -44,7 +45,7 @@ static void build(struct shunt_worker_opts opts)
 
 static void fini(void)
 {
-	shunt_worker_stop(worker, 60000);
+	shunt_worker_stop(worker, WAIT_MS);
 	shunt_worker_fini(worker);
 	free(worker);
 }
@@ -141,32 +142,41 @@ Test(worker, costs_are_split, .fini = fini)
 	cr_assert_eq(worker->stats.sleep_cycles, 0);
 }
 
+static uint64_t slow_cycles; /* that slow() has taken */
+
 /* A node that takes a while: its cycles are c_task, not c_io. */
 static unsigned slow(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
-	uint64_t until = shunt_clock_cycles() + cnt * 20000ULL;
+	uint64_t start = shunt_clock_cycles(), now = start;
 
 	(void)pkts;
 	(void)next;
-	while (shunt_clock_cycles() < until)
-		;
+	while (now < start + cnt * 20000ULL)
+		now = shunt_clock_cycles();
+	slow_cycles += now - start;
 	return node->graph->tx_node[1];
 }
 
 Test(worker, a_slow_node_is_task, .fini = fini)
 {
 	struct shunt_worker_costs costs;
+	uint64_t sampled, start, elsewhere = 0; /* cycles of sampled turns outside the node */
 	unsigned i;
 
 	build(ordinary);
 	worker->graph.nodes[0].fn = slow;
 	for (i = 0; i < 2 * SHUNT_SAMPLE_EVERY; i++) {
 		fakes[0].arriving = 4;
+		slow_cycles = 0;
+		sampled = worker->stats.sampled_turns;
+		start = shunt_clock_cycles();
 		shunt_worker_turn(worker);
+		if (worker->stats.sampled_turns > sampled)
+			elsewhere += shunt_clock_cycles() - start - slow_cycles;
 	}
 	costs = shunt_worker_costs(worker);
-	cr_assert(costs.c_task >= 20000 && costs.c_io < costs.c_task, "task %.0f io %.0f",
-		  costs.c_task, costs.c_io);
+	cr_assert_geq(costs.c_task, 20000);
+	cr_assert_leq(costs.c_io * (double)worker->stats.sampled_packets, (double)elsewhere);
 }
 
 /* --- ledger, drain, audit --------------------------------------------------------------------- */
@@ -253,13 +263,7 @@ Test(worker, audit_finds_what_is_wrong, .fini = fini)
 
 static void wait_for(const uint64_t *counter, uint64_t value)
 {
-	const struct timespec pause = {.tv_nsec = 200 * 1000};
-	uint64_t until = shunt_clock_ns() + 5 * SHUNT_NS_PER_SEC;
-
-	while (shunt_counter_read(counter) < value) {
-		cr_assert_lt(shunt_clock_ns(), until, "no progress in 5 s");
-		nanosleep(&pause, NULL);
-	}
+	wait_until(shunt_counter_read(counter) >= value);
 }
 
 static void start(enum shunt_poll_mode poll)
@@ -279,20 +283,17 @@ static const enum shunt_poll_mode modes[] = {SHUNT_POLL_spin, SHUNT_POLL_busy, S
 Test(worker, answers_and_stops_in_every_mode, .fini = fini)
 {
 	struct shunt_ledger ledger;
-	uint64_t start_ns;
 	unsigned i, j;
 
 	for (i = 0; i < 4; i++) {
 		start(modes[i]);
 		for (j = 0; j < 20; j++) {
-			cr_assert_eq(shunt_worker_ledger(worker, &ledger, 5000), 0, "%s",
+			cr_assert_eq(shunt_worker_ledger(worker, &ledger, WAIT_MS), 0, "%s",
 				     shunt_poll_mode_name(modes[i]));
 			cr_assert_eq(shunt_ledger_sum(&ledger), FRAMES);
 		}
-		start_ns = shunt_clock_ns();
-		shunt_worker_stop(worker, 60000);
-		cr_assert_lt(shunt_clock_ns() - start_ns, 2 * SHUNT_NS_PER_SEC);
-		shunt_worker_stop(worker, 60000); /* legal again */
+		cr_assert_eq(shunt_worker_stop(worker, WAIT_MS), 0);
+		cr_assert_eq(shunt_worker_stop(worker, 0), 0, "legal again");
 		if (i < 3)
 			fini();
 	}
@@ -316,13 +317,13 @@ Test(worker, sleeps_when_the_mode_says_so, .fini = fini)
 	start(SHUNT_POLL_busy);
 	wait_for(&worker->stats.turns, 10000);
 	cr_assert_eq(shunt_counter_read(&worker->stats.sleeps), 0);
-	shunt_worker_stop(worker, 60000);
+	shunt_worker_stop(worker, WAIT_MS);
 	cr_assert_geq(fakes[0].busy_polls, 9999, "the driver is polled each turn");
 	cr_assert_eq(fakes[0].busy_polls, fakes[1].busy_polls);
 }
 
-/* A descriptor that becomes readable ends the sleep, long before the heartbeat
- * would. */
+/* A descriptor that becomes readable ends the sleep, long before the heartbeat would: a thousand
+ * such sleeps would last longer than WAIT_S. */
 Test(worker, a_packet_ends_a_sleep, .fini = fini)
 {
 	struct shunt_worker_opts opts = ordinary;
@@ -336,17 +337,17 @@ Test(worker, a_packet_ends_a_sleep, .fini = fini)
 	wait_for(&worker->stats.sleeps, 1);
 	sleeps = shunt_counter_read(&worker->stats.sleeps);
 	cr_assert_eq(write(fd, &one, 8), 8);
-	wait_for(&worker->stats.sleeps, sleeps + 1000); /* readable: no sleep lasts */
-	shunt_worker_stop(worker, 60000);
+	wait_for(&worker->stats.sleeps, sleeps + 1000);
+	shunt_worker_stop(worker, WAIT_MS);
 	close(fd);
 }
 
 /* What the kernel did not take is offered to it again a millisecond later, and not when the next
- * packet comes. */
+ * packet comes. Sleeps to the next heartbeat would make a thousand last longer than WAIT_S. */
 Test(worker, what_was_not_sent_ends_a_sleep, .fini = fini)
 {
 	struct shunt_worker_opts opts = ordinary;
-	uint64_t sleeps, start_ns;
+	uint64_t sleeps;
 
 	opts.poll = SHUNT_POLL_interrupt;
 	build(opts);
@@ -354,24 +355,22 @@ Test(worker, what_was_not_sent_ends_a_sleep, .fini = fini)
 	cr_assert_eq(shunt_worker_start(worker, &err), 0, "%s", err.msg);
 	wait_for(&worker->stats.sleeps, 1);
 	sleeps = shunt_counter_read(&worker->stats.sleeps);
-	start_ns = shunt_clock_ns();
-	wait_for(&worker->stats.sleeps, sleeps + 100);
-	cr_assert_lt(shunt_clock_ns() - start_ns, 5 * SHUNT_NS_PER_SEC,
-		     "a hundred sleeps of a millisecond each");
+	wait_for(&worker->stats.sleeps, sleeps + 1000);
 }
 
 Test(worker, heartbeat_goes_on_in_every_mode, .fini = fini)
 {
-	uint64_t first;
+	uint64_t first, start_ns;
 	unsigned i;
 
 	for (i = 0; i < 4; i++) {
+		start_ns = shunt_clock_ns();
 		start(modes[i]);
-		cr_assert(shunt_counter_read(&worker->stats.heartbeat_ns), "from its start on");
+		cr_assert_geq(shunt_counter_read(&worker->stats.heartbeat_ns), start_ns,
+			      "from its start on");
 		first = shunt_counter_read(&worker->stats.heartbeat_ns);
 		wait_for(&worker->stats.heartbeat_ns, first + 1);
-		cr_assert_lt(shunt_clock_ns() - shunt_counter_read(&worker->stats.heartbeat_ns),
-			     2 * SHUNT_NS_PER_SEC);
+		cr_assert_leq(shunt_counter_read(&worker->stats.heartbeat_ns), shunt_clock_ns());
 		if (i < 3)
 			fini();
 	}
@@ -387,7 +386,7 @@ Test(worker, a_cpu_that_is_not_there)
 	cr_assert_eq(shunt_worker_start(worker, &err), -EINVAL);
 	cr_assert(strstr(err.msg, "worker 3: CPU 1000"), "%s", err.msg);
 	cr_assert_not(worker->running);
-	shunt_worker_stop(worker, 60000);
+	shunt_worker_stop(worker, WAIT_MS);
 	shunt_worker_fini(worker);
 	cr_assert(fakes[0].closes == 1 && fakes[1].closes == 1);
 	free(worker);

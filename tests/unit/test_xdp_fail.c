@@ -18,7 +18,8 @@
 #include <linux/if_packet.h>
 
 #include "xdp/fail.h"
-#include "shunt_devmap.skel.h"
+#include "tools/shunt_devmap.skel.h"
+#include "wait.h"
 
 static struct shunt_err err;
 
@@ -93,8 +94,7 @@ static void expect_failed(const struct rig *rig, size_t len, enum shunt_fail_rea
 	uint64_t before = shunt_xdp_fail_read(rig->fail, VC, reason), others = total(rig) - before;
 
 	send_frames(len, 3);
-	for (int i = 0; i < 2000 && shunt_xdp_fail_read(rig->fail, VC, reason) < before + 3; i++)
-		usleep(1000);
+	wait_until(shunt_xdp_fail_read(rig->fail, VC, reason) >= before + 3);
 	cr_expect_eq(shunt_xdp_fail_read(rig->fail, VC, reason), before + 3, "%s",
 		     shunt_xdp_fail_name(reason));
 	cr_expect_eq(total(rig) - shunt_xdp_fail_read(rig->fail, VC, reason), others);
@@ -120,8 +120,7 @@ Test(xdp_fail, counted_by_port_and_reason)
 	rig_init(&rig);
 	shell("mount -t sysfs none /sys");
 	send_frames(60, 3);
-	for (int i = 0; i < 2000 && received("vd") < 3; i++)
-		usleep(1000);
+	wait_until(received("vd") >= 3);
 	cr_expect_eq(received("vd"), 3);
 	cr_expect_eq(total(&rig), 0);
 

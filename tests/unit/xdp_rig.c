@@ -15,6 +15,7 @@
 #include <linux/if_packet.h>
 
 #include "steer/steer.h"
+#include "wait.h"
 
 struct shunt_err xdp_rig_err;
 
@@ -106,16 +107,13 @@ static struct shunt_steer_counters counters(const struct shunt_xdp *x)
 
 void xdp_rig_expect(struct shunt_xdp *x, const struct frame *f, int reason)
 {
-	struct shunt_steer_counters before = counters(x), now;
+	const uint64_t before = counters(x).packets[reason];
+	uint64_t until_ns = 0;
 
 	send_frame(f);
-	for (int i = 0; i < 2000; i++) {
-		now = counters(x);
-		if (now.packets[reason] > before.packets[reason])
-			return;
-		usleep(1000);
-	}
-	cr_assert_fail("not counted as %s within 2 s", shunt_steer_reason_name(reason));
+	while (counters(x).packets[reason] == before)
+		cr_assert(wait_a_moment(&until_ns), "not counted as %s",
+			  shunt_steer_reason_name(reason));
 }
 
 void xdp_rig_attach_and_die(struct shunt_xdp_opts opts)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """bench_auto.py OUT.json [NAME...]: lane auto beside the same guest's kernel, in instructions a packet
-(bench.py says how they are counted): which lane auto chose, why, what a packet costs in it, and what
-one costs the kernel. Exit status 1 where auto is slower, or could not be measured.
+(tools/shuntlab/rig.py says how they are counted): which lane auto chose, why, what a packet costs in it,
+and what one costs the kernel. Exit status 1 where auto is slower, or could not be measured.
 
 Slower is what costs more by over SLACK: two runs of one forwarder differ by less, and a bridge of the
 kernel's hashes its table by a secret of its own (bench.py), for which the cheapest of a few counts. Of a
@@ -11,8 +11,8 @@ import json
 import math
 import sys
 
-import vm
-from bench import Idler, Load, Rig, bridge, nobody, set_rings, shunt, sink
+from shuntlab import guest
+from shuntlab.rig import Idler, Load, Rig, bridge, nobody, set_rings, shunt, sink
 
 SLACK = 1.02
 WINDOWS, BRIDGES = 5, 3  # that the cost is the middle one of
@@ -32,7 +32,7 @@ def by_itself(lab, *args):
     """shuntd that has heard of the sink, which sends nothing by itself: to a station that a bridge of his
     does not know the worker floods."""
     with shunt(*args)(lab) as daemon, contextlib.closing(lab.wire("sink")) as wire:
-        wire.send(bytes.fromhex((vm.GEN + vm.SINK).replace(":", "")) + vm.MARK + bytes(46))
+        wire.send(bytes.fromhex((guest.GEN + guest.SINK).replace(":", "")) + guest.MARK + bytes(46))
         yield daemon
 
 
@@ -41,29 +41,29 @@ class Case:
     nearest, the bridge."""
 
     def __init__(self, name, kernel, *args, over=False):
-        self.name, self.kernel, self.mac = name, kernel, vm.DUT if kernel == FORWARDED else vm.SINK
+        self.name, self.kernel, self.mac = name, kernel, guest.DUT if kernel == FORWARDED else guest.SINK
         args = name.split(".")[0], *args, "--lane", "auto", "--poll", "interrupt"
         self.forwarder = lambda lab: (bridged if over else by_itself)(lab, *args)
         self.tries = BRIDGES if over else 1
 
 
 def cases():
-    yield Case("route", FORWARDED, *vm.PORTS)
-    yield Case("static3", FORWARDED, *vm.STATIC3)
-    yield Case("mix.routed", FORWARDED, *vm.PORTS)
-    yield Case("macrewrite", BRIDGED, *vm.STATIC3)
-    yield Case("xconnect", BRIDGED, *vm.PORTS)
-    yield Case("xconnect.over-br0", BRIDGED, *vm.PORTS, over=True)
-    yield Case("bridge", BRIDGED, *vm.PORTS)
+    yield Case("route", FORWARDED, *guest.PORTS)
+    yield Case("static3", FORWARDED, *guest.STATIC3)
+    yield Case("mix.routed", FORWARDED, *guest.PORTS)
+    yield Case("macrewrite", BRIDGED, *guest.STATIC3)
+    yield Case("xconnect", BRIDGED, *guest.PORTS)
+    yield Case("xconnect.over-br0", BRIDGED, *guest.PORTS, over=True)
+    yield Case("bridge", BRIDGED, *guest.PORTS)
     yield Case("bridge.br0", BRIDGED, "br0", over=True)
-    yield Case("mix.bridged", BRIDGED, *vm.PORTS)
-    yield Case("static3.generic", FORWARDED, *vm.STATIC3, *GENERIC)
-    yield Case("macrewrite.generic", BRIDGED, *vm.STATIC3, *GENERIC)
-    yield Case("xconnect.generic", BRIDGED, *vm.PORTS, *GENERIC)
-    yield Case("xconnect.generic-over-br0", BRIDGED, *vm.PORTS, *GENERIC, over=True)
+    yield Case("mix.bridged", BRIDGED, *guest.PORTS)
+    yield Case("static3.generic", FORWARDED, *guest.STATIC3, *GENERIC)
+    yield Case("macrewrite.generic", BRIDGED, *guest.STATIC3, *GENERIC)
+    yield Case("xconnect.generic", BRIDGED, *guest.PORTS, *GENERIC)
+    yield Case("xconnect.generic-over-br0", BRIDGED, *guest.PORTS, *GENERIC, over=True)
 
 
-KERNEL = {FORWARDED: (vm.DUT, nobody, 1), BRIDGED: (vm.SINK, bridge, BRIDGES)}
+KERNEL = {FORWARDED: (guest.DUT, nobody, 1), BRIDGED: (guest.SINK, bridge, BRIDGES)}
 
 
 def measure(rig, mac, forwarder, tries):
@@ -90,7 +90,7 @@ def show(case, cost, kernel, lane):
 
 def entry(case, cost, kernel, lane):
     return {"name": f"vm.auto.{case.name}", "unit": "instructions/packet", "value": cost,
-            "params": {"driver": vm.DRIVER, "kernel": vm.KERNEL, "beside": case.kernel},
+            "params": {"driver": guest.DRIVER, "kernel": guest.KERNEL, "beside": case.kernel},
             "beside": kernel, "lane": lane["in_use"], "why": lane["why"]}
 
 
@@ -114,14 +114,14 @@ class Bench:
 
 
 def main(out, *names):
-    lab, idler = vm.lab(), Idler()
+    lab, idler = guest.lab(), Idler()
     results, bad = [], []
     chosen = [case for case in cases() if not names or case.name in names]
-    print(f"Linux {vm.KERNEL}, {vm.DRIVER}")
+    print(f"Linux {guest.KERNEL}, {guest.DRIVER}")
     print(f"{'configuration':<26} {'lane':<7} {'auto':>7} {'kernel':>7}  ratio   (instructions a packet)")
     set_rings(lab)
     with sink(lab, "dut") as counter:
-        alone, _ = measure(Rig(lab, idler, counter, Load()), vm.DUT, nobody, 1)
+        alone, _ = measure(Rig(lab, idler, counter, Load()), guest.DUT, nobody, 1)
     with sink(lab, "sink") as counter:
         bench = Bench(Rig(lab, idler, counter, Load()), alone)
         for case in chosen:

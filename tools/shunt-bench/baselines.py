@@ -73,8 +73,10 @@ def vdevs_of(driver, place):
 def testpmd(place, cpu, batch, driver):
     """Joins the devices back to back, as xconnect does."""
     dpdk.need_driver(driver)
+
     def argv(prefix):
         return place.dut(*dpdk.testpmd_argv(prefix, cpu, vdevs_of(driver, place), "io", batch))
+
     with devices_kept(place), kernel_stands_back(place), dpdk.running(argv, dpdk.TESTPMD_READY):
         yield {"dst_mac": place.sink_mac, "in_use": {}}
 
@@ -176,7 +178,7 @@ def all_of(cpu, batch):
 
 
 def usable(candidates, skip):
-    """Those whose check finds nothing; skip(name, why) for the others."""
+    """Those with a check that finds nothing; skip(name, why) for the others."""
     made = []
     for one in candidates:
         try:

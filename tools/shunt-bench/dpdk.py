@@ -114,7 +114,8 @@ def has_huge_pages():
 def eal(program, prefix, lcores, vdevs):
     """A program of DPDK's, which is to say its words at once, with the options of its environment."""
     memory = ["--in-memory"] if has_huge_pages() else ["--no-huge", "--no-shconf"]
-    argv = ["stdbuf", "-oL", program, *memory, "-m", str(MEMORY_MB), "--file-prefix", prefix, "--no-pci", "--lcores", lcores]
+    argv = ["stdbuf", "-oL", program, *memory, "-m", str(MEMORY_MB),
+            "--file-prefix", prefix, "--no-pci", "--lcores", lcores]
     for vdev in vdevs:
         argv += ["--vdev", vdev]
     return [*argv, "--"]

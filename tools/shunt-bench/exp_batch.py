@@ -131,7 +131,8 @@ def draw_latency(doc, made, rate, predicted):
     doc.table("latency", f"Latency by batch, {rate / 1e6:.2f} Mpps asked for, no task",
               [("batch", "packets"), ("offered", "Mpps"), ("median", "us"), ("p99", "us"), ("p99.9", "us"),
                ("lost", "%")],
-              [[b, stats.offered(made[b]) / 1e6, *(stats.median(us(made[b], k)) for k in ("p50", "p99", "p999")),
+              [[b, stats.offered(made[b]) / 1e6,
+                *(stats.median(us(made[b], k)) for k in ("p50", "p99", "p999")),
                 stats.median([100 * r["lost"] / max(r["arrived"], 1) for r in made[b]])]
                for b in made])
 
@@ -155,9 +156,10 @@ def draw_loads(doc, made, top, predicted):
                y_scale="log10", paper=f"{VPP}, figure 2(b)",
                caption=f"100 % are {top / 1e6:.1f} Mpps, what a batch of 256 forwards.")
     doc.table("received", "Batches received by load",
-              [("asked for", "%"), ("asked for", "Mpps"), ("offered", "Mpps"), ("mean", "packets"), ("p99", "packets"),
-               ("empty polls", "%"), ("lost", "%")],
-              [[100 * l, l * top / 1e6, stats.offered(runs) / 1e6, stats.median([r["batch_mean"] for r in runs]),
+              [("asked for", "%"), ("asked for", "Mpps"), ("offered", "Mpps"), ("mean", "packets"),
+               ("p99", "packets"), ("empty polls", "%"), ("lost", "%")],
+              [[100 * l, l * top / 1e6, stats.offered(runs) / 1e6,
+                stats.median([r["batch_mean"] for r in runs]),
                 stats.median([stats.quantile(r["batches"], 0.99) for r in runs]),
                 stats.median([100 * r["empty_turns"] / max(r["turns"], 1) for r in runs]),
                 stats.median([100 * r["lost"] / max(r["arrived"], 1) for r in runs])]

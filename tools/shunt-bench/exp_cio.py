@@ -121,7 +121,8 @@ def describe(doc, variants, rate, hz):
                          stats.median([r["c_busy"] for r in said]) if said else None])
     doc.table("points", "Throughput by the task's cycles; c_io and c_busy by f = n (c_io + c_task + "
               "c_busy), and as the worker counts them",
-              ["ports", ("task", "cycles"), ("offered", "Mpps"), ("median", "Mpps"), ("least", "Mpps"), ("most", "Mpps"),
+              ["ports", ("task", "cycles"), ("offered", "Mpps"), ("median", "Mpps"),
+               ("least", "Mpps"), ("most", "Mpps"),
                ("c_io+c_busy", "cycles"), ("c_busy", "cycles"), ("counted c_io", "cycles"),
                ("counted c_task", "cycles"), ("counted c_busy", "cycles")], rows)
     rows = []
@@ -187,7 +188,8 @@ def draw(doc, variants, rate, hz):
                "cycles per packet", [l for v in variants for l in cost_lines(*v, hz)],
                # a run in which the worker lost its CPU counts thousands, and would flatten the rest
                y_range=[0, 1.5 * max(stats.median([cost(r, hz) - c for r in runs])
-                                     for _, points, _ in variants for c, runs in points.items())], paper=f"{PAPER}, figure 2(b)",
+                                     for _, points, _ in variants for c, runs in points.items())],
+               paper=f"{PAPER}, figure 2(b)",
                caption="What f / n leaves beyond the task. It falls while empty polls are used up and "
                        "stays at c_io then; the points are the worker's own counters.")
 

@@ -112,7 +112,8 @@ def describe(ctx, doc, made, predicted):
                          low <= want <= high])
     sure = (f"; the true median lies between least and most of {ctx.runs} runs with "
             f"{100 * stats.median_interval(ctx.runs):.0f} %") if ctx.runs > 1 else ", one run"
-    doc.table("by-load", f"Measured and predicted, bursts of 1 to {PSI} packets, B = {BATCH}, R = {RING}{sure}",
+    doc.table("by-load", f"Measured and predicted, bursts of 1 to {PSI} packets, B = {BATCH}, "
+              f"R = {RING}{sure}",
               ["", ("load", "%"), "measured", "least", "most", "predicted", ("difference", "%"),
                "predicted lies between"], rows)
 

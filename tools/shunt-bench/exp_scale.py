@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues and workers, 1 to as many as there are CPUs (PFQ, figures 2 to 4): each worker has a queue and
-a CPU of his own."""
+a CPU of its own."""
 import os
 
 import forwarders
@@ -106,5 +106,6 @@ def run(ctx, doc):
     enough = ctx.ports == "mem" or ctx.place.kind == "nic"
     doc.finding(f"{PAPER}, fig. 2 to 4", "throughput grows in proportion with queues and workers",
                 ratio > 0.85 * counts[-1] if enough else None,
-                f"{ratio:.2f} times with {counts[-1]}" + ("" if enough else
-                "; generator and sink share the workers' CPUs in a lab"), figure="throughput")
+                f"{ratio:.2f} times with {counts[-1]}" +
+                ("" if enough else "; generator and sink share the workers' CPUs in a lab"),
+                figure="throughput")

@@ -31,7 +31,8 @@ def gbit(pps, size):
 
 
 def search(ctx, place, dst_mac, size, left):
-    """left: how many searches, this one among them, are to come. (most at full speed, NDR, PDR, Search) of what forwards now."""
+    """(most at full speed, NDR, PDR, Search) of what forwards now. left: how many searches are to come,
+    this one among them."""
     word = IMIX if size == IMIX else size - FCS
     full = [place.trial(dst_mac, 0, ctx.seconds, size=word) for _ in range(ctx.runs)]
     top = stats.median([t["pps"] for t in full])
@@ -90,7 +91,8 @@ def run(ctx, doc):
     note_generator(doc, {str(s): r[2] for s, r in results.items() if r[2]})
     silent = [str(s) for s in chosen if not results[s][3]]
     if silent:
-        doc.note(f"Of a flood next to nothing came through, so nothing was searched for: {', '.join(silent)}.")
+        doc.note("Of a flood next to nothing came through, so nothing was searched for: "
+                 f"{', '.join(silent)}.")
     if len(numbered) < 2:
         return
     small, large = results[numbered[0]][0], results[numbered[-1]][0]
@@ -103,7 +105,7 @@ def run(ctx, doc):
 
 
 def note_generator(doc, found):
-    """Says whose limit it was that was found."""
+    """Notes whether forwarder or generator set the limit that was found."""
     none = [name for name, one in found.items() if not one["rate"]]
     if none:
         doc.note("No rate that was tried passed, and none is printed: " + ", ".join(none) + ".")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measured in the guest itself: what mem.Memory is for in-memory ports. The guest has one processor and
-its clock counts instructions (tests/vm/bench.py), so what a packet costs is the busy instructions of
+its clock counts instructions (shuntlab/rig.py), so what a packet costs is the busy instructions of
 the whole guest by packets, less those of generator and sink where nobody forwards: driver, receive,
 forwarding and transmit, the same from run to run.
 
@@ -10,24 +10,15 @@ a packet's instructions."""
 import contextlib
 import json
 import os
-import sys
 import tempfile
 
 import lab_points
 import paths
 import places
 from forwarders import Forwarder
+from shuntlab import guest, rig
 
 HZ = 1e9  # a tick of the guest's clock, 1 ns of it, is an instruction
-
-
-def bench():
-    """tests/vm/bench.py, which has generator, sink and the counting of idle instructions."""
-    folder = os.path.join(paths.TOP, "tests", "vm")
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    import bench as module  # pylint: disable=import-outside-toplevel,import-error
-    return module
 
 
 class Points:
@@ -35,10 +26,9 @@ class Points:
 
     def __init__(self, place):
         os.environ["SHUNT_LAB"] = place.name
-        self.bench = bench()
-        self.lab = self.bench.vm.lab()
-        self.bench.set_rings(self.lab)
-        self.idler = self.bench.Idler()
+        self.lab = guest.lab()
+        rig.set_rings(self.lab)
+        self.idler = rig.Idler()
         self._alone, self._sink_host = {}, None
         self._sink, self._counter = contextlib.ExitStack(), None
         self.complaints = []
@@ -53,17 +43,17 @@ class Points:
         if host != self._sink_host:
             self._sink.close()
             self._sink_host = None
-            self._counter = self._sink.enter_context(self.bench.sink(self.lab, host))
+            self._counter = self._sink.enter_context(rig.sink(self.lab, host))
             self._sink_host = host
         return self._counter
 
     def _look(self, host, one, load, look):
-        """What look(rig) returns while somebody forwards the load."""
+        """What look(Rig) returns while somebody forwards the load."""
         made = None
         try:
-            rig = self.bench.Rig(self.lab, self.idler, self._arriving(host), load)
-            with rig.running(one.mac, one.start):
-                made = look(rig)
+            on = rig.Rig(self.lab, self.idler, self._arriving(host), load)
+            with on.running(one.mac, one.start):
+                made = look(on)
         except AssertionError as error:
             said = " ".join(str(error).split()) or "it could not be started"
             if made is None:
@@ -75,45 +65,45 @@ class Points:
     def alone(self, size=60, flows=1):
         """Instructions of generator and sink by packet."""
         if (size, flows) not in self._alone:
-            nobody = GuestForwarder("nobody", self.bench.nobody, self.bench.vm.DUT)
-            load = self.bench.Load(size, flows=flows)
-            self._alone[size, flows] = self._look("dut", nobody, load, self.bench.Rig.busy)[0]
+            nobody = GuestForwarder("nobody", rig.nobody, guest.DUT)
+            load = rig.Load(size, flows=flows)
+            self._alone[size, flows] = self._look("dut", nobody, load, rig.Rig.busy)[0]
         return self._alone[size, flows]
 
     def set_queues(self, count):
         """Of dut's devices."""
-        for dev in self.bench.vm.PORTS:
+        for dev in guest.PORTS:
             self.lab.exec("dut", "ethtool", "-L", dev, "combined", str(count))
         self.lab.carriers()
 
     def by_queue(self, one, flows):
         """Instructions that a forwarder with a worker for each queue takes for a packet of so many flows, and
         the frames that each queue had meanwhile."""
-        def look(rig):
-            before = frames_of(rig.daemon)
-            busy, _ = rig.busy()
-            return busy, [b - a for a, b in zip(before, frames_of(rig.daemon))]
+        def look(on):
+            before = frames_of(on.daemon)
+            busy, _ = on.busy()
+            return busy, [b - a for a, b in zip(before, frames_of(on.daemon))]
         alone = self.alone(flows=flows)
-        busy, frames = self._look("sink", one, self.bench.Load(flows=flows), look)
+        busy, frames = self._look("sink", one, rig.Load(flows=flows), look)
         return busy - alone, frames
 
     def cost(self, one, size=60):
         """Instructions that a forwarder (guest_forwarders()) takes for a packet, and what its worker
         says: itself, packets of a turn, kicks."""
         alone = self.alone(size)
-        busy, said = self._look("sink", one, self.bench.Load(size), self.bench.Rig.busy)
+        busy, said = self._look("sink", one, rig.Load(size), rig.Rig.busy)
         return busy - alone, said
 
     def point(self, cycles=0, batch=64, mode="xconnect", **_):
-        """A worker with a task of so many instructions: what a packet costs with it (cost), what he
-        counts of that himself (c_io, c_task), and what follows (pps)."""
-        def look(rig):
-            before = rig.daemon.show("runtime")["total"]
-            busy, _ = rig.busy()
-            return busy, lab_points.counted(before, rig.daemon.show("runtime")["total"])
+        """A worker with a task of so many instructions: what a packet costs with it (cost), what it
+        counts of that itself (c_io, c_task), and what follows (pps)."""
+        def look(on):
+            before = on.daemon.show("runtime")["total"]
+            busy, _ = on.busy()
+            return busy, lab_points.counted(before, on.daemon.show("runtime")["total"])
         alone = self.alone()
         busy, (c_io, c_task) = self._look("sink", worker(mode, batch, cycles),
-                                          self.bench.Load(task=cycles), look)
+                                          rig.Load(task=cycles), look)
         return {"cycles_hz": HZ, "cost": busy - alone, "pps": HZ / (busy - alone), "c_io": c_io,
                 "c_task": c_task}
 
@@ -142,7 +132,7 @@ def frames_of(daemon):
 # --- forwarders -------------------------------------------------------------------------------------
 
 class GuestForwarder(Forwarder):
-    """start(lab) the context manager, of tests/vm/bench.py's kind; mac: where frames are sent to."""
+    """start(lab) the context manager, of rig.py's kind; mac: where frames are sent to."""
 
     def __init__(self, name, start, mac):
         super().__init__(name, start)
@@ -151,14 +141,13 @@ class GuestForwarder(Forwarder):
 
 def worker(mode, batch=64, cycles=0, copy_mode="zerocopy"):
     """shunt's lane user."""
-    vm = bench().vm
-    ports = vm.STATIC3 if mode in ("macrewrite", "static3") else vm.PORTS
+    ports = guest.STATIC3 if mode in ("macrewrite", "static3") else guest.PORTS
     argv = [mode, *ports, "--lane", "user", "--copy-mode", copy_mode, "--batch", str(batch), "--poll",
             "interrupt", *(["--require", "zerocopy"] if copy_mode == "zerocopy" else []),
             *(["--node", f"emulate,cycles={cycles}"] if cycles else [])]
     to_dut = mode in ("static3", "route")
-    return GuestForwarder(f"shunt {mode} user {copy_mode}", bench().shunt(*argv),
-                          vm.DUT if to_dut else vm.SINK)
+    return GuestForwarder(f"shunt {mode} user {copy_mode}", rig.shunt(*argv),
+                          guest.DUT if to_dut else guest.SINK)
 
 
 def workers(count, batch):
@@ -166,21 +155,21 @@ def workers(count, batch):
     @contextlib.contextmanager
     def start(lab):
         zerocopy = {"copy_mode": "zerocopy", "require_zerocopy": True}
-        config = {"ports": [{"name": name, **zerocopy} for name in bench().vm.PORTS],
-                  "forward": [{"mode": "xconnect", "lane": "user", "ports": bench().vm.PORTS}],
+        config = {"ports": [{"name": name, **zerocopy} for name in guest.PORTS],
+                  "forward": [{"mode": "xconnect", "lane": "user", "ports": guest.PORTS}],
                   "workers": {"count": count}, "poll": "interrupt", "batch": batch}
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             json.dump(config, file)
             file.flush()
-            with bench().shunt("-c", file.name)(lab) as daemon:
+            with rig.shunt("-c", file.name)(lab) as daemon:
                 yield daemon
-    return GuestForwarder(f"shunt xconnect user zerocopy, {count} workers", start, bench().vm.SINK)
+    return GuestForwarder(f"shunt xconnect user zerocopy, {count} workers", start, guest.SINK)
 
 
 @contextlib.contextmanager
 def devmap(lab):
     """A bare XDP redirect."""
-    running = lab.popen("dut", paths.program("shunt-devmap"), *bench().vm.PORTS)
+    running = lab.popen("dut", paths.program("shunt-devmap"), *guest.PORTS)
     line = running.stdout.readline()
     assert "redirecting" in line, line + running.stderr.read()
     lab.carriers()
@@ -193,13 +182,12 @@ def devmap(lab):
 
 def guest_forwarders(batch):
     """Linux itself and shunt in each lane, cheapest way of each last."""
-    vm, shunt = bench().vm, bench().shunt
-    made = [GuestForwarder("kernel ip_forward", bench().nobody, vm.DUT),
-            GuestForwarder("kernel bridge", bench().bridge, vm.SINK),
-            GuestForwarder("XDP redirect", devmap, vm.SINK),
+    made = [GuestForwarder("kernel ip_forward", rig.nobody, guest.DUT),
+            GuestForwarder("kernel bridge", rig.bridge, guest.SINK),
+            GuestForwarder("XDP redirect", devmap, guest.SINK),
             worker("xconnect", batch, copy_mode="copy"), worker("static3", batch, copy_mode="copy")]
     made += [worker(mode, batch) for mode in ("xconnect", "static3", "route", "bridge")]
-    for mode, mac in (("xconnect", vm.SINK), ("route", vm.DUT)):
+    for mode, mac in (("xconnect", guest.SINK), ("route", guest.DUT)):
         made.append(GuestForwarder(f"shunt {mode} lane xdp",
-                                   shunt(mode, *vm.PORTS, "--lane", "xdp"), mac))
+                                   rig.shunt(mode, *guest.PORTS, "--lane", "xdp"), mac))
     return made

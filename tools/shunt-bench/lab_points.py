@@ -64,7 +64,7 @@ class Points:
                         return made
                 seconds = max(2 * seconds, LEAD_S)
         raise places.Failed(f"in {seconds / 2:.1f} s shuntd forwarded next to nothing: something else has "
-                         f"CPU {self.cpus[0]}; choose others with --cpu")
+                            f"CPU {self.cpus[0]}; choose others with --cpu")
 
     def access(self, size, runs, milliseconds):
         """A step's time is the machine's, not the ports'."""
@@ -129,7 +129,7 @@ class Points:
 
 
 def counted(a, b):
-    """(c_io, c_task) of a packet as the worker counts them, from two looks at his totals; None of each
+    """(c_io, c_task) of a packet as the worker counts them, from two looks at its totals; None of each
     where no turn was sampled."""
     sampled = b["sampled_packets"] - a["sampled_packets"]
     if not sampled:

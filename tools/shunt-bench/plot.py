@@ -56,7 +56,8 @@ def style_of(line, i, areas):
     if line["style"] == "bars":
         bars = [f'$s{i} using 1:2:(0.7) {axes} with boxes fc rgb "{colour}" fs solid 0.7 {title}']
         if has_bars:
-            bars.append(f'$s{i} using 1:3:(0):($4-$3) {axes} with vectors nohead lw 2 lc rgb "#333333" notitle')
+            bars.append(f'$s{i} using 1:3:(0):($4-$3) {axes} with vectors nohead lw 2 lc rgb "#333333" '
+                        'notitle')
         return bars
     if line["style"] == "predicted":
         return [f'$s{i} {using} {axes} with lines lw 2 dt (8,5) lc rgb "{colour}" {title}']
@@ -116,7 +117,8 @@ def bottom_lines(figure):
 
 
 def right_columns(figure):
-    """The margin that rotated labels want, which run out to the right: the last ones, or a longer one before."""
+    """The margin that rotated labels want, which run out to the right: the last ones, or a longer one
+    before."""
     lengths = [ROTATED_RIGHT * len(text) for _, text in figure["x_labels"]]
     least = RIGHT_LEAST
     for before, length in enumerate(reversed(lengths)):

@@ -11,7 +11,8 @@ import terminal
 from document import ident, write_whole
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto;
+       padding: 0 1rem }
 h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 3rem; border-top: 2px solid #ddd; padding-top: 1rem }
 table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; font-variant-numeric: tabular-nums }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #e5e5e5 }

@@ -34,8 +34,9 @@ class Search:
 
     def _passes(self, rate, limit):
         """The rate's verdict, with as few new trials as decide it: {rate, passes, good, trials, sent,
-        reached: of what was missed, what the generator's device confirmed at most}. A trial in which the generator missed the rate says nothing of the forwarder: it is made again,
-        and a rate that cannot be sent has not passed (sent is False)."""
+        reached: of what was missed, what the generator's device confirmed at most}. A trial in which the
+        generator missed the rate says nothing of the forwarder: it is made again, and a rate that cannot
+        be sent has not passed (sent is False)."""
         made = self.made.setdefault(rate, [])
         while True:
             held = [t for t in made if t["held"]]

@@ -9,8 +9,8 @@ import time
 STOLEN_MAX = 0.1
 AGAIN = 3
 PATIENCE_S = 25
-# CPUs that others may use when an experiment begins and when it is over; how long it is looked at; which columns of
-# /proc/stat: user, nice, system, irq, softirq.
+# CPUs that others may use when an experiment begins and when it is over; how long it is looked at; which
+# columns of /proc/stat: user, nice, system, irq, softirq.
 BUSY_MAX = 0.5
 LOOK_S = 0.5
 BUSY = (1, 2, 3, 6, 7)
@@ -36,7 +36,7 @@ def busy_cpus():
 
 
 def confess_company(doc, before, after):
-    """Says in the document who else was there when it began, or when it was over."""
+    """Notes in the document that other programs ran when it began, or when it was over."""
     when, cpus = ("began", before) if before > BUSY_MAX else ("was over", after)
     if cpus > BUSY_MAX:
         doc.withhold(f"When it {when}, other programs used {cpus:.1f} of the {os.cpu_count()} CPUs, and "

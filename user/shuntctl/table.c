@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 #define COLUMN_MAX 24
 
 static void *need(void *p)
@@ -49,10 +51,10 @@ void shuntctl_table_cell(struct shuntctl_table *t, const char *fmt, ...)
 	t->cells[t->cell_cnt++] = need(text);
 }
 
-/* About four digits: rates of 0.012 and of 1234.5 are read in one column. */
+/* About four digits: 0.012 and 1234 are read in one column. */
 static int decimals(double value)
 {
-	return value < 10 ? 3 : value < 100 ? 2 : 1;
+	return value < 10 ? 3 : value < 100 ? 2 : value < 1000 ? 1 : 0;
 }
 
 void shuntctl_table_value(struct shuntctl_table *t, const json_t *value)
@@ -87,14 +89,10 @@ static void measure(const struct shuntctl_table *t, int *widths)
 	unsigned c;
 	size_t i;
 
-	for (c = 0; c < t->column_cnt; c++)
+	for (c = 0; c < t->column_cnt; c++) {
 		widths[c] = (int)strlen(title(t, c));
-	for (i = 0; i < t->cell_cnt; i++) {
-		int len = (int)strlen(t->cells[i]);
-
-		c = (unsigned)(i % t->column_cnt);
-		if (len > widths[c])
-			widths[c] = len;
+		for (i = c; i < t->cell_cnt; i += t->column_cnt)
+			widths[c] = SHUNT_MAX(widths[c], (int)strlen(t->cells[i]));
 	}
 }
 

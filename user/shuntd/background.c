@@ -25,7 +25,7 @@ int shuntd_background_enter(struct shunt_err *err)
 				     strerror(errno));
 	if (pid > 0) {
 		close(fds[1]);
-		/* a byte when the child forwards, end of file when it failed */
+		/* The child sends a byte when it forwards; end of file: it failed. */
 		_exit(read(fds[0], &byte, 1) == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
 	}
 	close(fds[0]);

@@ -134,7 +134,7 @@ static int reload(struct daemon *d, struct shunt_err *err)
 	return ret;
 }
 
-/* Whether the signal that is there ends the daemon. */
+/* Reads a signal; returns whether it ends the daemon. */
 static bool is_ending(struct daemon *d)
 {
 	struct signalfd_siginfo info;
@@ -222,7 +222,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 		return 0;
 	if (config->takeover)
 		ret = take_over(d, path, err);
-	if (!ret && *config->user)
+	if (!ret)
 		ret = shunt_rights_make_folder(path, config->user, err);
 	return ret ? ret : shunt_server_create(&d->server, path, answer, d, err);
 }
@@ -248,7 +248,7 @@ static int recover(struct daemon *d, struct shunt_err *err)
 	return ret < 0 ? ret : shunt_journal_open(&d->journal, path, config, &kept, err);
 }
 
-/* Everything is open, and there is one thread: from here on less is allowed. */
+/* Comes when everything is open and there is still one thread: from here on less is allowed. */
 static int drop_rights(struct daemon *d, struct shunt_err *err)
 {
 	if (*d->args.pidfile) {
@@ -335,15 +335,15 @@ static int stop(struct daemon *d, struct shunt_err *err)
 	return ret;
 }
 
-/* The daemon before comes again, as it was started. */
+/* Starts the daemon before again, as it was. */
 static void take_back(struct daemon *d)
 {
 	const char *path = d->args.config.control_path;
 
 	fprintf(stderr, "shuntd: %s\n",
 		shuntd_rollback_fire(&d->rollback_fd, path)
-			? "the daemon before was started again and answers"
-			: "the daemon before does not come up again; the kernel forwards");
+			? "the daemon before was started again, and answers"
+			: "the daemon before does not start again; the kernel forwards");
 }
 
 int main(int argc, char **argv)

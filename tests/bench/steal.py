@@ -1,0 +1,1 @@
+../../tools/shunt-bench/steal.py

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is tortured: a lab with a shuntd on its dut, and all that must hold of both at any time."""
+import glob
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from shuntlab.frames import GEN, SINK, udp4
+from shuntlab.lab import BUILD, ROOT, Lab, wait_until
+from shuntlab.process import owner_of
+from shuntlab.programs import on_device
+from shuntlab.shuntd import Shuntd
+
+PORTS = ("eth1", "eth2")
+START_S = 90
+NUMBERS = r"^\d+: |@\w+| id \d+|link-netnsid \d+"
+# A round's devices and rings: queues of each device, and what shuntd gets to serve them.
+SHAPES = {
+    "two queues": (2, ("--ring-size", "512")),
+    # Fewer frames than the far end's own ring holds: that fills up only after the pool is dry.
+    "small pool": (1, ("--ring-size", "128", "--frames", "256")),
+    # All traffic goes by the first queue, so that the other may come and go.
+    "spare queue": (2, ("--ring-size", "512", "--queues", "1")),
+}
+
+
+def is_its_own(attached, program, under):
+    """Whether what `ip` says is attached to a device is the daemon's program, or libxdp's dispatcher
+    which runs that one and no other steering program: under() returns the numbers of those."""
+    if not attached:
+        return False
+    if program.get("dispatcher"):
+        return attached["name"] == "xdp_dispatcher" and under() == [program["id"]]
+    return attached["name"].startswith("shunt_steer") and attached["id"] == program["id"]
+
+
+class Broken(Exception):
+    """Something that must hold did not."""
+
+
+def to_sink(**options):
+    """A frame of the stream where dut is no router: it is the sink's by its MAC address."""
+    return udp4(eth_dst=SINK, **options)
+
+
+MODES = {  # what stands under forward besides mode and ports, and what frames it wants
+    "xconnect": ("", to_sink),
+    "static3": (f', next_hop: ["{GEN}", "{SINK}"]', udp4),
+    "route": ("", udp4),
+}
+FILE = """
+ports: [{{name: eth1}}, {{name: eth2}}]
+forward: [{{mode: {mode}, ports: [eth1, eth2]{more}}}]
+rules: {rules}
+"""
+
+
+def mark_object():
+    """tests/torture/mark.bpf.c, compiled."""
+    out = os.path.join(BUILD, "tests", "mark.bpf.o")
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True,
+                             check=False).stdout.strip()
+    subprocess.run(["clang", "-O2", "-target", "bpf", f"-I/usr/include/{machine}", "-c",
+                    os.path.join(ROOT, "tests", "torture", "mark.bpf.c"), "-o", out], check=True, timeout=60)
+    return out
+
+
+class Stranger:
+    """A daemon that is no child of ours, used as one."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.returncode = None
+        self.stderr = io.StringIO()
+
+    def poll(self):
+        if not os.path.exists(f"/proc/{self.pid}"):
+            self.returncode = 0
+        return self.returncode
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout):
+        wait_until(lambda: self.poll() is not None, timeout, "the end of shuntd")
+
+    def communicate(self, timeout):
+        self.wait(timeout)
+        return "", ""
+
+
+class Dut:
+    """A lab whose dut forwards by the kernel in any case, and by a shuntd once start() is called."""
+
+    def __init__(self, mode, shape, options=()):
+        queue_cnt, sizes = SHAPES[shape]
+        self.mode, self.queue_cnt, self.options = mode, queue_cnt, [*options, *sizes]
+        if not any(option == "--lane" for option in self.options):
+            self.options += ["--lane", "user"]
+        self.more, self.make_frame = MODES[mode]
+        self.lab = Lab(queues=queue_cnt, static_neigh=True)
+        self.control = f"/run/shunt-lab/{self.lab.name}/shuntd.sock"
+        self.file = f"/run/shunt-lab/{self.lab.name}/shuntd.yaml"
+        self.write_file([])
+        self.daemon = self.shuntd = None
+        self.is_persistent = "--persist" in options
+        self.mark = mark_object()
+        if mode == "xconnect":  # a bridge beneath is what forwards in its place
+            self.sh("ip link add br0 type bridge; ip link set br0 up; "
+                    "ip link set eth1 master br0; ip link set eth2 master br0")
+        self.mark_egress()
+        if shape == "spare queue":
+            cpus = (1 << os.cpu_count()) - 1
+            self.sh(f"echo {cpus:x} >/sys/class/net/eth1/queues/tx-0/xps_cpus", host="gen")
+        self.before = self.snapshot()
+
+    def sh(self, line, check=True, host="dut"):
+        return self.lab.exec(host, "sh", "-c", line, check=check)
+
+    def mark_egress(self):
+        self.sh(f"tc qdisc add dev eth2 clsact; "
+                f"tc filter add dev eth2 egress bpf da obj {self.mark} sec tc")
+
+    def write_file(self, rules):
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write(FILE.format(mode=self.mode, more=self.more, rules=json.dumps(rules)))
+
+    # --- the daemon -------------------------------------------------------------------------------
+
+    def popen(self, *options):
+        return self.lab.popen("dut", "shuntd", "-c", self.file, "--lane", "user", *self.options,
+                              *options,
+                              "--control", self.control)
+
+    def start(self, *options):
+        """Starts a shuntd and waits until it forwards; returns how long that took."""
+        start = time.monotonic()
+        self.shuntd = Shuntd(self.lab, "-c", self.file, *self.options, *options, check=False)
+        self.daemon = self.shuntd.process
+        return time.monotonic() - start
+
+    def ctl(self, *words):
+        try:
+            return self.shuntd.ask(*words)
+        except AssertionError as problem:
+            raise Broken(f"shuntctl {' '.join(words)}: {problem}") from None
+
+    def adopt(self):
+        """Whoever answers on the control socket is the daemon from now on."""
+        self.daemon = self.shuntd.process = Stranger(owner_of(self.control))
+
+    def rules(self):
+        return [row["rule"] for row in self.ctl("show", "rules")["rules"]]
+
+    def reload(self, is_good):
+        try:
+            self.ctl("reload")
+        except Broken as refusal:
+            if is_good:
+                raise
+            if "shuntd.yaml" not in str(refusal):
+                raise Broken(f"refused, but not because of the file: {refusal}") from None
+        else:
+            if not is_good:
+                raise Broken("a file with a mistake was taken")
+
+    def kill(self):
+        """SIGKILL; returns once the process is gone."""
+        self.daemon.kill()
+        self.daemon.communicate(timeout=START_S)
+        self.daemon = None
+
+    def signal(self, number):
+        self.daemon.send_signal(number)
+
+    def stop(self):
+        """Ends the daemon in order; it says so when its ledger did not balance."""
+        daemon, self.daemon = self.daemon, None
+        daemon.send_signal(signal.SIGTERM)
+        said = daemon.communicate(timeout=START_S)[1]
+        if daemon.returncode:
+            raise Broken(f"shuntd ended with {daemon.returncode}: {said.strip()}")
+
+    # --- what must hold ---------------------------------------------------------------------------
+
+    def check_running(self):
+        """The daemon lives, its ledger balances, and there is one of everything."""
+        if self.daemon.poll() is not None:
+            raise Broken(f"shuntd ended with {self.daemon.returncode}: "
+                         f"{self.daemon.stderr.read().strip()}")
+        self.check_ledger()
+        alive = self.lab.processes("dut")
+        if alive != [self.daemon.pid]:
+            raise Broken(f"processes on dut: {alive}, not only {self.daemon.pid}")
+        journals = glob.glob(f"/run/shunt-lab/{self.lab.name}/*.journal*")
+        if journals != [self.control + ".journal"]:
+            raise Broken(f"journals: {journals}")
+        for port in self.ctl("show", "ports")["ports"]:
+            attached = on_device(self.lab, port["name"])
+            if not is_its_own(attached, port["program"],
+                              lambda dev=port["name"]: self.under_dispatcher(dev)):
+                raise Broken(f"{port['name']}: {attached}, not program {port['program']}")
+
+    def check_ledger(self):
+        """A worker that waits for a CPU does not answer at once."""
+        wait_until(lambda: self.shuntd.is_balanced() is not None, START_S, "the workers' ledgers")
+        if not self.shuntd.is_balanced():
+            raise Broken(f"the ledger does not balance: {self.ctl('show', 'ledger')}")
+
+    def under_dispatcher(self, dev):
+        """The numbers of the steering programs that libxdp's dispatcher runs on a device of dut."""
+        said = self.lab.exec("dut", "xdp-loader", "status", dev).stdout
+        return [int(number) for number in re.findall(r"=> +\d+ +shunt_steer\S* +(\d+) ", said)]
+
+    def snapshot(self):
+        """Lines `subject: what is there`, without the numbers that a device made anew gets."""
+        return {f"{what}: {re.sub(NUMBERS, '', line)}"
+                for what, lines in self.lab.snapshot("dut").items() for line in lines.splitlines()}
+
+    def left_behind(self):
+        """With no daemon: what is not as it was before the first one."""
+        left = sorted(self.before ^ self.snapshot())
+        left += [f"processes {pids}" for pids in [self.lab.processes("dut")] if pids]
+        return left + glob.glob(f"/run/shunt-lab/{self.lab.name}/*.sock*") + \
+            glob.glob(f"/run/shunt-lab/{self.lab.name}/*.journal*")
+
+    # --- devices ----------------------------------------------------------------------------------
+
+    def remove_far_link(self):
+        self.sh("ip link del eth2")
+
+    def restore_network(self, dev):
+        """Going down has taken routes and IPv6 addresses away, as it does."""
+        link = dev[-1]
+        self.sh(f"ip addr replace fd00:{link}::1/64 dev {dev} nodad;"
+                f"ip neigh replace 10.0.{link}.2 lladdr 02:00:00:00:0{link}:02 dev {dev};"
+                f"ip neigh replace fd00:{link}::2 lladdr 02:00:00:00:0{link}:02 dev {dev};"
+                f"ip route replace 198.1{7 + int(link)}.0.0/16 via 10.0.{link}.2;"
+                f"ip route replace 2001:2:0:{link}::/64 via fd00:{link}::2")
+
+    def make_far_link(self):
+        """The link between dut and sink anew, as tools/lab makes it."""
+        sizes = f"numrxqueues {self.queue_cnt} numtxqueues {self.queue_cnt}"
+        self.sh(f"ip link add eth2 {sizes} type veth peer name eth1 {sizes} netns {self.lab.netns('sink')}")
+        for host, dev, mine, other in (("dut", "eth2", 1, 2), ("sink", "eth1", 2, 1)):
+            self.sh(f"ethtool -K {dev} tx off tso off gso off gro on txvlan off "
+                    "tx-vlan-stag-hw-insert off >/dev/null;"
+                    f"ip link set {dev} address 02:00:00:00:02:0{mine};"
+                    f"ip addr add 10.0.2.{mine}/24 dev {dev};"
+                    f"ip addr add fd00:2::{mine}/64 dev {dev} nodad; ip link set {dev} up;"
+                    f"ip neigh replace 10.0.2.{other} lladdr 02:00:00:00:02:0{other} dev {dev};"
+                    f"ip neigh replace fd00:2::{other} lladdr 02:00:00:00:02:0{other} dev {dev}",
+                    host=host)
+        if self.mode == "xconnect":
+            self.sh("ip link set eth2 master br0")
+        self.restore_network("eth2")
+        self.mark_egress()
+        wait_until(lambda: "LOWER_UP" in subprocess.run(
+            ["ip", "-n", self.lab.netns("dut"), "-o", "link", "show", "eth2"], capture_output=True, text=True,
+            check=False).stdout, START_S, "the link to come up")
+
+    def down(self):
+        return self.lab.down()

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The faults. Each is a function of a Dut with a running daemon and a random generator: it does
+harm, undoes it, and returns with a daemon running and what is worth saying of this time, or "".
+What is lost, who forwarded and how soon all is well again others look at."""
+import ctypes
+import os
+import signal
+import time
+
+from shuntlab.dut import Broken
+from shuntlab.ptrace import EndlessLoop, is_possible
+from shuntlab.lab import BIN
+
+FAULTS = {}
+MADV_PAGEOUT = 21
+SYS_PIDFD_OPEN, SYS_PROCESS_MADVISE = 434, 440
+
+
+def fault(name, why, shape=None):
+    """Enters a fault: its name, what it is, and the shape (dut.SHAPES) that it needs."""
+    def enter(function):
+        FAULTS[name] = function
+        function.why, function.shape = why, shape
+        return function
+    return enter
+
+
+# --- the daemon -----------------------------------------------------------------------------------
+
+@fault("kill -9", "the process is gone at once; another is started a moment later")
+def killed(dut, rng):
+    start = time.monotonic()
+    dut.kill()
+    gone = time.monotonic() - start
+    time.sleep(rng.uniform(0.1, 0.5))
+    took = dut.start()
+    return f"gone after {gone * 1e3:.0f} ms, a new one forwards {took * 1e3:.0f} ms after its start"
+
+
+def stopped_for(dut, seconds):
+    dut.signal(signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        dut.signal(signal.SIGCONT)
+    return ""
+
+
+@fault("SIGSTOP, short", "10 to 30 ms: less than makes a worker count as hung")
+def stopped_short(dut, rng):
+    return stopped_for(dut, rng.uniform(0.010, 0.030))
+
+
+@fault("SIGSTOP, long", "0.2 to 0.8 s, then SIGCONT")
+def stopped_long(dut, rng):
+    return stopped_for(dut, rng.uniform(0.2, 0.8))
+
+
+@fault("endless loop", "the worker turns round in one place for 0.2 to 0.6 s, burning its CPU")
+def endless_loop(dut, rng):
+    if not is_possible():
+        return "not on this machine: the jump to itself is x86-64's"
+    with EndlessLoop(dut.daemon.pid, "shunt-w0", f"{BIN}/shuntd"):
+        time.sleep(rng.uniform(0.2, 0.6))
+        dut.ctl("show", "workers")  # the control thread lives
+    return ""
+
+
+@fault("takeover", "a new daemon takes over from the running one")
+def taken_over(dut, _rng):
+    old = dut.daemon
+    took = dut.start("--takeover")
+    said = old.communicate(timeout=30)[1]
+    if old.returncode:
+        raise Broken(f"the daemon that handed over ended with {old.returncode}: {said.strip()}")
+    return f"{took * 1e3:.0f} ms"
+
+
+@fault("takeover fails", "the new daemon cannot become its user; the old one is started again")
+def takeover_fails(dut, _rng):
+    start = time.monotonic()
+    old = dut.daemon
+    new = dut.popen("--takeover", "--user", "nix")
+    said = new.communicate(timeout=90)[1]
+    if new.returncode != 1 or "was started again" not in said:
+        raise Broken(f"exit code {new.returncode}: {said.strip()}")
+    old.wait(90)  # its pipes are the successor's
+    dut.adopt()
+    return f"{(time.monotonic() - start) * 1e3:.0f} ms"
+
+
+@fault("rules reloaded", "the file is read again, ten times, with other rules or mistakes in it")
+def rules_reloaded(dut, rng):
+    files = [["lane kernel"], ["proto udp dport 4001 lane kernel", "ethertype 0x88cc lane drop"],
+             ["proto tcp dport 22 lane kernel"] * 128, ["lane nowhere"], []]
+    for _ in range(10):
+        rules = rng.choice(files)
+        dut.write_file(rules)
+        before = dut.rules()
+        dut.reload(rules != ["lane nowhere"])
+        if dut.rules() != (before if rules == ["lane nowhere"] else rules):
+            raise Broken(f"after a reload of {rules} there is {dut.rules()} in force")
+    dut.write_file([])
+    dut.reload(True)
+    return ""
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+@fault("memory: paged out", "all of its pages that can be are thrown out, again and again")
+def paged_out(dut, _rng):
+    class Range(ctypes.Structure):
+        _fields_ = [("at", ctypes.c_ulong), ("len", ctypes.c_ulong)]
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(f"/proc/{dut.daemon.pid}/maps", encoding="utf-8") as maps:
+        spans = [[int(number, 16) for number in line.split()[0].split("-")] for line in maps
+                 if "[v" not in line]
+    pidfd = libc.syscall(SYS_PIDFD_OPEN, dut.daemon.pid, 0)
+    done = 0
+    try:
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            for start, stop in spans:
+                span = Range(start, stop - start)
+                done += libc.syscall(SYS_PROCESS_MADVISE, pidfd, ctypes.byref(span), 1,
+                                     MADV_PAGEOUT, 0) > 0
+            dut.ctl("show", "workers")
+    finally:
+        os.close(pidfd)
+    return "" if done else "this kernel does not"
+
+
+@fault("memory: pool dry", "the sink keeps what it gets for 0.1 s, and with it all frames",
+       "small pool")
+def dry(dut, _rng):
+    knobs = "echo %d >/sys/class/net/eth1/napi_defer_hard_irqs;" \
+        "echo %d >/sys/class/net/eth1/gro_flush_timeout"
+    before = dut.shuntd.steered("dry")
+    dut.sh(knobs % (1_000_000, 100_000_000), host="sink")
+    time.sleep(1)
+    dut.sh(knobs % (0, 0), host="sink")
+    return f"{dut.shuntd.steered('dry') - before} frames to the kernel because of that"
+
+
+@fault("overload", "a generator sends as fast as it can beside the stream for 0.2 s")
+def overload(dut, _rng):
+    mac = ["--dst-mac", "02:00:00:00:02:02"] if dut.mode == "xconnect" else []
+    sent = dut.lab.json("gen", "shunt-gen", "send", "eth1", "-j", "--rate", "max", "--duration",
+                        "0.2", *mac)
+    return f"{sent['pps'] / 1e3:.0f} kpps"
+
+
+# --- devices --------------------------------------------------------------------------------------
+
+@fault("link flap", "one of dut's ports, or the far end, down for up to 0.3 s")
+def link_flap(dut, rng):
+    host, dev = rng.choice([("dut", "eth1"), ("dut", "eth2"), ("sink", "eth1")])
+    dut.sh(f"ip link set {dev} down; sleep {rng.uniform(0, 0.3):.3f}; ip link set {dev} up",
+           host=host)
+    if host == "dut":  # going down has taken routes and IPv6 addresses away, as it does
+        dut.restore_network(dev)
+    return f"{host} {dev}"
+
+
+@fault("queues", "ethtool -L: one queue less, and back", "spare queue")
+def queues(dut, rng):
+    dev, host, far = rng.choice((("eth1", "gen", "eth1"), ("eth2", "sink", "eth1")))
+    dut.sh(f"ethtool -L {far} tx 1", host=host)
+    dut.sh(f"ethtool -L {dev} rx 1")
+    time.sleep(rng.uniform(0, 0.1))
+    dut.sh(f"ethtool -L {dev} rx 2")
+    dut.sh(f"ethtool -L {far} tx 2", host=host)
+    return dev
+
+
+@fault("queues in use", "ethtool -L would take away a queue that a socket serves: refused",
+       "two queues")
+def queues_in_use(dut, rng):
+    dev, host, far = rng.choice((("eth1", "gen", "eth1"), ("eth2", "sink", "eth1")))
+    dut.sh(f"ethtool -L {far} tx 1", host=host)
+    said = dut.sh(f"ethtool -L {dev} rx 1", check=False)
+    dut.sh(f"ethtool -L {far} tx 2", host=host)
+    if not said.returncode:
+        raise Broken("the kernel takes a queue away from under a socket")
+    return said.stderr.strip().splitlines()[-1]
+
+
+@fault("rings", "ethtool -G, where the device has rings")
+def rings(dut, rng):
+    dev = rng.choice(("eth1", "eth2"))
+    if dut.sh(f"ethtool -g {dev}", check=False).returncode:
+        return "this device has none to set"
+    dut.sh(f"ethtool -G {dev} rx 128 tx 128; ethtool -G {dev} rx 256 tx 256")
+    return dev
+
+
+@fault("MTU", "1300 bytes and back to 1500 on one port")
+def mtu(dut, rng):
+    dev = rng.choice(("eth1", "eth2"))
+    dut.sh(f"ip link set {dev} mtu 1300; sleep {rng.uniform(0, 0.1):.3f};"
+           f"ip link set {dev} mtu 1500")
+    return dev
+
+
+@fault("program taken off", "somebody takes shunt's XDP program off; a takeover puts it back")
+def taken_off(dut, rng):
+    dev = rng.choice(("eth1", "eth2"))
+    dut.sh(f"ip link set {dev} xdp off")
+    time.sleep(rng.uniform(0.05, 0.2))
+    return f"{dev}, {taken_over(dut, rng)}"
+
+
+@fault("device removed", "the device behind eth2 is deleted and made anew, a takeover serves it")
+def device_removed(dut, rng):
+    dut.remove_far_link()
+    time.sleep(rng.uniform(0.05, 0.2))
+    if dut.daemon.poll() is not None:
+        raise Broken(f"shuntd ended with {dut.daemon.returncode}")
+    dut.check_ledger()
+    dut.make_far_link()
+    return taken_over(dut, rng)
