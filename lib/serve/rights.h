@@ -47,8 +47,8 @@ struct shunt_rights_opts {
 int shunt_rights_drop(const struct shunt_rights_opts *opts, struct shunt_err *err);
 
 /* shunt_rights_make_folder makes the folder that path is in, if it is missing, and gives it to the
- * user ("": the caller keeps it). As that user the daemon can then remove what it put there. Returns
- * 0 (also when the folder was there), or -errno with err set. Thread: init. */
+ * user ("": the caller keeps it). As that user the daemon can then remove what it put there.
+ * Returns 0 (also when the folder was there), or -errno with err set. Thread: init. */
 int shunt_rights_make_folder(const char *path, const char *user, struct shunt_err *err);
 
 /* shunt_rights_enter_worker gives up the capabilities of the calling thread and
