@@ -222,7 +222,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 		return 0;
 	if (config->takeover)
 		ret = take_over(d, path, err);
-	if (!ret)
+	if (!ret && (*config->user || !strcmp(path, SHUNT_CONTROL_PATH)))
 		ret = shunt_rights_make_folder(path, config->user, err);
 	return ret ? ret : shunt_server_create(&d->server, path, answer, d, err);
 }
