@@ -11,24 +11,24 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "device/kernel.h"
 
 /* Descriptors that clients and the mirror's new sockets may still take. */
 #define FD_SPARE 64
 
-static bool is_kernel_before(unsigned major, unsigned minor)
+/* Maps that are open need no capability. */
+static bool are_maps_free(void)
 {
-	unsigned has[2] = {0, 0};
-	struct utsname u;
+	struct shunt_kernel kernel;
 
-	return uname(&u) || sscanf(u.release, "%u.%u", &has[0], &has[1]) != 2 || has[0] < major ||
-	       (has[0] == major && has[1] < minor);
+	shunt_kernel_query(&kernel);
+	return shunt_kernel_has(&kernel, SHUNT_KERNEL_map_fds);
 }
 
-/* What is not there cannot be kept, and is not missed before it is used. */
+/* Of the capabilities that are there, those that are needed. */
 static void choose_caps(const struct shunt_rights_opts *opts)
 {
 	const struct {
@@ -36,7 +36,7 @@ static void choose_caps(const struct shunt_rights_opts *opts)
 		bool is_wanted;
 	} caps[] = {
 		{CAP_NET_ADMIN, true},
-		{CAP_BPF, opts->has_dispatcher || opts->has_tables || is_kernel_before(5, 19)},
+		{CAP_BPF, opts->has_dispatcher || opts->has_tables || !are_maps_free()},
 		{CAP_SYS_ADMIN, opts->has_dispatcher},
 		{CAP_PERFMON, opts->has_dispatcher},
 		{CAP_DAC_OVERRIDE, opts->has_dispatcher},

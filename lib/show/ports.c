@@ -193,13 +193,10 @@ static void set_device(json_t *row, const struct shunt_show *show, const struct 
 	json_t *in_use = json_object();
 	bool is_known = a->zerocopy_cnt + a->copy_cnt > 0;
 	const uint32_t mtu = shunt_netdev_mtu(port->name);
-	const uint8_t *m = port->netdev.mac;
 
 	set_u64(row, "ifindex", port->netdev.ifindex);
 	set_text(row, "driver", *port->netdev.driver ? port->netdev.driver : NULL);
-	json_object_set_new(
-		row, "mac",
-		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
+	json_object_set_new(row, "mac", shunt_show_mac(port->netdev.mac));
 	set_u64(row, "mtu", mtu ? mtu : port->netdev.mtu);
 	set_u64(row, "queues_of_device", queues_now);
 	json_object_set_new(row, "requested", requested_json(show->engine, port));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon tells about itself, as JSON. One function an object, each in a
- * file of its own; shuntctl(8) describes the fields. Names are stable, counters
- * only rise, what was not measured is null. Every object but config carries
- * time_ns (CLOCK_MONOTONIC), so that two of them give a rate.
+/* What the daemon tells about itself, as JSON. shuntctl(8) describes the fields. Names are stable,
+ * counters only rise, and what was not measured is null. Every object but config has time_ns
+ * (CLOCK_MONOTONIC), so that two of them give a rate.
  *
  *     struct shunt_show show = {engine, notices};
  *     shunt_server_create(&server, path, shunt_show_request, &show, &err);
@@ -42,6 +41,9 @@ struct shunt_show {
  * Cost: setup; some ask the kernel, ledger waits up to half a second. */
 SHUNT_SHOW_OBJECTS(X)
 #undef X
+
+/* shunt_show_mac returns a MAC address as text, a new reference. Thread: any. */
+json_t *shunt_show_mac(const uint8_t mac[6]);
 
 /* shunt_show_notices_of returns the notices about a port, -1 for all, an array. Thread: control. */
 json_t *shunt_show_notices_of(const struct shunt_show *show, int port);

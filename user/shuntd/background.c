@@ -30,7 +30,7 @@ int shuntd_background_enter(struct shunt_err *err)
 	}
 	close(fds[0]);
 	ready_fd = fds[1];
-	/* opened now: later, no file may be opened for writing */
+	/* Now, since shuntd_background_ready may open nothing for writing. */
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	setsid();
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "firewall/bypassed.h"
+#include "firewall/firewall.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,8 +73,9 @@ static int take_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-/* What is for this host, or from it, goes to the kernel as before. A netdev chain's hooks count
- * otherwise, and a frame on its way through this host meets all of them. */
+/* Whether a forwarded frame would meet the chain. What is for this host, or from it, is the
+ * kernel's in any case. The hooks of a netdev chain have numbers of their own, and a forwarded
+ * frame meets all of them. */
 static bool is_met(const struct chain *chain)
 {
 	if (chain->hook == UINT32_MAX || !chain->table || !chain->name ||
@@ -88,7 +89,7 @@ static int take_chain(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
 	struct chain chain = {.family = nfg->nfgen_family, .hook = UINT32_MAX, .policy = NF_ACCEPT};
-	struct shunt_bypassed *out = arg;
+	struct shunt_firewall *out = arg;
 
 	mnl_attr_parse(nlh, sizeof(*nfg), take_attr, &chain);
 	if (!is_met(&chain))
@@ -102,14 +103,14 @@ static int take_chain(const struct nlmsghdr *nlh, void *arg)
 static int take_policy(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct xfrm_userpolicy_info *policy = mnl_nlmsg_get_payload(nlh);
-	struct shunt_bypassed *out = arg;
+	struct shunt_firewall *out = arg;
 
 	out->policy_cnt += policy->dir == XFRM_POLICY_FWD || policy->dir == XFRM_POLICY_OUT;
 	return MNL_CB_OK;
 }
 
 static void dump(int bus, uint16_t type, size_t extra_len, mnl_cb_t take,
-		 struct shunt_bypassed *out)
+		 struct shunt_firewall *out)
 {
 	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
 	struct mnl_socket *nl = mnl_socket_open2(bus, SOCK_CLOEXEC);
@@ -136,7 +137,7 @@ static void dump(int bus, uint16_t type, size_t extra_len, mnl_cb_t take,
 	mnl_socket_close(nl);
 }
 
-static void read_iptables(const char *path, struct shunt_bypassed *out)
+static void read_iptables(const char *path, struct shunt_firewall *out)
 {
 	FILE *file = fopen(path, "re");
 	char table[32];
@@ -150,7 +151,7 @@ static void read_iptables(const char *path, struct shunt_bypassed *out)
 		fclose(file);
 }
 
-void shunt_bypassed_query(struct shunt_bypassed *out)
+void shunt_firewall_query(struct shunt_firewall *out)
 {
 	memset(out, 0, sizeof(*out));
 	dump(NETLINK_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN,
@@ -160,7 +161,7 @@ void shunt_bypassed_query(struct shunt_bypassed *out)
 	read_iptables("/proc/net/ip6_tables_names", out);
 }
 
-bool shunt_bypassed_sentence(const struct shunt_bypassed *by, struct shunt_err *out)
+bool shunt_firewall_sentence(const struct shunt_firewall *by, struct shunt_err *out)
 {
 	char what[224] = "";
 	int len = 0;
