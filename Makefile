@@ -169,7 +169,7 @@ compile_commands.json: Makefile $(LIB_SRC) $(UNIT_SRC)
 	$(Q)tests/lint/compile-commands '$(CC) $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS)' > $@.tmp && mv $@.tmp $@
 
 $(B)/tests/vm/bound: $(LIB)
-$(B)/tests/vm/zc-probe $(B)/tests/vm/idler $(B)/tests/vm/bound: %: %.o
+$(B)/tests/vm/idler $(B)/tests/vm/bound: %: %.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -187,7 +187,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -210,20 +210,17 @@ unit: all $(UNIT) ## the unit tests alone
 VM_B     := build/vm
 build-vm: deps
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 all \
-		$(VM_B)/tests/other/shuntd $(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler \
+		$(VM_B)/tests/other/shuntd $(VM_B)/tests/vm/idler \
 		$(VM_B)/tests/vm/napi.bpf.o $(VM_B)/tests/vm/bound $(VM_B)/tests/vm/bound.bpf.o
 
 # What the suite vm runs: without most programs that only measure.
 vm-tests:
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 $(BPF_OBJ:$(B)/%=$(VM_B)/%) \
-		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd tests/vm/zc-probe \
+		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd \
 			tests/vm/idler tests/vm/bound tests/vm/bound.bpf.o)
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm
-
-demo-vm: build-vm ## which kernels and drivers have zero-copy, and shunt using it, in QEMU
-	$(Q)B=$(VM_B) tests/vm/demo
 
 bench-vm: build-vm ## instructions a forwarded packet takes on zero-copy drivers, in QEMU
 	$(Q)B=$(VM_B) tests/vm/bench
