@@ -297,12 +297,14 @@ lint: deps ## C, shell and Python files, layers, manuals, licences
 format: ## rewrite the C files in the project's format
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
+# Programs with a manual; what only shunt-bench starts is in lib/shunt.
 install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/bpf \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/shunt
-	$(Q)for p in $(PROGS); do case $$p in shuntd) d=sbin;; *) d=bin;; esac; \
-		install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/$$d/ || exit 1; done
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/shunt
+	$(Q)for p in $(PROGS); do case $$p in shuntd) d=sbin;; shunt-parity) continue;; \
+		shunt-devmap|shunt-membench) d=lib/shunt;; *) d=bin;; esac; \
+		install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/$$d/ || exit 1; done
 	$(Q)install -m 755 tools/lab $(DESTDIR)$(PREFIX)/lib/shunt/
 	$(Q)for p in $(PY_PROGS); do install -d $(DESTDIR)$(PREFIX)/lib/shunt/$$p; \
 		install -m 644 tools/$$p/*.py tools/$$p/*.json $(DESTDIR)$(PREFIX)/lib/shunt/$$p/; \
