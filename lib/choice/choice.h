@@ -6,7 +6,7 @@
  *	struct shunt_lane_choice choices[cnt];
  *	shunt_lane_choose(facts, cnt, choices);
  *
- * SHUNT_LANE_REASONS is the policy. The first reason whose condition holds decides. To change
+ * SHUNT_LANE_REASONS is the policy. The first reason with a condition that holds decides. To change
  * the policy, change the list, and its table in tests/unit/test_choice.c. */
 #ifndef SHUNT_CHOICE_CHOICE_H
 #define SHUNT_CHOICE_CHOICE_H

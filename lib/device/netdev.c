@@ -113,14 +113,13 @@ static int open_unix(void)
 	return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
-/* Returns 0 with the answer in *ifr, or -errno. */
+/* Returns 0 with the answer in *ifr, all zeros before, or -errno. */
 static int ask(const char *ifname, unsigned long request, struct ifreq *ifr)
 {
 	int fd = open_unix(), ret;
 
 	if (fd < 0)
 		return -errno;
-	*ifr = (struct ifreq){0};
 	strncpy(ifr->ifr_name, ifname, IFNAMSIZ - 1);
 	ret = ioctl(fd, request, ifr) ? -errno : 0;
 	close(fd);
@@ -129,7 +128,7 @@ static int ask(const char *ifname, unsigned long request, struct ifreq *ifr)
 
 int shunt_netdev_mac(const char *ifname, uint8_t mac[6])
 {
-	struct ifreq ifr;
+	struct ifreq ifr = {0};
 	int ret = ask(ifname, SIOCGIFHWADDR, &ifr);
 
 	if (!ret)
@@ -139,7 +138,7 @@ int shunt_netdev_mac(const char *ifname, uint8_t mac[6])
 
 uint32_t shunt_netdev_mtu(const char *ifname)
 {
-	struct ifreq ifr;
+	struct ifreq ifr = {0};
 
 	return ask(ifname, SIOCGIFMTU, &ifr) ? 0 : (uint32_t)ifr.ifr_mtu;
 }

@@ -5,7 +5,7 @@
 
 #include "engine/state.h"
 
-/* shunt_engine_build_graph makes the graph of a worker whose queues are open. Returns 0 or -errno
+/* shunt_engine_build_graph makes the graph of a worker with its queues open. Returns 0 or -errno
  * with err set. Thread: control. */
 int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *worker,
 			     struct shunt_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The journal's entries of a device whose NAPI knobs were turned for busy polling:
+/* The journal's entries of a device with its NAPI knobs turned for busy polling:
  * `knob NETNS IFINDEX IFNAME FILE WAS NOW`. */
 #ifndef SHUNT_JOURNAL_KNOB_H
 #define SHUNT_JOURNAL_KNOB_H

@@ -22,7 +22,7 @@ struct shunt_listener {
 int shunt_listener_open(struct shunt_listener *l, const char *path, struct shunt_err *err);
 
 /* shunt_listener_close closes the socket and removes its file, if it is still the
- * one that open made. Legal on one whose fd is -1. Thread: control. */
+ * one that open made. Legal with fd -1. Thread: control. */
 void shunt_listener_close(struct shunt_listener *l);
 
 #endif

@@ -3,7 +3,7 @@
  * {"result": ...} or {"error": "sentence"}. Then it may ask again. Nothing that a client does or
  * leaves undone blocks the daemon or makes it grow:
  * - the number of clients is limited, as are the length of a request and the time that it takes;
- * - a client has one request in work, whose reply is written before the next request is read.
+ * - a client has one request in work. Its reply is written before the next request is read.
  *
  * Limits: the handler runs to its end in the caller's thread; a reply is built in
  * memory; only the daemon's own user and root are answered.
