@@ -128,7 +128,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		}
 		pkts[i].len = shunt_ip_trim(ip, total_len, min_len);
 		dst_be = shunt_ip_load32(ip + 16);
-		pkts[i].adj = dst_be; /* for lookup */
+		pkts[i].dst_be = dst_be;
 		shunt_fib4_prefetch(words, dst_be);
 	}
 	return likely(!bad) ? on : SHUNT_NEXT_EACH;
