@@ -20,7 +20,7 @@ void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_b
 	unsigned i;
 
 	*out = (struct shunt_bridge_params){
-		.macs = b->macs, .ways = &b->ways, .learn = &b->learns[worker]};
+		.macs = b->macs, .masks = &b->masks, .learn = &b->learns[worker]};
 	memcpy(out->bridge, b->bridge_of, sizeof(out->bridge));
 	for (i = 0; i < b->bridge_cnt; i++)
 		out->members[i] = b->bridges[i].members;
@@ -126,14 +126,14 @@ static int add_groups(struct shunt_bridge *b, const struct shunt_brlinks *links,
 }
 
 /* Without a kernel's bridge, every port does all. */
-static void open_ways(struct shunt_bridge *b)
+static void open_masks(struct shunt_bridge *b)
 {
 	unsigned i;
 
 	for (i = 0; i < b->bridge_cnt; i++)
 		if (!b->bridges[i].ifindex)
-			b->ways.forwarding |= b->bridges[i].members;
-	b->ways.learning = b->ways.flooding = b->ways.forwarding;
+			b->masks.forwarding |= b->bridges[i].members;
+	b->masks.learning = b->masks.flooding = b->masks.forwarding;
 }
 
 static bool has_beneath(const struct shunt_bridge *b)
@@ -193,7 +193,7 @@ static int open_all(struct shunt_bridge *b, struct shunt_err *err)
 		return ret;
 	ret = add_groups(b, &links, err);
 	shunt_brlinks_fini(&links);
-	open_ways(b);
+	open_masks(b);
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		seed = now;
 	shunt_bridge_set_age(b);

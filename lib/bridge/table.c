@@ -47,8 +47,8 @@ void shunt_bridge_share(struct shunt_bridge *b)
 	if (!b->shared)
 		return;
 	/* read by the programs, which order nothing by them */
-	__atomic_store_n(&b->shared->bridge->forwarding, b->ways.forwarding, __ATOMIC_RELAXED);
-	__atomic_store_n(&b->shared->bridge->kernels, b->ways.kernels, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->shared->bridge->forwarding, b->masks.forwarding, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->shared->bridge->kernels, b->masks.kernels, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->shared->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
 }
 
@@ -70,7 +70,8 @@ void shunt_bridge_inherit(struct shunt_bridge *b, const struct json_t *macs)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(macs, "macs"), i, row) inherit(b, row);
+	json_array_foreach (json_object_get(macs, "macs"), i, row)
+		inherit(b, row);
 }
 
 bool shunt_bridge_has(const struct shunt_bridge *b, unsigned port, unsigned other)

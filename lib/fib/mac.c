@@ -24,8 +24,8 @@ struct shunt_mac_control {
 
 /* --- made and unmade -------------------------------------------------------------------------- */
 
-/* Newton: each step doubles the low bits that are right; an odd number is its own inverse in
- * three. */
+/* Newton: each step doubles the low bits that are right. It begins with three: an odd number is
+ * its own inverse modulo 8. */
 static uint64_t inverse(uint64_t odd)
 {
 	uint64_t x = odd;
@@ -227,8 +227,9 @@ static void add_step(struct search *s, uint64_t bucket, unsigned from, unsigned 
 	s->steps[s->cnt++] = (struct step){bucket, from, (uint8_t)slot};
 }
 
-/* Moves the entries along the way found, the last first, so that each is there before it is
- * gone here. Returns the first bucket, with slot *at free to be written over. */
+/* Moves the entries along the steps found, the last first, so that each entry is in its new slot
+ * before its old one is written over. Returns the first bucket; its slot *at may be written over.
+ */
 static uint64_t shift_along(struct shunt_mac_table *table, const struct search *s, unsigned last,
 			    unsigned *at)
 {

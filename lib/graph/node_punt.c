@@ -14,8 +14,8 @@
 
 /* A bucket holds a tenth of a second's packets: less, and a burst of first packets to new
  * neighbours is cut; more, and a flood holds the worker up for longer. At least 32. */
-#define BURST_SHARE 10u
-#define BURST_MIN   32u
+#define BURST_DIVISOR 10u
+#define BURST_MIN     32u
 
 struct bucket {
 	uint64_t tokens_ns; /* a packet costs punt.cost_ns of them */
@@ -118,7 +118,7 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 	memcpy(punt->ifindex, in->ifindex, sizeof(punt->ifindex));
 	if (in->rate) {
 		punt->cost_ns = SHUNT_MAX(SHUNT_NS_PER_SEC / in->rate, 1ULL);
-		punt->burst_ns = SHUNT_MAX(in->rate / BURST_SHARE, BURST_MIN) * punt->cost_ns;
+		punt->burst_ns = SHUNT_MAX(in->rate / BURST_DIVISOR, BURST_MIN) * punt->cost_ns;
 	}
 	for (i = 0; i < SHUNT_PUNT_CNT; i++)
 		punt->buckets[i].tokens_ns = punt->burst_ns;

@@ -96,7 +96,7 @@ struct shunt_punt_params {
 };
 
 /* Which ports the kernel's bridge lets do what, a bit a port: control writes, workers read. */
-struct shunt_bridge_ways {
+struct shunt_bridge_masks {
 	uint64_t forwarding; /* all that a bridge does */
 	uint64_t learning;   /* these learn */
 	uint64_t flooding;   /* unknown stations are looked for on these */
@@ -107,7 +107,7 @@ struct shunt_bridge_ways {
 /* Parameters of bridge. */
 struct shunt_bridge_params {
 	const struct shunt_mac_table *macs; /* of all bridges and workers */
-	const struct shunt_bridge_ways *ways;
+	const struct shunt_bridge_masks *masks;
 	struct shunt_learn *learn;	    /* the worker's own */
 	uint8_t bridge[SHUNT_PORT_MAX];	    /* by input port: number of its bridge */
 	uint64_t members[SHUNT_BRIDGE_MAX]; /* by bridge: its ports, a bit each */

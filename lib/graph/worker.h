@@ -92,26 +92,18 @@ struct shunt_worker_opts {
 };
 
 struct shunt_worker {
-	/* per turn */
+	/* per packet */
 	struct shunt_pool pool;
-	struct shunt_queue *rx_queues[SHUNT_WORKER_QUEUE_MAX]; /* dense: the queues he serves */
+	struct shunt_graph graph;
+	/* per turn */
+	struct shunt_queue *rx_queues[SHUNT_WORKER_QUEUE_MAX]; /* dense: the queues it serves */
 	uint16_t entry[SHUNT_WORKER_QUEUE_MAX]; /* graph entry node of each of them */
 	unsigned rx_queue_cnt;
 	bool has_meta; /* some queue's frames come with metadata */
-	struct shunt_graph graph;
+	bool stop;     /* control sets it, and adds one to request */
+	uint32_t request;
+	uint32_t answer; /* the latest request that a turn's end has answered */
 	struct shunt_worker_opts opts;
-	struct shunt_worker_stats stats SHUNT_CACHE_ALIGNED;
-	/* control */
-	struct shunt_queue *queues[SHUNT_PORT_MAX]; /* by port index: where he transmits */
-	pthread_t thread;
-	bool running;
-	int wake_fd;	  /* eventfd that ends a sleep */
-	uint32_t request; /* control adds one; the worker answers after his turn */
-	uint32_t answer;
-	bool stop;
-	struct shunt_ledger ledger;			   /* valid once answer == request */
-	struct pollfd pollfds[SHUNT_WORKER_QUEUE_MAX + 1]; /* wake_fd, then the sockets */
-	unsigned pollfd_cnt;
 	unsigned sample_due;  /* working turns until one is timed */
 	unsigned unflushed;   /* packets since all queues were to send */
 	uint64_t idle_cycles; /* opts.idle_us in ticks */
@@ -119,10 +111,20 @@ struct shunt_worker {
 	uint64_t turn_end;    /* ticks at the end of the latest turn */
 	uint64_t last_work;   /* ticks at the end of the latest turn with packets */
 	uint64_t last_beat;
+	struct shunt_worker_stats stats SHUNT_CACHE_ALIGNED;
+	struct shunt_pkt pkts[SHUNT_BATCH_MAX] SHUNT_CACHE_ALIGNED; /* the batch */
+	/* per sleep */
+	struct pollfd pollfds[SHUNT_WORKER_QUEUE_MAX + 1]; /* wake_fd, then the sockets */
+	unsigned pollfd_cnt;
+	int wake_fd; /* eventfd that ends a sleep */
+	/* control */
+	struct shunt_queue *queues[SHUNT_PORT_MAX]; /* by port index: where it transmits */
+	pthread_t thread;
 	int tid;
-	uint64_t beat_suspected; /* the heartbeat that control found too old, */
-	uint64_t suspected_ns;	 /* and when */
-	struct shunt_pkt pkts[SHUNT_BATCH_MAX] SHUNT_CACHE_ALIGNED;
+	bool running;
+	struct shunt_ledger ledger; /* valid once answer == request */
+	uint64_t beat_suspected;    /* the heartbeat that control found too old, */
+	uint64_t suspected_ns;	    /* and when */
 };
 
 /* Cycles per packet over the worker's life, Gallenmüller et al.'s split. Negative

@@ -240,7 +240,7 @@ void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex)
 
 	while ((idx = shunt_mirror_store_next(&adjs->store, idx))) {
 		adj = shunt_mirror_adj_at(adjs, idx);
-		if (!ifindex || adj->key.ifindex == ifindex)
+		if (adj->key.ifindex == ifindex)
 			refresh(adjs, adj);
 	}
 }

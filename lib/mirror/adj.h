@@ -61,8 +61,8 @@ void shunt_mirror_adj_reap(struct shunt_mirror_adjs *adjs);
 bool shunt_mirror_adj_is_used(const struct shunt_mirror_adjs *adjs,
 			      const struct shunt_mirror_neigh_info *info);
 
-/* shunt_mirror_adj_neigh and _link bring up to date what depends on a neighbour or a device
- * (0: every device). */
+/* shunt_mirror_adj_neigh and _link bring up to date what depends on a neighbour or a
+ * device. */
 void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
 			    const struct shunt_mirror_neigh_info *info);
 void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex);

@@ -16,7 +16,7 @@
 #define SHUNT_MIRROR_FIB_H
 
 #include "mirror/route.h"
-#include "mirror/way.h"
+#include "mirror/target.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
 
@@ -39,7 +39,7 @@ struct shunt_mirror_fib {
 	struct shunt_mirror_table *table;
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
-	struct shunt_mirror_ways ways;
+	struct shunt_mirror_targets targets;
 	struct shunt_mirror_store hosts;
 	/* to be looked at */
 	struct shunt_mirror_prefix *dirty;
@@ -81,9 +81,6 @@ int shunt_mirror_fib_flush(struct shunt_mirror_fib *fib, uint32_t budget);
 /* shunt_mirror_fib_withdraw takes every route out, the shortest first, until the next load:
  * when the mirror itself is not complete. */
 void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib);
-
-/* shunt_mirror_fib_ports_changed asks port_of again for every device. */
-void shunt_mirror_fib_ports_changed(struct shunt_mirror_fib *fib);
 
 static inline bool shunt_mirror_fib_has_work(const struct shunt_mirror_fib *fib)
 {

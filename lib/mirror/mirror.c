@@ -300,12 +300,6 @@ void shunt_mirror_audit(struct shunt_mirror *mirror)
 	mirror->dump.want_audit = true;
 }
 
-void shunt_mirror_ports_changed(struct shunt_mirror *mirror)
-{
-	if (mirror->fib.table)
-		shunt_mirror_fib_ports_changed(&mirror->fib);
-}
-
 struct shunt_mirror_table *shunt_mirror_table(struct shunt_mirror *mirror)
 {
 	return &mirror->table;
@@ -315,7 +309,7 @@ bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
 				const struct shunt_mirror_neigh_info *info)
 {
 	return mirror->fib.table && info->family != AF_BRIDGE &&
-	       shunt_mirror_adj_is_used(&mirror->fib.ways.adjs, info);
+	       shunt_mirror_adj_is_used(&mirror->fib.targets.adjs, info);
 }
 
 void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6)

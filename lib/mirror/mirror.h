@@ -123,8 +123,7 @@ int shunt_mirror_timeout_ms(const struct shunt_mirror *mirror);
 int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct shunt_err *err);
 
 /* shunt_mirror_resync asks for a complete dump, as after an overrun; shunt_mirror_audit for an
- * audit now. shunt_mirror_ports_changed asks port_of about every device again. */
-void shunt_mirror_ports_changed(struct shunt_mirror *mirror);
+ * audit now. Thread: control. */
 void shunt_mirror_resync(struct shunt_mirror *mirror);
 void shunt_mirror_audit(struct shunt_mirror *mirror);
 

@@ -65,9 +65,6 @@ static void parse_link_attr(const struct nlattr *attr, struct shunt_mirror_link_
 	case IFLA_MASTER:
 		out->master = u32(attr);
 		break;
-	case IFLA_LINK:
-		out->lower = u32(attr);
-		break;
 	case IFLA_OPERSTATE:
 		copy(&out->operstate, 1, attr);
 		break;
@@ -303,9 +300,6 @@ static void parse_nexthop_attr(const struct nlattr *attr, struct shunt_mirror_ne
 		break;
 	case NHA_FDB:
 		out->flags |= SHUNT_MIRROR_NH_FDB;
-		break;
-	case NHA_GROUP_TYPE:
-		out->group_type = u16(attr);
 		break;
 	case NHA_GROUP:
 		parse_members(attr, out, members);

@@ -18,7 +18,6 @@ struct run {
 struct prefix {
 	const uint8_t *dst;
 	unsigned len;
-	unsigned addr_len; /* bytes */
 };
 
 static unsigned addr_len(enum shunt_mirror_ip ip)

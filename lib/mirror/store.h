@@ -42,7 +42,6 @@ struct shunt_mirror_slot {
 struct shunt_mirror_store {
 	struct shunt_mirror_slot *slots;
 	uint32_t mask; /* slots - 1 */
-	uint32_t linked_cnt;
 	uint8_t **chunks;
 	uint32_t chunk_cnt;
 	uint32_t chunk_max; /* room in chunks[] */

@@ -104,7 +104,6 @@ static bool is_same_neigh(struct shunt_mirror_neigh_info old,
 	if (!shunt_mirror_neigh_is_live(&old))
 		return false;
 	old.state = info->state;
-	old.flags = info->flags;
 	return !memcmp(&old, info, sizeof(old));
 }
 
