@@ -10,8 +10,8 @@
 #define SHUNT_ARENA_STEP_BYTES (2UL << 20)
 
 /* Where arenas get their memory from, when not from the system: for tables that are read from
- * outside this process. reserve returns address space for bytes, a multiple of the step, aligned to it,
- * NULL without; commit makes [at, at + bytes) of it usable, reading as zero, and returns 0 or
+ * outside this process. reserve returns address space for bytes, a multiple of the step, aligned to
+ * it, NULL without; commit makes [at, at + bytes) of it usable, reading as zero, and returns 0 or
  * -ENOMEM; grace returns when no other reader still holds what was unpublished before. What was
  * reserved stays until the source goes, after its arenas. Thread: control. */
 struct shunt_arena_source {

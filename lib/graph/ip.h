@@ -15,11 +15,12 @@
 /* Of one node; which fields count depends on the node. */
 struct shunt_ip {
 	struct shunt_ip_params tables;
-	uint16_t on;   /* the next node of good packets: lookup, or rewrite */
-	uint16_t rpf;  /* and of those whose source is looked up first */
-	uint16_t punt; /* and those of the others */
+	uint16_t on;  /* the next node of good packets: lookup, or rewrite */
+	uint16_t rpf; /* the next node of packets whose source is looked up first */
+	uint16_t punt;
 	uint16_t drop;
-	/* by input and output port; punt where it must not, or cannot, leave */
+	/* by input and output port: a transmit node; punt where a packet must not, or cannot, leave
+	 */
 	uint16_t tx[SHUNT_PORT_MAX][SHUNT_PORT_MAX];
 };
 
@@ -82,18 +83,19 @@ static inline uint32_t shunt_ip_trim(uint8_t *l3, uint32_t l3_len, uint32_t min_
 	return likely(len >= min_len) ? len : shunt_ip_pad(l3, l3_len, min_len);
 }
 
-/* shunt_ip_divert sends packet i to a node of its own when all before went straight on: only
- * then next[] is written at all. bad: how many were diverted before. Returns 1, or 0 when to
- * is on. */
+/* shunt_ip_divert sends packet i to the node to, the others to on. next[] is first written when
+ * the first packet is diverted; bad: how many were diverted before. Returns 1, or 0 when to is on.
+ * Thread: owner worker. */
 unsigned shunt_ip_divert(uint16_t *next, unsigned i, unsigned cnt, unsigned bad, uint16_t on,
 			 uint16_t to);
 
-/* shunt_ip_turn_away says where a packet goes whose adjacency is not to be written. */
+/* shunt_ip_turn_away returns the node for a packet whose adjacency is no rewrite: punt or drop.
+ * Thread: owner worker. */
 uint16_t shunt_ip_turn_away(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 			    const struct shunt_adj *adj);
 
-/* shunt_ip_hold_back says where a packet goes that must not leave by its adjacency: it tells
- * the kernel to fragment, to answer or to redirect. */
+/* shunt_ip_hold_back returns the node for a packet that must not leave by its adjacency: punt, so
+ * that the kernel fragments, answers or redirects. Thread: owner worker. */
 uint16_t shunt_ip_hold_back(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 			    const struct shunt_adj *adj);
 

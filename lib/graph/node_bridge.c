@@ -4,8 +4,8 @@
  * flooded, by copies, to the bridge's other ports.
  *
  * Three passes over the batch: the frames' first lines are fetched, then both addresses are hashed
- * and their lines of the table fetched, then all is decided. With 100,000 stations the table
- * fills an L2 cache; a miss there is what bridging costs, so they must overlap.
+ * and their lines of the table fetched, then each frame's output is decided. With 100,000 stations
+ * the table fills an L2 cache, and misses there are most of the cost: the passes let them overlap.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ static uint16_t to_host(const struct batch *b, struct shunt_pkt *pkt)
 	return b->br->punt;
 }
 
-/* The destinations that the straight line has no part in. */
+/* Destinations other than a known station behind a port that forwards. */
 static uint16_t go_unusual(struct batch *b, struct shunt_pkt *pkt, const struct addresses *a,
 			   unsigned port)
 {
@@ -166,7 +166,7 @@ static inline uint16_t decide(struct batch *b, struct shunt_pkt *pkt, const stru
 		b->told = true;
 	}
 	port = shunt_mac_lookup(p->macs, a->dst);
-	/* Names and group addresses shift out of the 64 bits that outputs has. */
+	/* SHUNT_MAC_HOST and _NONE are above SHUNT_PORT_MAX. */
 	if (likely(!a->is_group && port < SHUNT_PORT_MAX && b->outputs >> port & 1))
 		return b->br->tx[port];
 	return go_unusual(b, pkt, a, port);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The worker: a pinned thread that runs to completion. One turn takes a batch
- * from each of his queues through the graph, flushes, and decides how to wait.
- * Everything he touches per packet is his own: pool, queues, graph, counters.
+ * from each of its queues through the graph, flushes, and decides how to wait.
+ * Everything that it touches per packet is its own: pool, queues, graph, counters.
  *
  * Measured from the inside (Gallenmüller et al., ANCS 2015, section 3): the
  * clock is read once a turn; turns that received nothing are c_busy, the others
@@ -85,8 +85,8 @@ struct shunt_worker_opts {
 	unsigned batch; /* 1..SHUNT_BATCH_MAX */
 	enum shunt_poll_mode poll;
 	uint32_t idle_us; /* adaptive: sleep after so long without a packet */
-	/* Called in the worker's thread before his first turn, e.g. to give up rights;
-	 * NULL for none. With -errno and err set he does not start. */
+	/* Called in the worker's thread before its first turn, e.g. to give up rights;
+	 * NULL for none. With -errno and err set the worker does not start. */
 	int (*enter)(void *arg, struct shunt_err *err);
 	void *enter_arg;
 };
@@ -153,7 +153,7 @@ int shunt_worker_init(struct shunt_worker *worker, const struct shunt_worker_opt
 
 /* shunt_worker_add_queue gives the worker an open queue; its packets enter the
  * graph at node 0 unless worker->entry says otherwise, and the first queue of a
- * port is where he transmits. The worker closes it, and frees its meta. Returns 0, -ENOSPC.
+ * port is where the worker transmits. The worker closes it, and frees its meta. Returns 0, -ENOSPC.
  * Thread: control, before start. */
 int shunt_worker_add_queue(struct shunt_worker *worker, struct shunt_queue *queue);
 
@@ -186,12 +186,12 @@ int shunt_worker_check_cpu(unsigned id, int cpu, struct shunt_err *err);
 int shunt_worker_start(struct shunt_worker *worker, struct shunt_err *err);
 
 /* shunt_worker_stop ends the thread after its current turn and joins it; legal
- * when it never ran. Returns 0, or -ETIMEDOUT: he hangs, and what is his must stay as it
- * is until the process ends. Thread: control. */
+ * when it never ran. Returns 0, or -ETIMEDOUT: the worker hangs, and what it uses must stay
+ * until the process ends. Thread: control. */
 int shunt_worker_stop(struct shunt_worker *worker, unsigned timeout_ms);
 
-/* shunt_worker_ledger asks the worker for his ledger, taken between two turns
- * (or takes it, when he is not running). Returns 0, or -ETIMEDOUT when he did
+/* shunt_worker_ledger asks the worker for its ledger, taken between two turns
+ * (or takes it, when the worker is not running). Returns 0, or -ETIMEDOUT when it did
  * not answer within timeout_ms. Thread: control. */
 int shunt_worker_ledger(struct shunt_worker *worker, struct shunt_ledger *out, unsigned timeout_ms);
 

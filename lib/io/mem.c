@@ -8,14 +8,14 @@
 
 #include "io/chain.h"
 
-#define FRAME_MAX	      1518
-#define HUGE_BYTES	      (2u << 20)
+#define FRAME_MAX	     1518
+#define HUGE_BYTES	     (2u << 20)
 
 /* Copies fetch a set that is larger than the first-level cache so many frames ahead: it is
  * read from memory, in order, and its misses are not the forwarder's cost. A small set is in the
  * cache, and fetching past its end can mean a page walk for each frame. */
-#define PREFETCH_AHEAD	      16
-#define PREFETCH_ABOVE_BYTES  (16u << 10)
+#define PREFETCH_AHEAD	     16
+#define PREFETCH_ABOVE_BYTES (16u << 10)
 
 struct mem_queue {
 	struct shunt_queue queue;

@@ -61,9 +61,9 @@ struct shunt_xsk_kernel_stats {
 /* shunt_xsk_open binds an AF_XDP socket whose UMEM is pool's memory; the first
  * one of a pool registers it, and asks for packets of several frames where the pool has links. The
  * fill ring is filled before the bind. A busy queue (EBUSY right after another socket closed) is
- * tried again for two seconds, or longer where other processes have the CPUs. Returns 0 with *out set, or
- * -errno with err set and nothing held; when the first one of a umem fails, that umem is good for
- * destroy only. Thread: init. */
+ * tried again for two seconds, or longer where other processes have the CPUs. Returns 0 with *out
+ * set, or -errno with err set and nothing held; when the first one of a umem fails, that umem is
+ * good for destroy only. Thread: init. */
 struct shunt_xsk_umem;
 int shunt_xsk_open(struct shunt_queue **out, struct shunt_xsk_umem *umem,
 		   const struct shunt_xsk_opts *opts, struct shunt_err *err);

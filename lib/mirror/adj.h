@@ -56,8 +56,8 @@ uint32_t shunt_mirror_adj_get(struct shunt_mirror_adjs *adjs,
 void shunt_mirror_adj_put(struct shunt_mirror_adjs *adjs, uint32_t idx);
 void shunt_mirror_adj_reap(struct shunt_mirror_adjs *adjs);
 
-/* shunt_mirror_adj_is_used says whether frames are sent to the neighbour by any that is referred
- * to. */
+/* shunt_mirror_adj_is_used says whether an adjacency with a reference sends frames to the
+ * neighbour. */
 bool shunt_mirror_adj_is_used(const struct shunt_mirror_adjs *adjs,
 			      const struct shunt_mirror_neigh_info *info);
 

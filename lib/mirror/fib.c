@@ -95,7 +95,7 @@ struct shunt_mirror_path *shunt_mirror_fib_best(struct shunt_mirror_fib *fib,
 	return best;
 }
 
-/* What the FIB should have for a prefix whose first route is idx (0: none); 0 for nothing. */
+/* The next hop that the FIB should have for a prefix, 0 for none; idx is its first route or 0. */
 static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
 		       unsigned len, uint32_t idx)
 {
@@ -113,7 +113,7 @@ static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, co
 	return want;
 }
 
-/* Puts into the FIB what counts for the prefix now. */
+/* Brings the FIB's route of the prefix up to date. */
 static void apply(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
 		  unsigned len)
 {
@@ -268,7 +268,7 @@ void shunt_mirror_fib_load(struct shunt_mirror_fib *fib)
 	fib->dirty_cnt = 0;
 	fib->dirty_pos = 0;
 	fib->are_hosts_stale = true;
-	/* What stayed known over a withdrawal may be out of date. */
+	/* paths that were worked out before a withdrawal may be out of date */
 	for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->paths, idx));)
 		shunt_mirror_path_at(fib->table, idx)->is_known = false;
 	fib->is_failed = sort_routes(fib, SHUNT_MIRROR_IP4);

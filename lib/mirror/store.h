@@ -58,8 +58,8 @@ static inline void *shunt_mirror_store_at(const struct shunt_mirror_store *store
 	       (size_t)(idx & (SHUNT_MIRROR_CHUNK_LEN - 1)) * store->obj_bytes;
 }
 
-/* shunt_mirror_hash mixes the bytes of a key. Not for an adversary: who can choose routes can
- * do worse. Thread: any. */
+/* shunt_mirror_hash mixes the bytes of a key. It does not withstand chosen keys: a peer that may
+ * choose routes can do worse than slow the mirror down. Thread: any. */
 static inline uint32_t shunt_mirror_hash(const void *key, size_t len, uint64_t seed)
 {
 	uint64_t h = seed ^ (len * 0x9e3779b97f4a7c15u), word;

@@ -7,13 +7,13 @@
  * object that is put carries it, and what does not carry it when the dump is complete is
  * swept. So nothing is missing in between.
  *
- * The kernel does not tell of every deletion: IPv4 routes and next-hop objects that go with
- * a device or a next-hop object vanish without a message. The table does the same by the
+ * The kernel does not send a message for every deletion: IPv4 routes and next-hop objects that go
+ * with a device or a next-hop object vanish without a message. The table does the same by the
  * kernel's rules (net/ipv4/fib_semantics.c, fib_sync_down_dev; net/ipv4/nexthop.c,
  * remove_nexthop): such paths are doomed, and shunt_mirror_table_settle removes their routes
  * in one walk.
  *
- * put functions return 1 for a change, 0 for none, -ENOMEM; del functions 1 or 0. All of it:
+ * The put functions return 1 for a change, 0 for none, -ENOMEM; del functions 1 or 0. All of it:
  * thread control.
  */
 #ifndef SHUNT_MIRROR_TABLE_H

@@ -6,7 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
-/* What a path holds: path->priv. */
+/* What a path leads to at present: path->priv. */
 struct target {
 	uint32_t group; /* next hop; 0: none */
 	unsigned cnt;

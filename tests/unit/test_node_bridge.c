@@ -254,7 +254,7 @@ Test(bridge, leaves_ports_to_the_kernel, .init = init, .fini = fini)
 	send_one(2, 1, 0);
 	cr_assert_eq(sent(), 0);
 	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 1, "it would be the kernel's");
-	cr_assert_eq(service(), 0, "who learns it");
+	cr_assert_eq(service(), 0, "the worker learns it");
 	send_one(1, 2, 1);
 	cr_assert_eq(sent(), 0x5, "what comes in elsewhere");
 }
