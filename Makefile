@@ -39,7 +39,9 @@ MODEL_LIBS = $(shell pkg-config --libs $(MODEL_PKGS) 2>/dev/null)
 LDFLAGS  += $(SAN) -pthread
 
 # Lists come from the folders, so that a new file is one file.
-BPF_SRC   := $(wildcard bpf/*.bpf.c)
+# Those of bpf/ are shuntd's, and installed; those of bpf/tools/ only measure and test.
+BPF_SRC   := $(wildcard bpf/*.bpf.c bpf/tools/*.bpf.c)
+BPF_HDR   := $(wildcard bpf/*.h bpf/*/*.h)
 BPF_OBJ   := $(BPF_SRC:bpf/%.c=$(B)/bpf/%.o)
 SKEL      := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 LIB_SRC   := $(wildcard lib/*/*.c)
@@ -69,19 +71,16 @@ MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter \
 	     -Ibpf -I/usr/include/$(MULTIARCH) -DSHUNT_STEER_VERSION=0x$(STEER_VERSION)
 # What tells a steering program of another version: a number made of its source.
-STEER_VERSION = $(shell cat bpf/shunt_steer* bpf/shunt_tables.h | sha256sum | cut -c1-15)
+STEER_VERSION = $(shell cat bpf/shunt_steer* bpf/steer/* bpf/shunt_tables.h | sha256sum | cut -c1-15)
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR) Makefile
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
-# The same program in another object.
-$(B)/bpf/shunt_steer_meta.bpf.o $(B)/bpf/shunt_steer_clock.bpf.o: bpf/shunt_steer.bpf.c
-
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*) > $@.tmp && mv $@.tmp $@
 
 # Make would remove them as intermediates, and build again what includes them.
 .SECONDARY: $(SKEL)
@@ -122,14 +121,14 @@ $(UNIT): $(UNIT_OBJ) $(USER_OBJ) $(LIB)
 # source made for size.
 OTHER := $(B)/tests/other
 $(OTHER)/bpf/%.bpf.o: BPF_CFLAGS += -Os
-$(OTHER)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+$(OTHER)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR) Makefile
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 $(OTHER)/bpf/%.skel.h: $(OTHER)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*) > $@.tmp && mv $@.tmp $@
 
 $(OTHER)/xdp_program.o: lib/xdp/program.c $(OTHER)/bpf/shunt_steer.skel.h Makefile
 	$(call say,CC,$@)
@@ -169,11 +168,12 @@ $(B)/man/%: user/man/%.scd
 compile_commands.json: Makefile $(LIB_SRC) $(UNIT_SRC)
 	$(Q)tests/lint/compile-commands '$(CC) $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS)' > $@.tmp && mv $@.tmp $@
 
-$(B)/tests/vm/zc-probe $(B)/tests/vm/idler: %: %.o
+$(B)/tests/vm/bound: $(LIB)
+$(B)/tests/vm/zc-probe $(B)/tests/vm/idler $(B)/tests/vm/bound: %: %.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/tests/vm/%.bpf.o: tests/vm/%.bpf.c
+$(B)/tests/vm/%.bpf.o: tests/vm/%.bpf.c $(wildcard bpf/*.bpf.c) $(BPF_HDR)
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -187,7 +187,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm demo-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -211,13 +211,13 @@ VM_B     := build/vm
 build-vm: deps
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 all \
 		$(VM_B)/tests/other/shuntd $(VM_B)/tests/vm/zc-probe $(VM_B)/tests/vm/idler \
-		$(VM_B)/tests/vm/napi.bpf.o
+		$(VM_B)/tests/vm/napi.bpf.o $(VM_B)/tests/vm/bound $(VM_B)/tests/vm/bound.bpf.o
 
 # What the suite vm runs: without most programs that only measure.
 vm-tests:
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 $(BPF_OBJ:$(B)/%=$(VM_B)/%) \
 		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd tests/vm/zc-probe \
-			tests/vm/idler)
+			tests/vm/idler tests/vm/bound tests/vm/bound.bpf.o)
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm
@@ -246,6 +246,13 @@ bench: deps ## the benchmark table, written to build/bench.json too (root)
 bench-auto: deps ## lane auto beside the kernel on what the lab can build, 2 to 5 min; fails where slower (root)
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)tools/lab run --static-neigh /usr/bin/python3 tests/bench/bench_auto.py
+
+# A picture is drawn from the text beside it: .dot by graphviz, .gp by gnuplot. graphviz is wanted here alone.
+PICTURES := .github/pictures
+pictures: ## draw the SVG files of the READMEs again (graphviz, gnuplot)
+	$(Q)for f in $(PICTURES)/*.dot; do dot -Tsvg "$$f" > "$${f%.dot}.svg" || exit 1; done
+	$(Q)for f in $(PICTURES)/*.gp; do gnuplot "$$f" > "$${f%.gp}.svg" || exit 1; done
+	$(Q)sed -i '1a <!-- SPDX-License-Identifier: BSD-2-Clause -->' $(PICTURES)/*.svg
 
 report: deps ## all experiments in shortened form, in build/report/report.html (root)
 	$(Q)$(MAKE) $(SUB) all
@@ -290,12 +297,14 @@ lint: deps ## C, shell and Python files, layers, manuals, licences
 format: ## rewrite the C files in the project's format
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
+# Programs with a manual; what only shunt-bench starts is in lib/shunt.
 install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/bpf \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/shunt
-	$(Q)for p in $(PROGS); do case $$p in shuntd) d=sbin;; *) d=bin;; esac; \
-		install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/$$d/ || exit 1; done
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/shunt
+	$(Q)for p in $(PROGS); do case $$p in shuntd) d=sbin;; shunt-parity) continue;; \
+		shunt-devmap|shunt-membench) d=lib/shunt;; *) d=bin;; esac; \
+		install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/$$d/ || exit 1; done
 	$(Q)install -m 755 tools/lab $(DESTDIR)$(PREFIX)/lib/shunt/
 	$(Q)for p in $(PY_PROGS); do install -d $(DESTDIR)$(PREFIX)/lib/shunt/$$p; \
 		install -m 644 tools/$$p/*.py tools/$$p/*.json $(DESTDIR)$(PREFIX)/lib/shunt/$$p/; \
@@ -318,7 +327,7 @@ install: all ## install to $(DESTDIR)$(PREFIX)
 
 uninstall: ## remove what install put there
 	$(Q)rm -f $(PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(PY_PROGS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/sbin/shuntd \
-		$(BPF_OBJ:$(B)/bpf/%=$(DESTDIR)$(PREFIX)/lib/bpf/%) $(DESTDIR)$(PREFIX)/lib/libshunt.a \
+		$(patsubst bpf/%.c,$(DESTDIR)$(PREFIX)/lib/bpf/%.o,$(wildcard bpf/*.bpf.c)) $(DESTDIR)$(PREFIX)/lib/libshunt.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/shunt-model.pc
 	$(Q)for m in $(MAN); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/shuntd.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/shunt.conf

@@ -8,7 +8,8 @@
  * the call and one comparison for up to 16 frames. A frame that an AF_XDP socket refused is not
  * counted here, the socket does that.
  *
- * Raw tracepoints: of typed ones Linux 6.1 lets nobody read an argument that is a void pointer. */
+ * Raw tracepoints: of typed ones Linux 6.1 lets no program read an argument that is a void pointer.
+ */
 #include <linux/bpf.h>
 #include <linux/errno.h>
 #include <stdbool.h>
@@ -42,7 +43,7 @@ struct net_device {
 struct shunt_fail_ports shunt_fail_ports SEC(".data.shunt_fail");
 
 /* Where in the list a device is, SHUNT_FAIL_PORTS_MAX for none. Not static: the verifier looks at
- * such a function once. Inlined, its two loops cost four thousand paths, most of a start's time. */
+ * such a function once, and not on each way to its two calls. */
 __noinline __u32 shunt_fail_find(__u32 ifindex)
 {
 	for (__u32 i = 0; i < SHUNT_FAIL_PORTS_MAX; i++) {

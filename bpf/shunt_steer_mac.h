@@ -2,23 +2,29 @@
 /* The MAC table as the steering program sees it: the one that the workers use (lib/fib/mac.h,
  * where its layout is explained), in the memory of a BPF map. An array of buckets, and behind the
  * last one what a lookup needs to know. The control thread writes it all, but for the bytes that
- * say when a station was last heard: those are written by whoever hears it. */
+ * say when a station was last heard: whoever hears it writes those. */
 #ifndef SHUNT_STEER_MAC_H
 #define SHUNT_STEER_MAC_H
 
 #include <linux/types.h>
 
-#define SHUNT_STEER_MAC_BUCKET_BITS 14
-#define SHUNT_STEER_MAC_BUCKETS	    (1 << SHUNT_STEER_MAC_BUCKET_BITS)
-#define SHUNT_STEER_MAC_KEY_BITS    60
-#define SHUNT_STEER_MAC_REST_BITS   (SHUNT_STEER_MAC_KEY_BITS - SHUNT_STEER_MAC_BUCKET_BITS)
-#define SHUNT_STEER_MAC_SLOT_CNT    7
+#define SHUNT_STEER_MAC_BUCKET_BITS  14
+#define SHUNT_STEER_MAC_BUCKETS	     (1 << SHUNT_STEER_MAC_BUCKET_BITS)
+#define SHUNT_STEER_MAC_KEY_BITS     60
+#define SHUNT_STEER_MAC_REST_BITS    (SHUNT_STEER_MAC_KEY_BITS - SHUNT_STEER_MAC_BUCKET_BITS)
+#define SHUNT_STEER_MAC_SLOT_CNT     7
 
-/* A slot: valid << 63 | rest of the hash << 9 | second bucket << 8 | stays << 7 | port + 1 */
-#define SHUNT_STEER_MAC_VALID	    (1ULL << 63)
-#define SHUNT_STEER_MAC_SECOND	    (1ULL << 8)
-#define SHUNT_STEER_MAC_STATIC	    (1ULL << 7)
-#define SHUNT_STEER_MAC_PORT	    0x7fULL
+/* A slot, one word; an empty one is 0 and matches nothing. What a station's slot must equal is all
+ * above STATIC. */
+#define SHUNT_STEER_MAC_VALID	     (1ULL << 63)
+#define SHUNT_STEER_MAC_REST_SHIFT   9		 /* to here, the rest of the hash */
+#define SHUNT_STEER_MAC_SECOND	     (1ULL << 8) /* it is the second bucket of the two */
+#define SHUNT_STEER_MAC_SAME_SHIFT   8
+#define SHUNT_STEER_MAC_STATIC	     (1ULL << 7) /* it stays, whoever is heard */
+#define SHUNT_STEER_MAC_PORT	     0x7fULL	 /* a mask: the port's number + 1 */
+
+/* A station's key: the address as it lies in memory, and above it the bridge's number, from 0. */
+#define SHUNT_STEER_MAC_BRIDGE_SHIFT 48
 
 struct shunt_steer_mac_bucket {
 	__u64 slots[SHUNT_STEER_MAC_SLOT_CNT];
@@ -31,7 +37,7 @@ struct shunt_steer_bridge {
 	__u64 forwarding; /* ports that may forward, a bit each */
 	__u64 kernels;	  /* what comes in on these ports is for the kernel's bridge */
 	__u8 tick;	  /* now */
-	__u8 zero[39];
+	__u8 pad[39];
 };
 
 _Static_assert(sizeof(struct shunt_steer_mac_bucket) == 64, "a cache line");

@@ -35,62 +35,77 @@ struct shunt_tables_line {
 enum shunt_table { SHUNT_TABLES(SHUNT_TABLES_X) SHUNT_TABLE_CNT };
 #undef SHUNT_TABLES_X
 
-/* fib4 */
+/* fib4: a root word for each /19; of a leaf: it has a tail, and the next hop or the tail's number
+ */
 #define SHUNT_TABLES_ROOT4_SHIFT 13
 #define SHUNT_TABLES_TAIL	 (1u << 31)
 #define SHUNT_TABLES_NH		 0xffffffu
-/* fib6 */
+/* fib6: bits of an address that the root takes, and each node below it */
 #define SHUNT_TABLES_ROOT6_BITS	 18
 #define SHUNT_TABLES_STRIDE	 5
-/* nexthop */
+/* nexthop: of a slot: it names a group; log2 of its buckets, in units; its first bucket, in units
+ */
 #define SHUNT_TABLES_GROUP	 (1u << 31)
 #define SHUNT_TABLES_SIZE_SHIFT	 28
 #define SHUNT_TABLES_INDEX	 ((1u << SHUNT_TABLES_SIZE_SHIFT) - 1)
-#define SHUNT_TABLES_UNIT	 32
+#define SHUNT_TABLES_UNIT	 32 /* buckets */
+
+/* Of lib/fib/adj.h's kinds, those that a program knows. */
+enum shunt_tables_kind {
+	SHUNT_TABLES_REWRITE = 1, /* leaves by port, with eth */
+	SHUNT_TABLES_LOCAL = 3,	  /* this host */
+};
 
 /* struct shunt_adj, as a program reads it. */
 struct shunt_tables_adj {
-	__u64 eth[2]; /* destination, source */
-	__u32 mtu;
+	__u64 eth[2]; /* twelve bytes: destination, source; then zeros */
+	__u32 mtu;    /* bytes, without Ethernet header */
 	__u16 port;
-	__u8 kind; /* SHUNT_ADJ_REWRITE is 1 */
+	__u8 kind; /* enum shunt_tables_kind, or another: not this lane's */
 	__u8 flags;
 	__u64 user;
 };
 
-#define SHUNT_TABLES_REWRITE 1
-#define SHUNT_TABLES_LOCAL   3
+/* What a program remembers of a destination. Its reader checks `sum`, which is made of all other
+ * words: an entry that two queues have written at once is good for no destination.
+ *
+ * eth: the first eight bytes of the Ethernet addresses, as they lie in the frame.
+ * rest: bits 31..0 the other four bytes; 47..32 the port; 63..48 the MTU in bytes, without Ethernet
+ * header. */
+#define SHUNT_TABLES_REST_PORT_SHIFT 32
+#define SHUNT_TABLES_REST_MTU_SHIFT  48
 
-/* What a program remembers of a destination. */
 struct shunt_tables_answer4 {
-	__u64 key; /* destination, generation */
+	__u64 key; /* bits 63..32 destination, in network order; 31..0 generation */
 	__u64 eth;
-	__u64 rest; /* eth continued, port, MTU */
+	__u64 rest;
 	__u64 sum;
 };
 
 struct shunt_tables_answer6 {
-	__u64 dst[2];
+	__u64 dst[2]; /* network order */
 	__u64 generation;
 	__u64 eth;
 	__u64 rest;
 	__u64 sum;
-	__u64 zero[2];
+	__u64 pad[2];
+};
+
+enum shunt_tables_flags {
+	SHUNT_TABLES_IP4 = 1, /* forwarding is on */
+	SHUNT_TABLES_IP6 = 2,
+	SHUNT_TABLES_RPF4 = 4,	   /* a source must be reached by the port it came in on */
+	SHUNT_TABLES_NO_LOCAL = 8, /* a source must not be routed to this host */
 };
 
 /* What a port's program must know to route; all zeros: it does not. */
 struct shunt_tables_cfg {
 	__u32 generation; /* counts changes, from 1: what was remembered under another is forgotten
 			   */
-	__u32 flags;	  /* below; 0: every frame is the kernel's */
+	__u32 flags;	  /* enum shunt_tables_flags; 0: every frame is the kernel's */
 	__u64 flow_seed;
 	__u32 base[SHUNT_TABLE_CNT]; /* chunks */
 };
-
-#define SHUNT_TABLES_IP4      1 /* forwarding is on */
-#define SHUNT_TABLES_IP6      2
-#define SHUNT_TABLES_RPF4     4 /* a source must be reached by the port it came in on */
-#define SHUNT_TABLES_NO_LOCAL 8 /* a source must not be routed to this host */
 
 _Static_assert(sizeof(struct shunt_tables_line) == 1 << SHUNT_TABLES_LINE_SHIFT, "a cache line");
 _Static_assert(sizeof(struct shunt_tables_adj) == 32, "two adjacencies a line");

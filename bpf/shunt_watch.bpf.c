@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The watch: a timer in the kernel that looks at the workers' signs of life and
  * shuts the lane user of a queue whose worker gives none. So the steering program
- * pays one load and one branch a frame and reads no clock, and what has to work
- * when the daemon does not is not in the daemon.
+ * pays one load and one branch a frame and reads no clock; and the watch works
+ * when the daemon does not, because it is not in the daemon.
  *
  * An object of its own, on the map of a steering program that is on a device
- * already: it does not matter who attached that and how, and a kernel without
- * timers (before 5.17) still loads it. The timer is started by one test run of
+ * already: however that was attached. A kernel without timers (before 5.17) still
+ * loads the steering program. The timer is started by one test run of
  * shunt_watch, and lives until the daemon's last descriptor of the map is closed:
  * after a SIGKILL the sockets are gone and nothing is left to watch.
  *
- * A worker that is awake is judged by the age of his beat. One that sleeps is
- * woken by a frame, so he is judged by frames that were sent to him since he fell
- * asleep (he leaves their number then), while he goes on sleeping. */
+ * A worker that is awake is judged by the age of its beat. One that sleeps is woken by a frame, so
+ * it is judged by the frames that were sent to it since it fell asleep: it leaves their number
+ * then. If there are more and it goes on sleeping, it hangs. */
 #include <linux/bpf.h>
 #include <stdbool.h>
 
@@ -71,7 +71,7 @@ static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct 
 		return false;
 	if (beat_ns & SHUNT_STEER_BEAT_ASLEEP)
 		return sleeps_through(s, slot, beat_ns, now_ns);
-	/* Signed: he may have beaten after the clock was read. */
+	/* Signed: the worker may have beaten after the clock was read. */
 	return (__s64)(now_ns - beat_ns) > (__s64)SHUNT_STEER_DEAD_NS;
 }
 
@@ -88,8 +88,7 @@ struct look {
 	__u64 is_stale;
 };
 
-/* Called by bpf_loop, so that the verifier walks it once and not for every queue: unrolled it
- * took three quarters of a second of each port's start. */
+/* Called by bpf_loop, so that the verifier walks it once and not for every queue. */
 static long look_at(__u32 i, struct look *l)
 {
 	struct shunt_steer_slot *slot;

@@ -119,14 +119,14 @@ static int add_groups(struct shunt_bridge *b, const struct shunt_brlinks *links,
 			one->members |= 1ULL << group->port[k];
 			b->bridge_of[group->port[k]] = (uint8_t)b->bridge_cnt;
 		}
-		ret = look_beneath(b, one, links, group, err);
 		b->bridge_cnt++;
+		ret = look_beneath(b, one, links, group, err);
 	}
 	return ret;
 }
 
-/* Without a kernel's bridge, every port does all. */
-static void open_masks(struct shunt_bridge *b)
+/* The kernel says what its bridges' ports may do. All others may forward, learn and flood. */
+static void open_unbridged(struct shunt_bridge *b)
 {
 	unsigned i;
 
@@ -157,11 +157,13 @@ static int open_kernel(struct shunt_bridge *b, struct shunt_err *err)
 	return shunt_puntdev_open(&b->puntdev, name, err);
 }
 
-static int watch(struct shunt_bridge *b, int fd)
+static int watch(struct shunt_bridge *b, int fd, struct shunt_err *err)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 
-	return epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+	if (!epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return 0;
+	return shunt_err_set(err, errno, "bridge: epoll_ctl: %s", strerror(errno));
 }
 
 static int open_events(struct shunt_bridge *b, struct shunt_err *err)
@@ -173,32 +175,35 @@ static int open_events(struct shunt_bridge *b, struct shunt_err *err)
 	b->learns = aligned_alloc(SHUNT_CACHELINE, cnt * sizeof(*b->learns));
 	if (!b->learns || b->epoll_fd < 0)
 		return shunt_err_set(err, ENOMEM, "bridge: not enough memory");
-	for (; b->learn_cnt < cnt && !ret; b->learn_cnt++) {
-		ret = shunt_learn_init(&b->learns[b->learn_cnt], err);
-		if (!ret && watch(b, b->learns[b->learn_cnt].fd))
-			ret = shunt_err_set(err, errno, "bridge: epoll_ctl: %s", strerror(errno));
+	while (b->learn_cnt < cnt && !ret) {
+		struct shunt_learn *learn = &b->learns[b->learn_cnt];
+
+		ret = shunt_learn_init(learn, err);
+		if (ret)
+			return ret;
+		b->learn_cnt++;
+		ret = watch(b, learn->fd, err);
 	}
-	if (!ret && b->fdb && watch(b, shunt_fdb_fd(b->fdb)))
-		ret = shunt_err_set(err, errno, "bridge: epoll_ctl: %s", strerror(errno));
-	return ret;
+	return ret || !b->fdb ? ret : watch(b, shunt_fdb_fd(b->fdb), err);
 }
 
 static int open_all(struct shunt_bridge *b, struct shunt_err *err)
 {
-	uint64_t seed = shunt_clock_ns(), now = seed;
 	struct shunt_brlinks links;
+	uint64_t seed;
 	int ret = shunt_brlinks_query(&links, err);
 
 	if (ret)
 		return ret;
 	ret = add_groups(b, &links, err);
 	shunt_brlinks_fini(&links);
-	open_masks(b);
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
-		seed = now;
+	if (ret)
+		return ret;
+	open_unbridged(b);
 	shunt_bridge_set_age(b);
-	if (!ret)
-		ret = shunt_bridge_open_table(b, seed, err);
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		seed = shunt_clock_ns();
+	ret = shunt_bridge_open_table(b, seed, err);
 	if (!ret && has_beneath(b))
 		ret = open_kernel(b, err);
 	return ret ? ret : open_events(b, err);
@@ -236,6 +241,6 @@ void shunt_bridge_destroy(struct shunt_bridge *b)
 	shunt_fdb_destroy(b->fdb);
 	shunt_puntdev_close(b->puntdev);
 	shunt_mac_destroy(b->macs);
-	shunt_xdp_macs_close(b->shared);
+	shunt_xdp_macs_close(b->xdp_macs);
 	free(b);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the bridging ports of an engine share: the MAC table, the rings by which workers tell of
- * stations, and the kernel's bridge beneath, if there is one, with its punt device. The control
- * thread owns it and is the table's only writer.
+/* What the bridging ports of an engine have in common: the MAC table, the rings by which workers
+ * tell of stations, and the kernel's bridge beneath, if there is one, with its punt device. The
+ * control thread owns it and is the table's only writer.
  *
- * With a kernel bridge beneath (all ports of a group are ports of it), it is the fallback and
- * keeps all but the plain work: steering gives it every frame to a group and to the host, so it
- * floods those, delivers to the host, snoops and speaks spanning tree; shunt forwards unicast
- * alone, between ports that may forward. Without one, shunt floods groups too, and the host sees
- * what asks for one of its addresses, as in cross-connect.
+ * A kernel bridge lies beneath where all ports of a group are ports of it. It is the fallback, and
+ * keeps all but the plain work: steering gives it every frame to a multicast group and to the host.
+ * So it floods those, delivers to the host, snoops and speaks spanning tree. shunt forwards unicast
+ * alone, between ports that may forward. Without a kernel bridge, shunt floods groups too, and the
+ * host sees what asks for one of its addresses, as in cross-connect.
  *
- *	shunt_bridge_create(&bridge, engine, &err);
+ *	shunt_bridge_create(&bridge, &ports, &err);
  *	poll shunt_bridge_fd(bridge); shunt_bridge_service(bridge);
  *	shunt_bridge_tick(bridge);		every second
  *	shunt_bridge_destroy(bridge);		after the workers
@@ -47,7 +47,7 @@ struct shunt_bridge_one {
 struct shunt_bridge {
 	const struct shunt_ports *ports;
 	struct shunt_mac_table *macs;
-	struct shunt_xdp_macs *shared; /* its memory, which lane xdp reads; NULL: no devices */
+	struct shunt_xdp_macs *xdp_macs; /* its memory, which lane xdp reads; NULL: no devices */
 	struct shunt_bridge_masks masks;
 	struct shunt_learn *learns; /* one a worker */
 	unsigned learn_cnt;
@@ -71,16 +71,19 @@ struct shunt_bridge {
 #undef X
 };
 
-/* shunt_bridge_create makes it for an engine whose ports are open. Returns 0, or -errno with err
- * set: a kernel bridge that filters VLANs, a group of which some ports are a bridge's and some are
- * not, mode mix on the ports of a bridge. shunt_bridge_destroy: NULL is legal. Thread: control. */
+/* shunt_bridge_create makes it for ports that are open. Returns 0, or -errno with err set and
+ * nothing held:
+ * - a kernel bridge that filters VLANs;
+ * - a group of which some ports are a bridge's and some are not;
+ * - mode mix on the ports of a bridge.
+ * shunt_bridge_destroy: NULL is legal. Thread: control. */
 int shunt_bridge_create(struct shunt_bridge **out, const struct shunt_ports *ports,
 			struct shunt_err *err);
 void shunt_bridge_destroy(struct shunt_bridge *bridge);
 
-/* shunt_bridge_inherit puts in the stations of a takeover's daemon before, as its `show macs` told
- * them (NULL is legal): those of ports that have no kernel bridge beneath, whose own table it is
- * otherwise. Each is as if just heard. Thread: control. */
+/* shunt_bridge_inherit puts in the stations that the daemon before knew, as its `show macs` told
+ * them (NULL is legal), each as if just heard. Those behind a kernel bridge's ports are left out:
+ * that bridge tells of them. Thread: control. */
 void shunt_bridge_inherit(struct shunt_bridge *bridge, const struct json_t *macs);
 
 /* shunt_bridge_has says whether the ports are two of one bridge. Thread: control. */
@@ -94,8 +97,8 @@ void shunt_bridge_params(struct shunt_bridge *bridge, unsigned worker,
 void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
 			struct shunt_steer_cfg *cfg);
 
-/* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge, as the
- * kernel has it set now; SHUNT_LANE_REASON_none where it is not. Thread: control. */
+/* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge now,
+ * SHUNT_LANE_REASON_none where it is not. Thread: control. */
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: control.

@@ -127,16 +127,6 @@ void shunt_brlinks_fini(struct shunt_brlinks *links)
 	memset(links, 0, sizeof(*links));
 }
 
-const struct shunt_brlink *shunt_brlinks_find(const struct shunt_brlinks *links, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < links->cnt; i++)
-		if (!strcmp(links->links[i].name, name))
-			return &links->links[i];
-	return NULL;
-}
-
 const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, uint32_t ifindex)
 {
 	unsigned i;
@@ -197,6 +187,16 @@ static int expand_one(struct shunt_config *config, struct shunt_group_config *gr
 			     bridge->name, bridge->name);
 }
 
+static const struct shunt_brlink *find(const struct shunt_brlinks *links, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < links->cnt; i++)
+		if (!strcmp(links->links[i].name, name))
+			return &links->links[i];
+	return NULL;
+}
+
 static int expand_group(struct shunt_config *config, struct shunt_group_config *group,
 			const struct shunt_brlinks *links, struct shunt_err *err)
 {
@@ -205,7 +205,7 @@ static int expand_group(struct shunt_config *config, struct shunt_group_config *
 
 	for (i = 0; i < cnt && !ret; i++) {
 		const struct shunt_port_config *port = &config->ports[group->port[i]];
-		const struct shunt_brlink *link = shunt_brlinks_find(links, port->name);
+		const struct shunt_brlink *link = find(links, port->name);
 
 		if (port->kind == SHUNT_PORT_XSK && link && link->is_bridge)
 			ret = expand_one(config, group, i, links, link, err);

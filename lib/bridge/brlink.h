@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel says about bridges when one asks: which devices are bridges, which are whose
- * ports. For setting up; changes are followed by fdb.h. */
+/* What the kernel says about bridges when one asks: which devices are bridges, and which
+ * devices are their ports. For setting up; fdb.h follows changes. */
 #ifndef SHUNT_BRIDGE_BRLINK_H
 #define SHUNT_BRIDGE_BRLINK_H
 
@@ -33,8 +33,7 @@ struct shunt_brlinks {
 int shunt_brlinks_query(struct shunt_brlinks *out, struct shunt_err *err);
 void shunt_brlinks_fini(struct shunt_brlinks *links);
 
-/* shunt_brlinks_find returns the device of that name or index, NULL without. */
-const struct shunt_brlink *shunt_brlinks_find(const struct shunt_brlinks *links, const char *name);
+/* shunt_brlinks_at returns the device of that index, NULL where there is none. Thread: any. */
 const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, uint32_t ifindex);
 
 /* shunt_brlink_parse reads a message of the type RTM_NEWLINK. Thread: any. */
@@ -42,7 +41,7 @@ void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
 
 /* shunt_brlink_expand replaces, in groups of mode bridge and mix, a port that is a kernel bridge by
  * the ports of that bridge, with the settings that were given for it. Returns 0 or -errno with
- * err set: a bridge without ports, or with VLAN filtering, which shunt's bridge does not do.
+ * err set: a bridge without ports, or no memory.
  * Thread: control, before shunt_engine_create. */
 int shunt_brlink_expand(struct shunt_config *config, struct shunt_err *err);
 

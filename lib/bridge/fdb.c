@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Some 60,000 events; the kernel bounds it by rmem_max where the right is missing. */
+/* Some 60,000 events. Without CAP_NET_ADMIN the kernel bounds it by rmem_max. */
 #define RCVBUF_BYTES (16 << 20)
 
 #define READ_BYTES   65536
@@ -121,8 +121,8 @@ static int take_neigh_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Entries of the device itself (NTF_SELF) are filters of its receiver; those with a VLAN play
- * no part in a bridge that does not filter VLANs. */
+/* Entries of the device itself (NTF_SELF) are filters of its receiver. Entries with a VLAN count
+ * only in a bridge that filters VLANs. */
 static void take_neigh(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 {
 	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
@@ -182,7 +182,6 @@ static int ask(struct shunt_fdb *fdb, uint16_t type)
 {
 	char buf[256] = {0};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-
 	struct ifinfomsg *ifi;
 
 	nlh->nlmsg_type = type;
@@ -203,7 +202,7 @@ static int dump(struct shunt_fdb *fdb, uint16_t type)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Events that are lost while a dump runs: dumped again, up to a bound. */
+/* Dumps again where events were lost while a dump ran, up to a bound. */
 static int dump_all(struct shunt_fdb *fdb)
 {
 	unsigned tries = 8;

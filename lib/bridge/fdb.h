@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's bridge beneath shunt's: its forwarding database and the state of its ports,
- * followed by netlink, and fed. It is the fallback: what it learns from the frames that it still
- * sees (groups, ARP) shunt's table gets, and what shunt learns it is told, as if it had seen
- * such a frame (NTF_USE). So the entries are ordinary ones that age as they do without shunt;
- * entries marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
+/* The kernel's bridge beneath shunt's: its forwarding database and the state of its ports are
+ * followed by netlink, and it is told of stations. What it learns from the frames that it still
+ *sees (groups, ARP) goes into shunt's table. What shunt learns it is told as if it had seen such a
+ *frame (NTF_USE). So its entries are ordinary ones, which age as they do without shunt. Entries
+ *marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
  *
- * When the socket overruns, all is dumped again; entries that were deleted meanwhile age.
+ * When the socket overruns, all is dumped again. Entries that were deleted meanwhile age.
  *
  *	shunt_fdb_create(&fdb, &ops, arg, &err);
  *	poll shunt_fdb_fd(fdb); shunt_fdb_service(fdb);
@@ -63,10 +63,11 @@ int shunt_fdb_create(struct shunt_fdb **out, const struct shunt_fdb_ops *ops, vo
 		     struct shunt_err *err);
 void shunt_fdb_destroy(struct shunt_fdb *fdb);
 
+/* shunt_fdb_fd is readable when shunt_fdb_service has work. Thread: control. */
 int shunt_fdb_fd(const struct shunt_fdb *fdb);
 
 /* shunt_fdb_service takes what has come, calling ops. Thread: control. Cost: at most 64 KiB of
- * messages a call, but for a dump after an overrun. */
+ * messages a call; after an overrun a dump. */
 void shunt_fdb_service(struct shunt_fdb *fdb);
 
 /* shunt_fdb_tell lets the kernel's bridge know that a station was heard on a port, with the next
@@ -74,6 +75,7 @@ void shunt_fdb_service(struct shunt_fdb *fdb);
 void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac);
 void shunt_fdb_tell_now(struct shunt_fdb *fdb);
 
+/* shunt_fdb_stats copies the counters. Thread: control. */
 void shunt_fdb_stats(const struct shunt_fdb *fdb, struct shunt_fdb_stats *out);
 
 #endif

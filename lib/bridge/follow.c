@@ -15,16 +15,6 @@
 
 /* --- what the kernel's bridge says ------------------------------------------------------------ */
 
-static int port_of(const struct shunt_bridge *b, uint32_t ifindex)
-{
-	unsigned i;
-
-	for (i = 0; i < b->ports->cnt; i++)
-		if (b->ports->at[i].xdp && b->ports->at[i].netdev.ifindex == ifindex)
-			return (int)i;
-	return -1;
-}
-
 static int bridge_over(const struct shunt_bridge *b, uint32_t ifindex)
 {
 	unsigned i;
@@ -50,11 +40,12 @@ static void remove_entry(struct shunt_bridge *b, uint64_t key, unsigned port)
 		shunt_mac_del(b->macs, key);
 }
 
-/* A station behind a port that is the kernel's alone is the host's for us: punted. */
+/* To shunt, a station behind a port that is the kernel's alone is the host's: what goes there is
+ * punted. */
 static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is_gone)
 {
 	struct shunt_bridge *b = arg;
-	int bridge = bridge_over(b, entry->bridge), at = port_of(b, entry->ifindex);
+	int bridge = bridge_over(b, entry->bridge), at = shunt_ports_at(b->ports, entry->ifindex);
 	unsigned port = at < 0 || entry->kind == SHUNT_FDB_LOCAL ? SHUNT_MAC_HOST : (unsigned)at;
 	struct shunt_mac_entry now;
 	uint64_t key;
@@ -111,7 +102,7 @@ static void set_kernels(struct shunt_bridge *b)
 
 	for (i = 0; i < b->ports->cnt; i++)
 		set_bit(&b->masks.kernels, i, shunt_bridge_leaves(b, i));
-	shunt_bridge_share(b);
+	shunt_bridge_publish(b);
 }
 
 /* The shortest of all bridges'. */
@@ -146,7 +137,7 @@ static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 static void follow_port(void *arg, const struct shunt_fdb_port *port)
 {
 	struct shunt_bridge *b = arg;
-	int at = port_of(b, port->ifindex);
+	int at = shunt_ports_at(b->ports, port->ifindex);
 	bool is_member;
 
 	if (bridge_over(b, port->ifindex) >= 0)
@@ -161,8 +152,7 @@ static void follow_port(void *arg, const struct shunt_fdb_port *port)
 	set_bit(&b->masks.flooding, (unsigned)at, is_member && port->floods);
 	b->left[at] = port->left;
 	set_kernels(b);
-	/* Of the stations of a port that may not forward the kernel tells, where it forgets them.
-	 */
+	/* Of a member that may not forward, the kernel tells which stations it forgets. */
 	if (!is_member)
 		shunt_mac_flush(b->macs, b->bridge_of[at], (unsigned)at);
 }
@@ -235,7 +225,7 @@ void shunt_bridge_tick(struct shunt_bridge *b)
 
 	for (; now >= b->age_due_ns; b->age_due_ns += age_ns / SHUNT_MAC_AGE_TICKS)
 		b->aged += shunt_mac_age(b->macs, NULL, NULL);
-	shunt_bridge_share(b);
+	shunt_bridge_publish(b);
 	if (!b->fdb || now < b->tell_due_ns)
 		return;
 	b->tell_due_ns = now + age_ns / TELLS_PER_AGE;

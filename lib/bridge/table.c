@@ -15,41 +15,32 @@ _Static_assert(sizeof(struct shunt_mac_bucket) == sizeof(struct shunt_steer_mac_
 		       SHUNT_MAC_SLOT_PORT == SHUNT_STEER_MAC_PORT,
 	       "the workers' table is the programs'");
 
-static bool has_devices(const struct shunt_bridge *b)
-{
-	unsigned i;
-
-	for (i = 0; i < b->ports->cnt; i++)
-		if (b->ports->at[i].xdp)
-			return true;
-	return false;
-}
-
 int shunt_bridge_open_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *err)
 {
 	int ret;
 
-	if (!has_devices(b))
+	if (!shunt_ports_any_device(b->ports))
 		return shunt_mac_create(&b->macs, SHUNT_MAC_MAX_DEFAULT, seed, err);
-	ret = shunt_xdp_macs_open(&b->shared, err);
-	if (!ret)
-		ret = shunt_mac_create_in(&b->macs, b->shared->buckets, SHUNT_XDP_MACS_BYTES,
-					  SHUNT_MAC_MAX_DEFAULT, seed, err);
+	ret = shunt_xdp_macs_open(&b->xdp_macs, err);
 	if (ret)
 		return ret;
-	b->shared->bridge->factor = b->macs->factor;
-	shunt_bridge_share(b);
+	ret = shunt_mac_create_in(&b->macs, b->xdp_macs->buckets, SHUNT_XDP_MACS_BYTES,
+				  SHUNT_MAC_MAX_DEFAULT, seed, err);
+	if (ret)
+		return ret;
+	b->xdp_macs->bridge->factor = b->macs->factor;
+	shunt_bridge_publish(b);
 	return 0;
 }
 
-void shunt_bridge_share(struct shunt_bridge *b)
+void shunt_bridge_publish(struct shunt_bridge *b)
 {
-	if (!b->shared)
+	if (!b->xdp_macs)
 		return;
 	/* read by the programs, which order nothing by them */
-	__atomic_store_n(&b->shared->bridge->forwarding, b->masks.forwarding, __ATOMIC_RELAXED);
-	__atomic_store_n(&b->shared->bridge->kernels, b->masks.kernels, __ATOMIC_RELAXED);
-	__atomic_store_n(&b->shared->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->xdp_macs->bridge->forwarding, b->masks.forwarding, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->xdp_macs->bridge->kernels, b->masks.kernels, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->xdp_macs->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
 }
 
 static void inherit(struct shunt_bridge *b, const json_t *row)

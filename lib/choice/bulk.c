@@ -4,10 +4,10 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-/* Packets a second, below which nothing is to be gained: 58 Mbit/s of segments. */
+/* Packets a second. Below it (58 Mbit/s of segments) nothing is to be gained. */
 #define RATE_MIN   5000
 #define AGREE_MIN  2
-/* Of long packets, fewer say that there are some. */
+/* Long packets a second that show that there are some. */
 #define LONG_MIN   100
 #define HOLD_MIN_S 8U
 #define HOLD_MAX_S 600U
@@ -19,7 +19,7 @@ static bool comes_in_segments(uint64_t packets, uint64_t segments)
 	return segments >= RATE_MIN && segments > packets / 2;
 }
 
-/* Where too little comes to tell, what was so is so. */
+/* Where too little comes to tell, what held before holds on. */
 static bool comes_in_packets(struct shunt_lane_bulk *bulk, uint64_t packets, uint64_t bytes,
 			     uint32_t mtu)
 {
@@ -29,7 +29,7 @@ static bool comes_in_packets(struct shunt_lane_bulk *bulk, uint64_t packets, uin
 	return packets >= RATE_MIN && !is_long;
 }
 
-/* What was not so is believed later and later. */
+/* What proved wrong is believed later and later. */
 static void turn(struct shunt_lane_bulk *bulk, uint64_t now_ns)
 {
 	if (bulk->is_seen) {

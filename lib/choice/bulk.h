@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* TCP in bulk on a veth, as a value. There the sender leaves the cutting into segments to a device
- * (TSO) where no XDP program keeps it from that. The kernel forwards 64 KiB at a time then, which
- * no program that sees each segment comes near. So lane auto leaves such a port to the kernel, its
- * program goes meanwhile (lane/program.h), and both come back when packets no longer come so.
+ * (TSO), if no XDP program keeps it from that. The kernel then forwards 64 KiB at a time, and no
+ * program that sees each segment comes near that. So lane auto leaves such a port to the kernel and
+ * takes its program off (lane/program.h). Both come back when packets no longer come so.
  *
- * It is seen from outside: with the program, by segments whose checksum was left to a device;
- * without it, by packets longer than the MTU allows. */
+ * It is seen from outside. With the program, it is seen by segments with a checksum that was left
+ * to a device; without it, by packets longer than the MTU allows. */
 #ifndef SHUNT_CHOICE_BULK_H
 #define SHUNT_CHOICE_BULK_H
 
@@ -16,7 +16,7 @@
  * program; without it, those of the device. */
 struct shunt_lane_bulk_counts {
 	uint64_t packets;
-	uint64_t segments; /* with the program: whose checksum was left to a device */
+	uint64_t segments; /* with the program: those with a checksum left to a device */
 	uint64_t bytes;	   /* without it: of all packets, Ethernet header included */
 };
 

@@ -69,7 +69,7 @@
 	  is_auto(f) && f->is_generic_dear && f->has_fallback && far->cnt,                        \
 	  "before Linux 6.9 a generic program on {driver} costs more than it saves")              \
 	X(bulk, SHUNT_LANE_KERNEL, is_auto(f) && f->is_bulk && far->cnt,                          \
-	  "TCP in bulk on {port}, whose senders leave the cutting into segments to a device")     \
+	  "TCP in bulk on {port}: its senders leave the cutting into segments to a device")       \
 	X(xdp, SHUNT_LANE_XDP, is_auto(f) && far->taking_cnt && far->refusing < 0,                \
 	  "no zero-copy on {slow}, and the other end takes frames from XDP")                      \
 	X(xdp_partly, SHUNT_LANE_XDP, is_auto(f) && far->taking_cnt,                              \
@@ -93,7 +93,7 @@
 	  "asked for; {far} {refusal}, so what goes there is the kernel's")                       \
 	X(asked, asked_lane(f), true, "asked for")
 
-/* What a share, set by hand, shows in place of the choice; nothing chooses it. */
+/* A share that is set by hand shows this in place of the choice. Nothing chooses it. */
 #define SHUNT_LANE_REASONS_SHOWN(X) \
 	X(share, f->before, false, "set by shuntctl lane set, until lane set PORT auto")
 
@@ -134,8 +134,8 @@ struct shunt_lane_facts {
 	bool is_suspended; /* by shunt: the program is off while nothing needs it */
 	bool is_blocked;   /* so, and another's program has come */
 	bool is_refused;   /* so, and the device does not take the program back */
-	bool restarts;	   /* forwarding would stop: the driver starts the device anew when the
-			    * program goes */
+	bool restarts;	   /* the driver restarts the device when the program goes: forwarding
+			    * would stop */
 	bool is_bulk;	   /* TCP in bulk (choice/bulk.h) */
 	/* of bridge and router: why frames are left to the kernel, one of SHUNT_LANE_REASONS_LEFT
 	 */
@@ -174,7 +174,8 @@ bool shunt_lane_wants_detour(const struct shunt_lane_facts *from, unsigned to);
 bool shunt_lane_is_same(const struct shunt_lane_choice *a, const struct shunt_lane_choice *b);
 
 /* shunt_lane_is_overruled says whether the reason leaves the port to the kernel, or without a
- * program, whatever lane is asked for: then a share set by hand is not in force. Thread: any. */
+ * program, whatever lane is asked for. Then a share that is set by hand is not in force. Thread:
+ * any. */
 bool shunt_lane_is_overruled(enum shunt_lane_reason reason);
 
 /* shunt_lane_reason_name returns the reason's name, "?" out of range. Thread: any. */

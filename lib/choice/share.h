@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A share as a value: what comes in on a port is split among the lanes by flows, so many in a
- * hundred. A flow keeps its lane while the share stands. lane/share.h puts one in force. */
+/* A share as a value: an operator splits the flows that come in on a port among the lanes, in per
+ * cent. A flow keeps its lane while the share stands. lane/share.h puts one in force. */
 #ifndef SHUNT_CHOICE_SHARE_H
 #define SHUNT_CHOICE_SHARE_H
 
@@ -23,7 +23,8 @@ int shunt_lane_share_parse(struct shunt_lane_share *out, const char *const *word
 			   struct shunt_err *err);
 
 /* shunt_lane_share_whole returns the lane that has all of the flows, -1 where there is none. Where
- * there is one, no frame is asked for its flow. Thread: any. */
+ * there is one, no frame's flow is looked up. has_xdp: a port takes frames from XDP. Thread: any.
+ */
 int shunt_lane_share_whole(const struct shunt_lane_share *share, bool has_xdp);
 
 /* shunt_lane_share_steer puts the share into what a steering program is told. While no port takes

@@ -19,7 +19,7 @@
 
 #define SHUNT_FRONT_MAX	   8
 #define SHUNT_WORKER_MAX   64
-#define SHUNT_CONTROL_PATH "/run/shunt.sock" /* unless the configuration names another */
+#define SHUNT_CONTROL_PATH "/run/shunt/control" /* unless the configuration names another */
 
 enum shunt_port_kind {
 #define X(name, word) SHUNT_PORT_##name,

@@ -46,17 +46,17 @@
 	     .help = "a steering rule, behind those of FILE; repeatable")                          \
 	LIST(nodes, .max = SHUNT_FRONT_MAX, .text_max = SHUNT_NODE_TEXT_MAX - 1,                   \
 	     .option = "node", .arg = "NAME",                                                      \
-	     .help = "a node in front of the mode's own: discard, or "                             \
+	     .help = "a node before the mode's own nodes: discard, or "                             \
 		     "emulate,cycles=N,list=BYTES; repeatable")                                    \
 	LIST(workers, .is_map = true)                                                              \
 	WORD(poll, poll, poll_mode, .number = SHUNT_POLL_adaptive,                                 \
-	     .letter = 'p', .option = "poll", .arg = "MODE")                                       \
+	     .letter = 'p', .option = "poll", .arg = "MODE", .help = "how a worker waits")             \
 	NUMBER(batch, batch, .number = 64, .min = 1, .max = SHUNT_BATCH_MAX,                       \
-	       .letter = 'b', .option = "batch", .arg = "N", .help = "packets handled together")   \
+	       .letter = 'b', .option = "batch", .arg = "N", .help = "most packets handled together")   \
 	/* A second without packets is no longer "just idle". */                                   \
 	NUMBER(idle_us, idle_us, .number = 50, .max = 1000000,                                     \
 	       .option = "idle-us", .arg = "N",                                                    \
-	       .help = "adaptive: sleep after N us without a packet")                              \
+	       .help = "adaptive: microseconds without a packet before a worker sleeps")                              \
 	NUMBER(ring_size, ring_size, .number = 2048, .min = 64, .max = 16384, .power_of_2 = true,  \
 	       .option = "ring-size", .arg = "N", .help = "descriptors of a ring")                 \
 	NUMBER(frame_size, frame_size, .min = SHUNT_FRAME_SIZE_MIN, .max = SHUNT_FRAME_SIZE_MAX,   \
@@ -68,16 +68,16 @@
 	NUMBER(punt_rate, punt_rate, .number = 10000, .zero = "no limit",                          \
 	       .option = "punt-rate", .arg = "N",                                                  \
 	       .help = "packets a second handed back to the kernel, for each reason and worker")   \
-	FLAG(replace, replace, .option = "replace", .help = "replace another's XDP program")       \
+	FLAG(replace, replace, .option = "replace", .help = "replace another's XDP program until the stop")       \
 	FLAG(persist, persist,                                                                     \
-	     .option = "persist", .help = "leave the XDP programs on the devices at stop")         \
+	     .option = "persist", .help = "leave the programs on the devices at stop; they pass everything to the kernel")         \
 	FLAG(external, external, .option = "attach", .arg = "external",                            \
 	     .help = "use the steering program that is attached already")                          \
 	/* A UNIX socket's path. */                                                                \
 	TEXT(control, control_path, 108, .text = SHUNT_CONTROL_PATH, .none = "none",               \
 	     .option = "control", .arg = "PATH", .help = "control socket, or none")                \
 	TEXT(user, user, 33,                                                                       \
-	     .option = "user", .arg = "NAME", .help = "run as this user once everything is open")
+	     .option = "user", .arg = "NAME", .help = "become this user once everything is open")
 
 /* workers, a mapping. */
 #define SHUNT_WORKERS_KEYS(NUMBER, FLAG, WORD, TEXT, LIST)                                         \
@@ -122,7 +122,7 @@
 	LIST(ports, .must = true, .min = 1, .max = SHUNT_PORT_MAX, .text_max = 63)                 \
 	FLAG(transparent, is_transparent, .kinds = 1 << SHUNT_FORWARD_XCONNECT,                    \
 	     .option = "transparent",                                                              \
-	     .help = "xconnect: every frame crosses, none is this host's")                         \
+	     .help = "xconnect: every frame crosses; this host gets none")                         \
 	LIST(next_hop, .kinds = 1 << SHUNT_FORWARD_MACREWRITE | 1 << SHUNT_FORWARD_STATIC3,        \
 	     .min = 2, .max = 2, .text_max = 63)
 /* clang-format on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What shunt knows of drivers that no kernel tells: one row a driver (driver.c), with the source of
- * each fact and the kernel that it was read in. A new NIC is a row. No other file of lib/ compares
- * a driver's name. */
+/* What shunt knows of drivers, since no kernel tells it: one row a driver (driver.c), with the
+ * source of each fact and the kernel that it was read in. A new NIC is a row. No other file of lib/
+ * compares a driver's name. */
 #ifndef SHUNT_DEVICE_DRIVER_H
 #define SHUNT_DEVICE_DRIVER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The running kernel's version, and what shunt knows of versions. A fact that can be asked is asked
- * instead (netdev_xdp.h, features.h); these are those that cannot. */
+/* The running kernel's version, and facts that follow from it. What the kernel can be asked for is
+ * not among them (netdev_xdp.h, features.h). */
 #ifndef SHUNT_DEVICE_KERNEL_H
 #define SHUNT_DEVICE_KERNEL_H
 
@@ -12,14 +12,15 @@ struct shunt_kernel {
 };
 
 /* name, major, minor, what came with it, source */
-#define SHUNT_KERNEL_FACTS(X)                                                             \
-	X(load_bytes, 5, 18, "bpf_xdp_load_bytes, by which the steering program reads",   \
-	  "net/core/filter.c")                                                            \
-	X(xdp_features, 6, 3, "drivers can be asked for their XDP features",              \
-	  "Documentation/netlink/specs/netdev.yaml")                                      \
-	X(xsk_sg, 6, 6, "AF_XDP packets over several frames",                             \
-	  "Documentation/networking/af_xdp.rst, XDP_USE_SG")                              \
-	X(generic_pages, 6, 9, "a generic program's copy of a packet lies in kept pages", \
+#define SHUNT_KERNEL_FACTS(X)                                                              \
+	X(load_bytes, 5, 18, "bpf_xdp_load_bytes, by which the steering program reads",    \
+	  "net/core/filter.c")                                                             \
+	X(map_fds, 5, 19, "maps that are open need no capability", "kernel/bpf/syscall.c") \
+	X(xdp_features, 6, 3, "drivers can be asked for their XDP features",               \
+	  "Documentation/netlink/specs/netdev.yaml")                                       \
+	X(xsk_sg, 6, 6, "AF_XDP packets over several frames",                              \
+	  "Documentation/networking/af_xdp.rst, XDP_USE_SG")                               \
+	X(generic_pages, 6, 9, "a generic program's copy of a packet lies in kept pages",  \
 	  "net/core/dev.c, netif_skb_check_for_xdp")
 
 enum shunt_kernel_fact {

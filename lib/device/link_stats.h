@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device's own counters, as `ip -s -s link` shows them: asked by netlink and
- * interface index, since /sys may belong to another network namespace. */
+/* The device's own counters, as `ip -s -s link` shows them. */
 #ifndef SHUNT_DEVICE_LINK_STATS_H
 #define SHUNT_DEVICE_LINK_STATS_H
 

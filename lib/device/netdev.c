@@ -4,9 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <linux/ethtool.h>
 #include <linux/if_packet.h>
-#include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -17,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "device/ethtool.h"
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
@@ -45,29 +44,20 @@ static bool has_link(const char *ifname, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static unsigned queues_from_channels(int fd, struct ifreq *ifr, bool *is_split, unsigned *max)
+static unsigned queues_from_channels(int fd, const char *ifname, bool *is_split, unsigned *max)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
 
-	ifr->ifr_data = (void *)&channels;
-	if (ioctl(fd, SIOCETHTOOL, ifr))
+	if (shunt_ethtool(fd, ifname, &channels))
 		return 0;
 	*is_split = !channels.max_combined;
 	*max = *is_split ? SHUNT_MIN(channels.max_rx, channels.max_tx) : channels.max_combined;
 	return channels.combined_count + channels.rx_count;
 }
 
-static void read_driver(int fd, struct ifreq *ifr, struct shunt_netdev *out)
-{
-	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-
-	ifr->ifr_data = (void *)&info;
-	if (!ioctl(fd, SIOCETHTOOL, ifr))
-		snprintf(out->driver, sizeof(out->driver), "%.31s", info.driver);
-}
-
 static int query(int fd, const char *ifname, struct shunt_netdev *out, struct shunt_err *err)
 {
+	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
 	struct ifreq ifr = {0};
 
 	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
@@ -89,8 +79,9 @@ static int query(int fd, const char *ifname, struct shunt_netdev *out, struct sh
 	out->is_up = ifr.ifr_flags & IFF_UP;
 	out->has_master = has_link(ifname, "master");
 	out->is_virtual = !has_link(ifname, "device");
-	read_driver(fd, &ifr, out);
-	out->queue_cnt = queues_from_channels(fd, &ifr, &out->is_split, &out->queue_max);
+	if (!shunt_ethtool(fd, ifname, &driver))
+		snprintf(out->driver, sizeof(out->driver), "%.31s", driver.driver);
+	out->queue_cnt = queues_from_channels(fd, ifname, &out->is_split, &out->queue_max);
 	if (!out->queue_cnt)
 		out->queue_cnt = queues_from_sysfs(ifname);
 	if (!out->queue_cnt)
@@ -116,37 +107,41 @@ int shunt_netdev_query(const char *ifname, struct shunt_netdev *out, struct shun
 	return ret;
 }
 
-int shunt_netdev_mac(const char *ifname, uint8_t mac[6])
+/* Once rights are dropped, only AF_UNIX and AF_NETLINK sockets can be opened. */
+static int open_unix(void)
 {
-	/* after start no socket of another family may be opened */
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret = 0;
-	struct ifreq ifr = {0};
+	return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+/* Returns 0 with the answer in *ifr, or -errno. */
+static int ask(const char *ifname, unsigned long request, struct ifreq *ifr)
+{
+	int fd = open_unix(), ret;
 
 	if (fd < 0)
 		return -errno;
-	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
-	if (ioctl(fd, SIOCGIFHWADDR, &ifr))
-		ret = -errno;
-	else
-		memcpy(mac, ifr.ifr_hwaddr.sa_data, 6);
+	*ifr = (struct ifreq){0};
+	strncpy(ifr->ifr_name, ifname, IFNAMSIZ - 1);
+	ret = ioctl(fd, request, ifr) ? -errno : 0;
 	close(fd);
+	return ret;
+}
+
+int shunt_netdev_mac(const char *ifname, uint8_t mac[6])
+{
+	struct ifreq ifr;
+	int ret = ask(ifname, SIOCGIFHWADDR, &ifr);
+
+	if (!ret)
+		memcpy(mac, ifr.ifr_hwaddr.sa_data, 6);
 	return ret;
 }
 
 uint32_t shunt_netdev_mtu(const char *ifname)
 {
-	/* after start no socket of another family may be opened */
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq ifr = {0};
-	uint32_t mtu = 0;
+	struct ifreq ifr;
 
-	if (fd < 0)
-		return 0;
-	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
-	if (!ioctl(fd, SIOCGIFMTU, &ifr))
-		mtu = (uint32_t)ifr.ifr_mtu;
-	close(fd);
-	return mtu;
+	return ask(ifname, SIOCGIFMTU, &ifr) ? 0 : (uint32_t)ifr.ifr_mtu;
 }
 
 uint32_t shunt_netdev_carrier_changes(const char *ifname)
@@ -166,15 +161,13 @@ uint32_t shunt_netdev_carrier_changes(const char *ifname)
 
 unsigned shunt_netdev_queues(const char *ifname)
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq ifr = {0};
+	int fd = open_unix();
 	unsigned cnt, max;
 	bool is_split;
 
 	if (fd < 0)
 		return 0;
-	strncpy(ifr.ifr_name, ifname, IFNAMSIZ - 1);
-	cnt = queues_from_channels(fd, &ifr, &is_split, &max);
+	cnt = queues_from_channels(fd, ifname, &is_split, &max);
 	close(fd);
 	return cnt;
 }
@@ -188,18 +181,12 @@ void shunt_netdev_channels_print(const struct shunt_netdev *netdev, const char *
 		snprintf(out, len, "ethtool -L %s combined %u", ifname, cnt);
 }
 
-int shunt_netdev_promisc_add(int fd, unsigned ifindex)
-{
-	struct packet_mreq mreq = {.mr_ifindex = (int)ifindex, .mr_type = PACKET_MR_PROMISC};
-
-	return setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq, sizeof(mreq)) ? -errno : 0;
-}
-
 int shunt_netdev_promisc_open(unsigned ifindex, const char *ifname, struct shunt_err *err)
 {
+	struct packet_mreq mreq = {.mr_ifindex = (int)ifindex, .mr_type = PACKET_MR_PROMISC};
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), code;
 
-	if (fd >= 0 && !shunt_netdev_promisc_add(fd, ifindex))
+	if (fd >= 0 && !setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq, sizeof(mreq)))
 		return fd;
 	code = errno;
 	if (fd >= 0)

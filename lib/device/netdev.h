@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a worker's set-up must know of a network device, and the one thing it
- * changes there besides the XDP program: promiscuity, which the kernel itself
- * takes back when the descriptor is closed, also after a kill. */
+/* The facts of a network device, and promiscuity. The kernel takes promiscuity back by itself when
+ * the descriptor is closed, also after a kill. And the addresses of this host. */
 #ifndef SHUNT_DEVICE_NETDEV_H
 #define SHUNT_DEVICE_NETDEV_H
 
@@ -49,10 +48,6 @@ unsigned shunt_netdev_queues(const char *ifname);
  */
 void shunt_netdev_channels_print(const struct shunt_netdev *netdev, const char *ifname,
 				 unsigned cnt, char *out, unsigned len);
-
-/* shunt_netdev_promisc_add makes a device accept frames for any address until fd, an AF_PACKET
- * socket that may have others too, is closed. Returns 0 or -errno. Thread: control. */
-int shunt_netdev_promisc_add(int fd, unsigned ifindex);
 
 /* shunt_netdev_promisc_open makes the device accept frames for any address until
  * the returned descriptor is closed. Returns the descriptor or -errno with err

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a driver says of its XDP, asked of the netdev generic netlink family (Linux
- * 6.3; zc_max_segs 6.6, metadata 6.8). It answers anybody. What it says is what
- * the driver was written for: a queue may refuse all the same. */
+/* What a driver says of its XDP, asked of the netdev generic netlink family (Linux 6.3; zc_max_segs
+ * 6.6, metadata 6.8). No right is needed to ask. The answer says what the driver was written for: a
+ * queue may refuse all the same. */
 #ifndef SHUNT_DEVICE_NETDEV_XDP_H
 #define SHUNT_DEVICE_NETDEV_XDP_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A device's ntuple filters (`ethtool -n`): listed, set, found again and removed.
  *
- * Limits: devices whose driver alone says at which location a filter stands (RX_CLS_LOC_SPECIAL)
- * have no locations to choose from and are refused. */
+ * Limits: some drivers alone say at which location a filter stands (RX_CLS_LOC_SPECIAL). Their
+ * devices have no locations to choose from, and are refused. */
 #ifndef SHUNT_DEVICE_NTUPLE_H
 #define SHUNT_DEVICE_NTUPLE_H
 

@@ -23,11 +23,14 @@ int shunt_rss_read(int fd, const char *ifname, struct shunt_rss *out);
 /* shunt_rss_write puts a table in force. Returns 0 or -errno. Thread: control. */
 int shunt_rss_write(int fd, const char *ifname, const struct shunt_rss *rss);
 
-/* shunt_rss_is_default tells whether a table is the kernel's own, which an unset one is, and
- * shunt_rss_reset gives it that: unlike the same table set by hand it follows the number of queues,
- * and the kernel lets that be lowered. (Which of both it is, no kernel tells;
- * and a driver that begins with another table, as igb does, gets that one by its entries only, as
- * one that was set.) shunt_rss_reset returns 0 or -errno. Thread: control. Cost: a syscall. */
+/* shunt_rss_is_default tells whether a table has the entries of the kernel's own, which a device
+ * has before one is set. shunt_rss_reset gives the device that table; it returns 0 or -errno.
+ * Unlike the same table set by hand, it follows the number of queues, and the kernel lets that be
+ * lowered.
+ *
+ * Limits: no kernel tells which of the two a table is. A driver that begins with another table
+ * (igb) gets that one back by its entries, as one that was set. Thread: control. Cost: a syscall.
+ */
 bool shunt_rss_is_default(int fd, const char *ifname, const struct shunt_rss *rss);
 int shunt_rss_reset(int fd, const char *ifname);
 

@@ -83,7 +83,7 @@ bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsig
 			 "(VIRTIO_F_ACCESS_PLATFORM is off)");
 	else
 		return true;
-	/* only a try will tell */
+	/* Here only a try tells. */
 	return !f->xdp.is_known && !shunt_driver_of(driver_of(f))->is_pair && !too_old_for(f);
 }
 
@@ -137,12 +137,12 @@ static void judge_mtu(struct shunt_doctor *d, const struct doctor_device_facts *
 		.driver = driver_of(f),
 		.mtu = f->netdev.mtu,
 		.is_generic = opts->generic,
-		/* where there is none, no MTU helps, and that is said above */
+		/* Without zero-copy no MTU helps, and judge_zerocopy has said so. */
 		.needs_zerocopy = opts->require_zerocopy && !opts->generic && may_zerocopy(f),
 		.xdp = f->xdp,
 		.kernel = f->kernel,
 	};
-	/* 0: shuntd takes the larger one where it must */
+	/* With 0 shuntd takes the larger one where it must. */
 	const uint32_t size = opts->frame_size ? opts->frame_size
 			      : shunt_jumbo_frames(&jumbo, SHUNT_FRAME_SIZE_MIN) == 1
 				      ? SHUNT_FRAME_SIZE_MIN
@@ -217,14 +217,14 @@ static void judge_queues(struct shunt_doctor *d, const struct doctor_device_fact
 		"queues", "%u queue%s in use, at most %u, for %u worker%s", queues,
 		queues > 1 ? "s" : "", SHUNT_MAX(f->netdev.queue_max, queues), opts->worker_cnt,
 		opts->worker_cnt > 1 ? "s" : "");
-	/* a veth's must not be fewer than its peer sends on */
+	/* A veth must not have fewer queues than its peer sends on. */
 	if (queues > opts->worker_cnt && !f->netdev.is_split)
 		shunt_doctor_remedy(finding, "a queue for each worker is least work: %s", command);
 }
 
-/* Frames that are given to a queue lie in the NIC's ring or in the socket's, which has half of what
- * is given: with a NIC's ring above the other half a late worker leaves the driver without frames.
- */
+/* Frames that are given to a queue lie in the NIC's ring or in the socket's. Of ring_size frames
+ * the socket's ring can hold half. With a NIC's ring above the other half, a late worker leaves the
+ * driver without frames. */
 static void judge_ring(struct shunt_doctor *d, const struct doctor_device_facts *f,
 		       const struct shunt_doctor_opts *opts)
 {
@@ -273,7 +273,7 @@ static void judge_offload(struct shunt_doctor *d, const char *object, bool is_on
 				    "ethtool -K %s %s off", dev, feature);
 }
 
-/* The journal of shuntd is where they are switched off. */
+/* shuntd switches them off (journal/tags.h). */
 static void judge_tags(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
 	const struct doctor_offloads *o = &f->offloads;
@@ -283,7 +283,7 @@ static void judge_tags(struct shunt_doctor *d, const struct doctor_device_facts 
 		finding = shunt_doctor_add(
 			d, SHUNT_DOCTOR_warning, f->ifname, "offload",
 			"the NIC takes VLAN tags off before XDP sees the frame (%s), and its "
-			"driver lets nobody switch that off: they would be lost",
+			"driver does not let that be switched off: they would be lost",
 			o->rx_vlan ? "rxvlan" : SHUNT_FEATURE_RX_STAG);
 		shunt_doctor_remedy(finding, "keep tagged frames off %s", f->ifname);
 	} else if (o->rx_vlan || o->rx_stag) {
@@ -299,7 +299,7 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 {
 	const struct doctor_offloads *o = &f->offloads;
 	const unsigned before = d->cnt;
-	/* veth has these, and parses and merges nothing itself */
+	/* A veth has these features, and parses and merges nothing. */
 	const bool is_veth = shunt_driver_of(driver_of(f))->is_pair;
 
 	if (!is_veth)

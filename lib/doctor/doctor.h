@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a machine and its devices are fit for, said before anything is attached:
- * findings, each with an object, a sentence and what to do. Nothing is changed.
+/* What a machine and its devices are fit for, before anything is attached: findings, each with an
+ * object, a sentence and what to do. Nothing is changed.
  *
- * Facts (doctor_facts.h) are gathered apart from what is made of them, so that
- * drivers and kernels that are not at hand are judged, too, in tests.
+ * Facts (facts.h) are gathered apart from the judgement, so that tests can judge drivers and
+ * kernels that are not at hand.
  *
- * Limits: what only an attempt shows (a driver that refuses an MTU, a queue that
- * is taken) is not found; a veth's peer in another network namespace is not seen.
+ * Limits: what only an attempt shows is not found, as a driver that refuses an MTU, or a queue that
+ * is taken. A veth's peer in another network namespace is not seen.
  *
  *     struct shunt_doctor doctor = {0};
  *     struct shunt_doctor_opts opts = {.frame_size = 2048, .worker_cnt = 1};
@@ -69,8 +69,8 @@ struct shunt_finding *shunt_doctor_add(struct shunt_doctor *d, enum shunt_doctor
 void shunt_doctor_remedy(struct shunt_finding *finding, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* shunt_doctor_host looks at the kernel, the caller's rights, memory and what
- * forwards when shunt does not. Thread: control. Cost: setup, no rights needed. */
+/* shunt_doctor_host looks at the kernel, the caller's rights, memory, and what forwards when shunt
+ * does not. It needs no rights. Thread: control. Cost: setup. */
 void shunt_doctor_host(struct shunt_doctor *d, const struct shunt_doctor_opts *opts);
 
 /* shunt_doctor_device looks at a device of the caller's network namespace. One that
@@ -78,9 +78,8 @@ void shunt_doctor_host(struct shunt_doctor *d, const struct shunt_doctor_opts *o
 void shunt_doctor_device(struct shunt_doctor *d, const char *ifname,
 			 const struct shunt_doctor_opts *opts);
 
-/* shunt_doctor_in_use holds a daemon's answers to `show ports` (show/show.h)
- * against what was asked of it; ifname NULL for all ports. Returns how many ports
- * it found. Thread: any. */
+/* shunt_doctor_in_use compares what a daemon's `show ports` (show/show.h) says is in use with what
+ * was asked for; ifname NULL for all ports. Returns how many ports it found. Thread: any. */
 unsigned shunt_doctor_in_use(struct shunt_doctor *d, const json_t *ports, const char *ifname);
 
 /* shunt_doctor_count returns how many findings have the level.

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the doctor judges: gathered by doctor_link.c and doctor_system.c, judged by
- * doctor_device.c, doctor_place.c and doctor_host.c, which ask nothing. Private to them and tests.
- */
+/* What the doctor judges. link.c and system.c gather the facts; device.c, place.c and host.c judge
+ * them and ask nothing. For this folder, the engine's refusals and tests. */
 #ifndef SHUNT_DOCTOR_FACTS_H
 #define SHUNT_DOCTOR_FACTS_H
 
 #include <net/if.h>
 
 #include "doctor/doctor.h"
-#include "firewall/bypassed.h"
+#include "firewall/firewall.h"
 #include "device/features.h"
 #include "device/kernel.h"
 #include "device/netdev.h"
@@ -29,7 +28,7 @@ struct doctor_offloads {
 #define X(name, string) bool name;
 	DOCTOR_OFFLOADS(X)
 #undef X
-	bool takes_tags_for_good; /* rx_vlan or rx_stag, and the driver lets nobody switch it off */
+	bool takes_tags_for_good; /* rx_vlan or rx_stag, and the driver does not let it change */
 };
 
 struct doctor_program {
@@ -51,7 +50,7 @@ struct doctor_device_facts {
 	char master_kind[16];
 	char bridge_ports[160]; /* of a bridge, separated by spaces; "" without */
 	bool filters_vlans;	/* a bridge does */
-	unsigned peer_ifindex;	/* veth whose other end is in this namespace; 0 */
+	unsigned peer_ifindex;	/* of a veth: its other end, if that is in this namespace; 0 */
 	char peer[IFNAMSIZ];
 	struct doctor_offloads peer_offloads;
 	unsigned ring;	/* descriptors of a receive ring; 0: not told */
@@ -67,14 +66,14 @@ struct doctor_device_facts {
 struct doctor_host_facts {
 	struct shunt_kernel kernel;
 	char missing[96];  /* names of capabilities that shuntd needs and this process lacks */
-	bool is_in_userns; /* whose capabilities the kernel does not load programs for */
+	bool is_in_userns; /* for capabilities there the kernel loads no programs */
 	bool has_ipc_lock;
 	uint64_t memlock_bytes; /* UINT64_MAX: no limit */
 	uint64_t hugepages_free, hugepages_kb;
 	char thp[16]; /* always, madvise, never; "" not told */
 	int jit;      /* net.core.bpf_jit_enable, -1: not told */
 	bool has_ip_forward, has_ip6_forward;
-	struct shunt_bypassed bypassed;
+	struct shunt_firewall firewall;
 	unsigned cpu_cnt;
 };
 

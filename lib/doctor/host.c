@@ -8,8 +8,8 @@
 
 #define HOST		 "host"
 
-/* Frames that a worker's rings take with two ports of one queue and the default
- * ring size: the order of magnitude that memory has to do with. */
+/* Frames that a worker's rings take with two ports of one queue and the default ring size. It gives
+ * the order of magnitude of the memory. */
 #define FRAMES_OF_WORKER 8192u
 
 static void judge_kernel(struct shunt_doctor *d, const struct doctor_host_facts *f)
@@ -120,13 +120,13 @@ static void judge_filters(struct shunt_doctor *d, const struct doctor_host_facts
 	struct shunt_finding *finding;
 	struct shunt_err what;
 
-	if (f->bypassed.is_untold) {
+	if (f->firewall.is_untold) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "filters",
 				 "which packet filters and IPsec policies shunt bypasses the "
 				 "kernel tells only with CAP_NET_ADMIN");
 		return;
 	}
-	if (!shunt_bypassed_sentence(&f->bypassed, &what)) {
+	if (!shunt_firewall_sentence(&f->firewall, &what)) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "filters",
 				 "the kernel has no packet filter, address translation or IPsec "
 				 "policy that shunt would bypass");

@@ -60,8 +60,7 @@ static void judge_ntuple(struct shunt_doctor *d, const json_t *port)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row)
-	{
+	json_array_foreach (json_object_get(json_object_get(port, "in_use"), "ntuple"), i, row) {
 		const json_t *location = json_object_get(row, "location");
 
 		if (json_is_integer(location))
@@ -80,24 +79,6 @@ static void judge_ntuple(struct shunt_doctor *d, const json_t *port)
 	}
 }
 
-/* Where metadata was asked for: who says what, or why there is none. */
-static void judge_metadata(struct shunt_doctor *d, const json_t *port)
-{
-	const json_t *m = json_object_get(json_object_get(port, "in_use"), "metadata");
-	const char *why = json_string_value(json_object_get(m, "why"));
-
-	if (strcmp(text(json_object_get(port, "requested"), "metadata"), "auto") != 0)
-		return;
-	if (json_is_true(json_object_get(m, "in_use")))
-		shunt_doctor_add(d, SHUNT_DOCTOR_ok, text(port, "name"), "in use",
-				 "metadata is written before every frame%s%s", why ? "; " : "",
-				 why ? why : "");
-	else
-		shunt_doctor_add(d, SHUNT_DOCTOR_note, text(port, "name"), "in use",
-				 "metadata was asked for and there is none: %s",
-				 why ? why : "unknown");
-}
-
 static void judge_transparent(struct shunt_doctor *d, const json_t *port)
 {
 	if (json_is_true(json_object_get(json_object_get(port, "requested"), "transparent")))
@@ -111,22 +92,21 @@ static void judge_port(struct shunt_doctor *d, const json_t *port)
 {
 	const json_t *program = json_object_get(port, "program");
 	const char *error = json_string_value(json_object_get(program, "error"));
-	const json_t *warning;
+	const json_t *notice;
 	size_t i;
 
 	judge_mode(d, port, "driver_mode");
 	judge_mode(d, port, "copy_mode");
 	judge_queues(d, port);
 	judge_ntuple(d, port);
-	judge_metadata(d, port);
 	judge_transparent(d, port);
 	if (error)
 		shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_error, text(port, "name"),
 						     "in use", "%s", error),
 				    "restart shuntd");
-	json_array_foreach(json_object_get(port, "warnings"), i, warning)
+	json_array_foreach (json_object_get(port, "notices"), i, notice)
 		shunt_doctor_add(d, SHUNT_DOCTOR_warning, text(port, "name"), "in use", "%s",
-				 json_string_value(warning));
+				 text(notice, "text"));
 }
 
 unsigned shunt_doctor_in_use(struct shunt_doctor *d, const json_t *ports, const char *ifname)
@@ -135,8 +115,7 @@ unsigned shunt_doctor_in_use(struct shunt_doctor *d, const json_t *ports, const 
 	json_t *port;
 	size_t i;
 
-	json_array_foreach(json_object_get(ports, "ports"), i, port)
-	{
+	json_array_foreach (json_object_get(ports, "ports"), i, port) {
 		if (strcmp(text(port, "kind"), "xsk") ||
 		    (ifname && strcmp(text(port, "name"), ifname)))
 			continue;

@@ -4,15 +4,12 @@
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/if_link.h>
-#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -20,6 +17,7 @@
 #include "doctor/facts.h"
 #include "device/ethtool.h"
 #include "device/features.h"
+#include "device/link.h"
 #include "device/ntuple.h"
 #include "xdp/xdp.h"
 
@@ -95,46 +93,15 @@ static int take_link(const struct nlattr *attr, void *data)
 	return MNL_CB_OK;
 }
 
-static int link_message(const struct nlmsghdr *nlh, void *data)
-{
-	return mnl_attr_parse(nlh, sizeof(struct ifinfomsg), take_link, data);
-}
-
-static void read_link(struct mnl_socket *nl, unsigned ifindex, struct link_facts *out)
-{
-	char buf[32768] __attribute__((aligned(8)));
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct ifinfomsg *ifi;
-	ssize_t n;
-
-	memset(out, 0, sizeof(*out));
-	nlh->nlmsg_type = RTM_GETLINK;
-	nlh->nlmsg_flags = NLM_F_REQUEST;
-	nlh->nlmsg_seq = 1;
-	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
-	ifi->ifi_index = (int)ifindex;
-	if (mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
-		return;
-	n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
-	if (n > 0)
-		mnl_cb_run(buf, (size_t)n, 1, mnl_socket_get_portid(nl), link_message, out);
-}
-
 static void read_neighbourhood(int fd, struct doctor_device_facts *out)
 {
-	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	struct timeval limit = {.tv_sec = 1};
-	struct link_facts link, master;
+	struct link_facts link = {0}, master = {0};
 
-	if (!nl)
+	if (shunt_link_ask(out->netdev.ifindex, take_link, &link))
 		return;
-	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0 ||
-	    setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
-		goto out;
-	read_link(nl, out->netdev.ifindex, &link);
 	memcpy(out->kind, link.kind, sizeof(out->kind));
 	if (link.master && if_indextoname(link.master, out->master)) {
-		read_link(nl, link.master, &master);
+		shunt_link_ask(link.master, take_link, &master);
 		memcpy(out->master_kind, master.kind, sizeof(out->master_kind));
 	}
 	if (!strcmp(link.kind, "veth") && link.peer && !link.is_peer_elsewhere &&
@@ -142,8 +109,6 @@ static void read_neighbourhood(int fd, struct doctor_device_facts *out)
 		out->peer_ifindex = link.peer;
 		read_offloads(fd, out->peer, &out->peer_offloads);
 	}
-out:
-	mnl_socket_close(nl);
 }
 
 /* --- XDP -------------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
 #include "doctor/facts.h"
 #include "xdp/xdp.h"
 
-/* To `ip link` a bare xdp is the driver's program; `off` of one that is not there succeeds. */
+/* To `ip link` a bare xdp is the driver's program. `off` of a program that is not there succeeds.
+ */
 static const char *xdp_word(const struct doctor_program *p)
 {
 	return p->is_generic ? "xdpgeneric" : "xdp";
@@ -62,17 +63,16 @@ static void judge_dispatcher(struct shunt_doctor *d, const struct doctor_device_
 	shunt_doctor_remedy(finding, "xdp-loader status %s", f->ifname);
 }
 
-/* Nobody but root sees more. */
+/* Without CAP_SYS_ADMIN no more can be seen. */
 static void judge_unknown_program(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
 	const struct doctor_program *p = &f->program;
 
-	shunt_doctor_remedy(
-		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
-				 "an XDP program (id %u, %s) is on the device; whose it "
-				 "is takes CAP_SYS_ADMIN to see",
-				 p->id, p->is_generic ? "generic" : "native"),
-		"shuntctl doctor as root");
+	shunt_doctor_remedy(shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "program",
+					     "an XDP program (id %u, %s) is on the device; to see "
+					     "whether it is shunt's takes CAP_SYS_ADMIN",
+					     p->id, p->is_generic ? "generic" : "native"),
+			    "shuntctl doctor as root");
 }
 
 /* A daemon serves the device, and took its program off. */
@@ -162,7 +162,7 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 	}
 }
 
-/* No port itself: `shuntd bridge` serves its ports. */
+/* A bridge is no port: `shuntd bridge` serves its ports. */
 static void judge_bridge(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
 	struct shunt_finding *finding;

@@ -25,7 +25,7 @@ void shunt_doctor_read_text(const char *path, char *buf, unsigned len)
 	fclose(file);
 }
 
-/* The first one's number is the kernel's (PROC_USER_INIT_INO). */
+/* The number of the first user namespace (PROC_USER_INIT_INO). */
 #define USERNS_FIRST 0xEFFFFFFDU
 
 static bool is_in_userns(void)
@@ -106,6 +106,6 @@ void shunt_doctor_host_facts(struct doctor_host_facts *out)
 	out->jit = *text ? atoi(text) : -1;
 	out->has_ip_forward = is_one("/proc/sys/net/ipv4/ip_forward");
 	out->has_ip6_forward = is_one("/proc/sys/net/ipv6/conf/all/forwarding");
-	shunt_bypassed_query(&out->bypassed);
+	shunt_firewall_query(&out->firewall);
 	out->cpu_cnt = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 }

@@ -5,8 +5,7 @@
 #include <net/if.h>
 #include <string.h>
 
-/* What is sent to a port's new address is this host's, and what is sent to the old one not any
- * more. */
+/* What is sent to a port's new address is this host's. What is sent to the old one is not. */
 static bool follow_macs(struct shunt_engine *engine)
 {
 	bool is_any_new = false;
@@ -81,16 +80,6 @@ void shunt_engine_follow_names(struct shunt_engine *engine)
 	}
 }
 
-static bool is_configured(const struct shunt_config *config, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < config->port_cnt; i++)
-		if (!strcmp(config->ports[i].name, name))
-			return true;
-	return false;
-}
-
 void shunt_engine_old_names(const struct shunt_engine *engine, struct shunt_config *config)
 {
 	unsigned i, k;
@@ -98,7 +87,8 @@ void shunt_engine_old_names(const struct shunt_engine *engine, struct shunt_conf
 	for (i = 0; i < config->port_cnt; i++) {
 		char *name = config->ports[i].name;
 
-		for (k = 0; k < engine->ports.cnt && !is_configured(engine->config, name); k++)
+		for (k = 0;
+		     k < engine->ports.cnt && shunt_config_find_port(engine->config, name) < 0; k++)
 			if (!strcmp(engine->ports.at[k].name, name))
 				memcpy(name, engine->ports.at[k].config->name,
 				       sizeof(config->ports[i].name));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What changes of the ports' devices while shuntd runs, and is followed: MAC addresses, MTUs,
- * names. A lower MTU is followed: what is longer does not leave by the port, as the kernel would
- * have it. A higher one is not (notice/notice.h): frames and rings were made for the one at the
- * start. A renamed device is served on by its number. */
+/* What changes of the ports' devices while shuntd runs: MAC addresses, MTUs, names.
+ *
+ * A lower MTU is followed: what is longer does not leave by the port, as in the kernel. A higher
+ * MTU is not, and a notice says so: frames and rings were made for that of the start. A renamed
+ * device is served on by its number. */
 #ifndef SHUNT_ENGINE_DEVICES_H
 #define SHUNT_ENGINE_DEVICES_H
 

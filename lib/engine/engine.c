@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The engine as a whole: ports, workers, start and stop. Its workers are built
- * in engine_worker.c. */
+/* The engine as a whole: made and unmade, started, refreshed. ports.c has its ports, worker.c its
+ * workers. */
 #include "engine/engine.h"
 
 #include <errno.h>
@@ -22,15 +22,14 @@
 #include "lane/redirects.h"
 #include "lane/tell.h"
 #include "router/router.h"
-#include "graph/meta.h"
 #include "veth/puntdev.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
 #define DRAIN_MS 1000
 
-/* And so long for a worker to end his turn. Shorter, and one who only gets no CPU, or is in a
- * driver that resets, is taken for hung; longer, and who waits for the end (a successor, a
- * service manager) gives up. */
+/* And so long for a worker to end its turn. With less, a worker that gets no CPU, or is in a driver
+ * that resets, is taken for hung. With more, a successor or a service manager that waits for the
+ * end gives up. */
 #define STOP_MS	 5000
 
 /* --- made and unmade -------------------------------------------------------------------------- */
@@ -48,7 +47,7 @@ bool shunt_engine_punts(const struct shunt_engine *engine)
 	return engine->punts;
 }
 
-/* A program looks stations up from its first frame on: the bridge is there before it. */
+/* A program looks stations up from its first frame on, so the bridge must be there before it. */
 static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret;
@@ -67,13 +66,15 @@ static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 /* The router, and what it or the bridge punts with. */
 static int open_router(struct shunt_engine *engine, struct shunt_err *err)
 {
-	int ret = 0;
+	if (shunt_ports_any_routes(&engine->ports)) {
+		const int ret = shunt_router_create(&engine->router, &engine->ports, err);
 
-	if (shunt_ports_any_routes(&engine->ports))
-		ret = shunt_router_create(&engine->router, &engine->ports, err);
-	engine->lanes.router = engine->router;
-	if (ret || (!engine->router && !(engine->bridge && engine->bridge->puntdev)))
-		return ret;
+		if (ret)
+			return ret;
+		engine->lanes.router = engine->router;
+	}
+	if (!engine->router && !(engine->bridge && engine->bridge->puntdev))
+		return 0;
 	engine->punts = calloc(engine->config->worker_cnt, sizeof(*engine->punts));
 	if (!engine->punts)
 		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
@@ -158,8 +159,8 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 	return ret;
 }
 
-/* Waits until the workers have taken what was redirected to them before the
- * programs went. One that is late with his answer only waits for a CPU. */
+/* Waits until the workers have taken what was redirected to them before the programs went. A worker
+ * that is late with its answer waits for a CPU. */
 static void settle(struct shunt_engine *engine)
 {
 	const struct timespec pause = {.tv_nsec = 1000 * 1000};
@@ -183,8 +184,8 @@ void shunt_engine_hand_over(struct shunt_engine *engine)
 			shunt_xdp_hand_over(engine->ports.at[i].xdp);
 }
 
-/* A worker hangs: what he may touch stays as it is until the process ends, which closes his
- * sockets. What would outlive it is given back. */
+/* A worker hangs. What it may touch stays as it is until the process ends, which closes its
+ * sockets. What would outlive the process is given back. */
 static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *err)
 {
 	char punt[IFNAMSIZ];
@@ -199,8 +200,8 @@ static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *e
 		if (engine->ports.at[i].xdp)
 			shunt_xdp_disown(engine->ports.at[i].xdp);
 	return shunt_err_set(err, ETIMEDOUT,
-			     "worker %u hangs and does not stop: ended without him, and without "
-			     "his ledger; please report this bug",
+			     "worker %u hangs and does not stop: ended without it, and without "
+			     "its ledger; please report this bug (see CONTRIBUTING)",
 			     id);
 }
 
@@ -293,16 +294,6 @@ static int refresh_locals(struct shunt_engine *engine, struct shunt_err *err)
 	return set_locals(engine, err);
 }
 
-static void tick_meta(struct shunt_engine *engine)
-{
-	unsigned i, q;
-
-	for (i = 0; i < engine->ports.cnt; i++)
-		for (q = 0; q < engine->ports.at[i].queue_cnt; q++)
-			if (engine->ports.at[i].queues[q]->meta)
-				shunt_meta_tick(engine->ports.at[i].queues[q]->meta);
-}
-
 static void tick_stats(struct shunt_engine *engine)
 {
 	struct shunt_work_counts work;
@@ -323,7 +314,6 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 		shunt_bridge_tick(engine->bridge);
 	tick_stats(engine);
 	shunt_lanes_look_for_bulk(&engine->lanes);
-	tick_meta(engine);
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
 	if (ret)
 		return ret;
@@ -403,7 +393,7 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 	}
 }
 
-bool shunt_engine_shares_tables(const struct shunt_engine *engine)
+bool shunt_engine_has_xdp_tables(const struct shunt_engine *engine)
 {
 	return engine->router && engine->router->tables;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The engine: a configuration brought to life. It looks at the devices and loads the steering
- * programs (create), attaches them, builds each worker's pool, sockets and graph (open), and takes
- * all of it down again in the right order (programs first, then workers, then
- * sockets). A program that wants to forward packets needs this header and
- * config/config.h.
+/* The engine: a configuration brought to life. create looks at the devices and loads the steering
+ * programs. open attaches them and builds each worker's pool, sockets and graph. destroy takes all
+ * of it down: first the programs, then the workers, then the sockets. A program that wants to
+ * forward packets needs this header and config/config.h.
  *
  *   shunt_engine_create(&engine, &config, &err);
  *   shunt_engine_open(engine, &err);
@@ -18,19 +17,19 @@
 #include "engine/state.h"
 
 /* shunt_engine_create looks at everything the configuration names and loads the steering programs.
- * Nothing on a device changes, but that it is promiscuous where its port must hear more than what
- * is sent to it: another daemon may serve it meanwhile. Returns 0 with *out set, or -errno with err
- * set. Thread: control. Cost: setup. */
+ * A device becomes promiscuous where its port must hear more than what is sent to it. Nothing else
+ * on it changes: another daemon may still serve it. Returns 0 with *out set, or -errno with err set
+ * and nothing held. Thread: control. Cost: setup. */
 int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 			struct shunt_err *err);
 
 /* shunt_engine_open attaches the programs, in the place of those that an ended daemon left, and
- * opens sockets and tables. No packet moves yet, but that in a takeover what only crosses from port
- * to port goes on doing so. Returns 0, or -errno with err set: then the engine can only be
- * destroyed, which takes off what it had attached. Thread: control. Cost: setup. */
+ * opens sockets and tables. No packet moves yet. In a takeover, what only crosses from port to port
+ * goes on doing so. Returns 0, or -errno with err set: then the engine can only be destroyed, which
+ * takes off what it had attached. Thread: control. Cost: setup. */
 int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err);
 
-/* shunt_engine_on_worker has every worker call enter(arg) in his thread before his first
+/* shunt_engine_on_worker has every worker call enter(arg) in its thread before its first
  * turn (see struct shunt_worker_opts); arg lives as long as the engine. Thread: control,
  * before start. */
 void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, struct shunt_err *),
@@ -39,9 +38,9 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 /* shunt_engine_punts tells whether workers hand frames back to the kernel. Thread: control. */
 bool shunt_engine_punts(const struct shunt_engine *engine);
 
-/* shunt_engine_shares_tables tells whether lane xdp reads the forwarding tables. Thread: control.
+/* shunt_engine_has_xdp_tables tells whether lane xdp reads the forwarding tables. Thread: control.
  */
-bool shunt_engine_shares_tables(const struct shunt_engine *engine);
+bool shunt_engine_has_xdp_tables(const struct shunt_engine *engine);
 
 /* shunt_engine_is_dispatched tells whether a port's program runs under libxdp's dispatcher.
  * Thread: control. */
@@ -56,24 +55,25 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err);
  * err set. Thread: control. Cost: a few syscalls. */
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err);
 
-/* shunt_engine_service follows the kernel's routes: to be called when shunt_engine_fd is
- * readable (-1: there is nothing to follow; it may change at a refresh), or after
- * shunt_engine_timeout_ms (-1: never). Returns 1 when there is more to do, 0, or -errno
- * with err set. Thread: control. */
+/* shunt_engine_service follows the kernel's routes and bridges. It is to be called when one of the
+ * two descriptors is readable (-1: nothing to follow; the first may change at a refresh), or after
+ * shunt_engine_timeout_ms (-1: never). Returns 1 when there is more to do, 0, or -errno with err
+ * set. Thread: control. */
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err);
-int shunt_engine_fd(const struct shunt_engine *engine);
-int shunt_engine_bridge_fd(const struct shunt_engine *engine); /* the same for stations learned */
+int shunt_engine_fd(const struct shunt_engine *engine);	       /* routes */
+int shunt_engine_bridge_fd(const struct shunt_engine *engine); /* stations */
 int shunt_engine_timeout_ms(const struct shunt_engine *engine);
 
 /* shunt_engine_hand_over leaves the steering programs on the devices when the engine is destroyed,
- * for a successor's to take their place. Until he serves, what only crosses from port to port goes
- * on to the other port where that takes frames from XDP; all else is the kernel's. Thread: control.
- */
+ * for a successor's to take their place. Until the successor serves, what only crosses from port to
+ * port goes on to the other port where that takes frames from XDP. All else is the kernel's.
+ * Thread: control. */
 void shunt_engine_hand_over(struct shunt_engine *engine);
 
-/* shunt_engine_destroy detaches the programs, stops the workers, closes the
- * sockets. Returns 0; -EBADMSG with err set when a worker's ledger did not balance; -ETIMEDOUT
- * with err set when a worker hangs: then memory and sockets are left to the end of the process.
+/* shunt_engine_destroy detaches the programs, stops the workers, closes the sockets. Returns
+ * - 0;
+ * - -EBADMSG with err set: the ledger of a worker did not balance;
+ * - -ETIMEDOUT with err set: a worker hangs, and memory and sockets are left to the process's end.
  * NULL is legal. Thread: control. */
 int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err);
 

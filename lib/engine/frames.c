@@ -22,7 +22,7 @@ static void ask_jumbo(const struct shunt_port *port, struct shunt_jumbo *out)
 	};
 	shunt_kernel_query(&out->kernel);
 	shunt_netdev_xdp_query((unsigned)port->netdev.ifindex, &out->xdp, &unknown);
-	/* where there is none, no MTU helps, and the sockets are refused */
+	/* Without zero-copy no MTU helps: the sockets are refused. */
 	if (out->is_generic ||
 	    (out->xdp.is_known && !(out->xdp.features & SHUNT_NETDEV_XDP_xsk_zerocopy)))
 		out->needs_zerocopy = false;

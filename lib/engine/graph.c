@@ -66,8 +66,8 @@ static int add_modes(struct shunt_engine *engine, struct shunt_worker *worker,
 	return 0;
 }
 
-/* What frames that are too short have to be padded to: the kernel's drivers see to that,
- * those of zero-copy queues send what they are given. */
+/* What frames that are too short have to be padded to. Drivers pad what the kernel sends. What a
+ * zero-copy queue sends leaves as it is. */
 static uint32_t min_len_of(const struct shunt_worker *worker)
 {
 	struct shunt_xsk_in_use in_use;

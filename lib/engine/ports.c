@@ -61,44 +61,47 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 
 	if (ret)
 		return ret;
-	shunt_kernel_query(&kernel);
 	if (!port->netdev.is_up)
 		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up", port->name,
 				     port->name);
 	ret = shunt_engine_fit_frames(engine, port, err);
 	if (!ret)
 		ret = check_queues(port, config->worker_cnt, err);
+	if (ret)
+		return ret;
 	opts.multi_buffer = port->multi_buffer;
 	/* In generic mode the kernel copies a packet of several buffers into pages that it keeps.
 	 */
+	shunt_kernel_query(&kernel);
 	if (opts.requested == SHUNT_XDP_GENERIC && !opts.external)
 		opts.multi_buffer |= shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);
-	if (!ret)
-		ret = shunt_xdp_open(&port->xdp, &opts, err);
+	ret = shunt_xdp_open(&port->xdp, &opts, err);
 	if (ret || !shunt_ports_hears_all(&engine->ports, port->index))
 		return ret;
 	port->promisc_fd = shunt_netdev_promisc_open(port->netdev.ifindex, port->name, err);
 	return port->promisc_fd < 0 ? port->promisc_fd : 0;
 }
 
+static int open_port(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
+{
+	const bool is_device = port->config->kind == SHUNT_PORT_XSK;
+	const int ret = is_device ? open_device(engine, port, err) : 0;
+
+	if (ret)
+		return ret;
+	if (!is_device)
+		port->queue_cnt = engine->config->worker_cnt;
+	port->queues = calloc(port->queue_cnt, sizeof(*port->queues));
+	return port->queues ? 0 : shunt_err_set(err, ENOMEM, "%s: not enough memory", port->name);
+}
+
 int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err)
 {
-	struct shunt_port *port;
 	unsigned i;
 	int ret = 0;
 
-	for (i = 0; i < engine->ports.cnt && !ret; i++) {
-		port = &engine->ports.at[i];
-		if (port->config->kind == SHUNT_PORT_XSK)
-			ret = open_device(engine, port, err);
-		else
-			port->queue_cnt = engine->config->worker_cnt;
-		if (ret)
-			break;
-		port->queues = calloc(port->queue_cnt, sizeof(*port->queues));
-		if (!port->queues)
-			ret = shunt_err_set(err, ENOMEM, "%s: not enough memory", port->name);
-	}
+	for (i = 0; i < engine->ports.cnt && !ret; i++)
+		ret = open_port(engine, &engine->ports.at[i], err);
 	return ret;
 }
 
@@ -110,7 +113,7 @@ void shunt_engine_close_port(struct shunt_port *port)
 	free(port->queues);
 }
 
-/* Whoever attached it by hand chose where it runs, and the configuration knows nothing of that. */
+/* An external program's mode is not in the configuration: it was chosen when it was attached. */
 static int check_external(const struct shunt_engine *engine, const struct shunt_port *port,
 			  struct shunt_err *err)
 {
@@ -135,7 +138,7 @@ int shunt_engine_attach_ports(struct shunt_engine *engine, struct shunt_err *err
 	for (i = 0; i < engine->ports.cnt && !ret; i++) {
 		struct shunt_port *port = &engine->ports.at[i];
 
-		/* an attach may make the driver start its device anew */
+		/* Before the attach, at which a driver may start its device anew. */
 		port->lane.carrier_changes = shunt_netdev_carrier_changes(port->name);
 		if (port->xdp)
 			ret = shunt_xdp_attach(port->xdp, err);

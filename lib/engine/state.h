@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an engine is made of. Its parts (ports.h, worker.h, graph.h, frames.h, devices.h) are given
- * it, and show and notices read it; engine.h has what is done with it as a whole. */
+/* What an engine is made of. The files of this folder change it; show and notice read it. engine.h
+ * has what is done with it as a whole. */
 #ifndef SHUNT_ENGINE_STATE_H
 #define SHUNT_ENGINE_STATE_H
 

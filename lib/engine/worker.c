@@ -9,21 +9,20 @@
 
 #include "doctor/facts.h"
 #include "engine/graph.h"
-#include "graph/meta.h"
 #include "io/mem.h"
 #include "io/pcap.h"
 #include "veth/puntdev.h"
 #include "traffic/traffic.h"
 
-/* Packets a busy poll takes: at least the kernel's NAPI weight, so that one call
- * can bring a whole batch. More than 64 needs CAP_NET_ADMIN, which shuntd has. */
+/* Packets that a busy poll takes: the kernel's NAPI weight, so that one call can bring a whole
+ * batch. */
 #define BUSY_BUDGET 64
 
 /* --- queues ----------------------------------------------------------------------------------- */
 
-/* Frames a worker needs: each queue of a device can hold a full fill ring (or
- * receive ring, which takes over from it) and a full transmit ring; a port
- * without rings has a few batches under way. */
+/* Frames that a worker needs. Each queue of a device can hold a full transmit ring, and a full fill
+ * ring or receive ring, which get the same frames. A port without rings has a few batches under
+ * way. */
 static uint32_t frames_needed(const struct shunt_engine *engine, unsigned id)
 {
 	const struct shunt_config *config = engine->config;
@@ -39,7 +38,7 @@ static uint32_t frames_needed(const struct shunt_engine *engine, unsigned id)
 	return frames;
 }
 
-/* What the fill rings of the first worker, who has the most queues, take at once. */
+/* What the fill rings of the first worker, which has the most queues, take at once. */
 static int check_frames(const struct shunt_engine *engine, struct shunt_err *err)
 {
 	const struct shunt_config *config = engine->config;
@@ -70,8 +69,8 @@ int shunt_engine_check_workers(const struct shunt_engine *engine, struct shunt_e
 	return ret;
 }
 
-/* One mode for all sockets of a worker: they share a UMEM, and the kernel gives
- * later sockets the first one's. */
+/* One mode for all sockets of a worker: they have one UMEM, and the kernel gives later sockets the
+ * mode of the first. */
 static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
 {
 	enum shunt_copy_mode mode = SHUNT_COPY_AUTO;
@@ -95,7 +94,7 @@ static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
 	return mode == SHUNT_COPY_AUTO && all_xdp ? SHUNT_COPY_COPY : mode;
 }
 
-/* The doctor's reason, where he knows one. */
+/* Gives the doctor's reason, where there is one. */
 static void refuse_copy(const char *ifname, unsigned q, struct shunt_err *err)
 {
 	struct doctor_device_facts facts;
@@ -190,20 +189,6 @@ static int open_pcap(struct shunt_engine *engine, struct shunt_port *port, unsig
 	return shunt_pcap_open(&port->queues[q], &engine->workers[id]->pool, &opts, err);
 }
 
-/* What the program of the port writes before the frames is read. */
-static int open_meta(const struct shunt_port *port, struct shunt_queue *queue,
-		     struct shunt_err *err)
-{
-	const char *why;
-
-	if (!port->xdp || !shunt_xdp_has_meta(port->xdp, &why))
-		return 0;
-	queue->meta = shunt_meta_create();
-	return queue->meta ? 0
-			   : shunt_err_set(err, ENOMEM, "%s: not enough memory for metadata",
-					   port->name);
-}
-
 static int open_queue(struct shunt_engine *engine, struct shunt_port *port, unsigned id, unsigned q,
 		      enum shunt_copy_mode copy_mode, struct shunt_err *err)
 {
@@ -221,13 +206,11 @@ static int open_queue(struct shunt_engine *engine, struct shunt_port *port, unsi
 	}
 	if (ret)
 		return ret;
-	ret = open_meta(port, port->queues[q], err);
-	if (!ret && shunt_worker_add_queue(engine->workers[id], port->queues[q]))
+	if (shunt_worker_add_queue(engine->workers[id], port->queues[q]))
 		ret = shunt_err_set(err, ENOSPC, "worker %u: more than %u queues", id,
 				    SHUNT_WORKER_QUEUE_MAX);
 	if (!ret)
 		return 0;
-	free(port->queues[q]->meta);
 	port->queues[q]->ops->close(port->queues[q]);
 	port->queues[q] = NULL;
 	return ret;
@@ -247,16 +230,6 @@ static int open_queues(struct shunt_engine *engine, unsigned id, enum shunt_copy
 }
 
 /* --- worker ----------------------------------------------------------------------------------- */
-
-static bool any_device(const struct shunt_engine *engine)
-{
-	unsigned i;
-
-	for (i = 0; i < engine->ports.cnt; i++)
-		if (engine->ports.at[i].xdp)
-			return true;
-	return false;
-}
 
 static int build(struct shunt_engine *engine, unsigned id, enum shunt_copy_mode copy_mode,
 		 struct shunt_err *err)
@@ -283,7 +256,7 @@ static int build(struct shunt_engine *engine, unsigned id, enum shunt_copy_mode 
 				      err);
 	if (!ret && engine->multi_buffer)
 		ret = shunt_pool_link(&worker->pool, err);
-	if (!ret && any_device(engine))
+	if (!ret && shunt_ports_any_device(&engine->ports))
 		ret = shunt_xsk_umem_create(&engine->umems[id], &worker->pool, err);
 	if (!ret)
 		ret = open_queues(engine, id, copy_mode, err);
@@ -299,8 +272,8 @@ int shunt_engine_build_worker(struct shunt_engine *engine, unsigned id, struct s
 	enum shunt_copy_mode copy_mode = common_copy_mode(engine);
 	int ret = build(engine, id, copy_mode, err);
 
-	/* Where one driver has zero-copy and another has not, the second socket
-	 * is refused: then all of them copy, and show ports says so. */
+	/* Where one driver has zero-copy and another has not, the kernel refuses the second socket.
+	 * Then all of them copy, and show ports says so. */
 	if ((ret == -EOPNOTSUPP || ret == -EINVAL) && copy_mode == SHUNT_COPY_AUTO)
 		ret = build(engine, id, SHUNT_COPY_COPY, err);
 	if (!ret)

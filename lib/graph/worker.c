@@ -9,7 +9,6 @@
 #include <urcu-qsbr.h>
 
 #include "base/clock.h"
-#include "graph/meta.h"
 
 /* Ends of sleeps that no packet ended: the heartbeat of an idle worker, and how soon it looks again
  * for what no descriptor tells. */
@@ -45,21 +44,9 @@ static inline unsigned serve(struct shunt_worker *w, unsigned i, uint64_t *clock
 	if (!n)
 		return 0;
 	shunt_counter_add(&w->stats.batch[n], 1);
-	if (unlikely(queue->meta))
-		shunt_meta_take(queue->meta, w->pool.mem, w->pkts, n);
 	shunt_graph_run(&w->graph, w->entry[i], w->pkts, n);
 	*clock = lap(w, SHUNT_STAGE_GRAPH, *clock, sampled);
 	return n;
-}
-
-static void end_meta(struct shunt_worker *w)
-{
-	const uint64_t now = shunt_clock_ns();
-	unsigned i;
-
-	for (i = 0; i < w->rx_queue_cnt; i++)
-		if (w->rx_queues[i]->meta)
-			shunt_meta_done(w->rx_queues[i]->meta, now);
 }
 
 /* One body; `sampled` is a constant in each caller, so that an ordinary turn has
@@ -90,8 +77,6 @@ static inline unsigned turn(struct shunt_worker *w, const bool sampled)
 	}
 	if (unlikely(w->graph.flush_due))
 		shunt_graph_flush(&w->graph);
-	if (unlikely(w->has_meta))
-		end_meta(w);
 	lap(w, SHUNT_STAGE_FLUSH, clock, sampled);
 	return total;
 }

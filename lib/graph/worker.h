@@ -99,8 +99,7 @@ struct shunt_worker {
 	struct shunt_queue *rx_queues[SHUNT_WORKER_QUEUE_MAX]; /* dense: the queues it serves */
 	uint16_t entry[SHUNT_WORKER_QUEUE_MAX]; /* graph entry node of each of them */
 	unsigned rx_queue_cnt;
-	bool has_meta; /* some queue's frames come with metadata */
-	bool stop;     /* control sets it, and adds one to request */
+	bool stop; /* control sets it, and adds one to request */
 	uint32_t request;
 	uint32_t answer; /* the latest request that a turn's end has answered */
 	struct shunt_worker_opts opts;

@@ -72,7 +72,6 @@ int shunt_worker_add_queue(struct shunt_worker *w, struct shunt_queue *queue)
 	if (w->rx_queue_cnt == SHUNT_WORKER_QUEUE_MAX)
 		return -ENOSPC;
 	w->rx_queues[w->rx_queue_cnt++] = queue;
-	w->has_meta |= queue->meta != NULL;
 	if (!w->queues[queue->port])
 		w->queues[queue->port] = queue;
 	if (queue->fd >= 0)
@@ -86,10 +85,8 @@ void shunt_worker_fini(struct shunt_worker *w)
 
 	shunt_graph_fini(&w->graph);
 	/* The first socket registered the UMEM that the others share: last. */
-	for (i = w->rx_queue_cnt; i-- > 0;) {
-		free(w->rx_queues[i]->meta);
+	for (i = w->rx_queue_cnt; i-- > 0;)
 		w->rx_queues[i]->ops->close(w->rx_queues[i]);
-	}
 	w->rx_queue_cnt = 0;
 	shunt_pool_fini(&w->pool);
 	if (w->wake_fd > 0)

@@ -94,12 +94,9 @@ struct shunt_queue_ops {
 	void (*close)(struct shunt_queue *queue);
 };
 
-struct shunt_meta;
-
 struct shunt_queue {
 	const struct shunt_queue_ops *ops;
 	struct shunt_pool *pool; /* of the owner worker */
-	struct shunt_meta *meta; /* what to do with the frames' metadata; NULL: there is none */
 	uint16_t port;		 /* index of the port in the engine */
 	uint16_t index;		 /* receive and transmit queue number on the device */
 	int fd;			 /* to poll() for POLLIN; -1 where there is none */

@@ -25,7 +25,7 @@ FILE *shunt_journal_file_create(const char *path)
 
 int shunt_journal_file_open(FILE **out, const char *path, struct shunt_err *err)
 {
-	/* without waiting for a pipe's other end */
+	/* O_NONBLOCK: the open of a pipe does not wait for its other end. */
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 

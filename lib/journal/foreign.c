@@ -28,7 +28,7 @@ static int open_dir(void)
 	return open(SHUNT_JOURNAL_FOREIGN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* By the folder's descriptor: at stop the path may be out of reach. */
+/* By the folder's descriptor, since at stop there may be no right to open the path. */
 static void unpin(int dir_fd, const char *pin)
 {
 	if (dir_fd < 0)
@@ -38,7 +38,7 @@ static void unpin(int dir_fd, const char *pin)
 	close(dir_fd);
 }
 
-/* A predecessor's, who left his own program on the device. */
+/* Takes over the pin of a daemon that left its own program on the device. */
 static bool inherit(struct shunt_journal_foreign *f, uint64_t netns, unsigned ifindex,
 		    enum shunt_xdp_mode mode)
 {
@@ -93,7 +93,7 @@ void shunt_journal_foreign_pin(struct shunt_journal_foreign *f, const char *ifna
 	pin_path(path, f->pin);
 	ret = make_dir(user);
 	if (!ret) {
-		unlink(path); /* of one that another has taken off since */
+		unlink(path); /* a pin that was left behind */
 		ret = bpf_obj_pin(f->fd, path) ? -errno : 0;
 	}
 	if (!ret)
@@ -113,7 +113,7 @@ void shunt_journal_foreign_restore(struct shunt_journal_foreign *f, unsigned ifi
 	if (f->fd < 0)
 		return;
 	if (!keep && shunt_xdp_put(ifindex, f->fd, f->mode)) {
-		/* a start that failed before it touched a predecessor's program */
+		/* This start failed before it replaced the program of the daemon before. */
 		keep = shunt_xdp_holder(ifindex, &fd, &mode) == SHUNT_XDP_HOLDER_SHUNT;
 		if (fd >= 0)
 			close(fd);

@@ -40,7 +40,7 @@ struct shunt_journal {
 	char puntdev[IFNAMSIZ];	  /* "" without */
 	struct shunt_err warning; /* "" without */
 	bool is_persistent;	  /* the programs stay */
-	int ioctl_fd;		  /* at stop no socket of another family may be opened */
+	int ioctl_fd;		  /* any socket, for ethtool's requests */
 	unsigned entry_cnt;
 	struct entry entries[SHUNT_PORT_MAX];
 };
@@ -55,7 +55,7 @@ static void print_entry(FILE *file, const struct shunt_journal *j, const struct 
 	snprintf(where, sizeof(where), "%" PRIu64 " %u %s", j->netns, e->ifindex, e->ifname);
 	if (e->has_program)
 		fprintf(file, "xdp %s\n", where);
-	if (e->foreign.dir_fd >= 0) /* after the program that it gave way to */
+	if (e->foreign.dir_fd >= 0) /* after the program that replaced it */
 		fprintf(file, "foreign %s %s\n", where, shunt_xdp_mode_name(e->foreign.mode));
 	for (i = 0; i < SHUNT_JOURNAL_KNOBS; i++)
 		if (e->knobs.is_turned[i])
@@ -146,7 +146,7 @@ static int plan(struct shunt_journal *j, const struct shunt_config *config,
 	return ret;
 }
 
-/* Nothing fails for want of it: what cannot be pinned is in the warning. */
+/* What cannot be pinned is no failure: the warning says it. */
 static void plan_foreign(struct shunt_journal *j, const struct shunt_config *config)
 {
 	unsigned i;
@@ -190,7 +190,7 @@ static void restore_foreign(struct shunt_journal *j, bool keep)
 		shunt_journal_foreign_restore(&j->entries[i].foreign, j->entries[i].ifindex, keep);
 }
 
-/* With keep a program is still there, which passes on what it sees. */
+/* With keep a program stays, which must see the tags of what it passes on. */
 static void restore_ethtool(struct entry *e, int fd, bool keep)
 {
 	memcpy(e->ntuple.ifname, e->ifname, sizeof(e->ntuple.ifname));
@@ -239,17 +239,12 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 	j->ioctl_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	j->is_persistent = config->persist;
 	ret = plan(j, config, kept, err);
-	if (ret) {
-		release(j);
-		return ret;
-	}
+	if (ret)
+		goto planned;
 	plan_foreign(j, config);
 	ret = *j->path ? save(j, err) : 0;
-	if (ret) {
-		restore_foreign(j, false);
-		release(j);
-		return ret;
-	}
+	if (ret)
+		goto pinned;
 	ret = turn(j, err);
 	if (ret) {
 		shunt_journal_close(j, false);
@@ -257,6 +252,11 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 	}
 	*out = j;
 	return 0;
+pinned:
+	restore_foreign(j, false);
+planned:
+	release(j);
+	return ret;
 }
 
 void shunt_journal_close(struct shunt_journal *journal, bool keep)
@@ -264,7 +264,7 @@ void shunt_journal_close(struct shunt_journal *journal, bool keep)
 	if (!journal)
 		return;
 	restore(journal, keep);
-	if (*journal->path && !keep) /* what is given back already is skipped by who finds it */
+	if (*journal->path && !keep)
 		unlink(journal->path);
 	release(journal);
 }

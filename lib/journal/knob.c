@@ -10,10 +10,12 @@
 
 #include "base/bytes.h"
 
-/* Two empty polls before the interrupt is armed again, and 200 us between them: the
- * worker polls more often than that, and when he hangs the kernel goes on by itself.
- * Longer, and the kernel's own lane waits that long; shorter, and driver and worker
- * get in each other's way. Values of Documentation/networking/napi.rst. */
+#define PATH_LEN 96
+
+/* Two empty polls before the interrupt is armed again, and 200 us between them. The worker polls
+ * more often than that. When it hangs, the kernel goes on by itself. With longer times the kernel's
+ * own lane waits that long. With shorter ones driver and worker get in each other's way. Values of
+ * Documentation/networking/napi.rst. */
 static const struct {
 	const char *file;
 	unsigned long now;
@@ -24,13 +26,18 @@ static const struct {
 
 _Static_assert(SHUNT_ARRAY_LEN(busy_knobs) == SHUNT_JOURNAL_KNOBS, "one entry each");
 
+static void knob_path(char out[static PATH_LEN], const char *ifname, const char *knob)
+{
+	snprintf(out, PATH_LEN, "/sys/class/net/%s/%s", ifname, knob);
+}
+
 static int knob_read(const char *ifname, const char *knob, unsigned long *out)
 {
-	char path[96];
+	char path[PATH_LEN];
 	FILE *file;
 	int ret;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, knob);
+	knob_path(path, ifname, knob);
 	file = fopen(path, "re");
 	if (!file)
 		return -errno;
@@ -41,11 +48,11 @@ static int knob_read(const char *ifname, const char *knob, unsigned long *out)
 
 static int knob_write(const char *ifname, const char *knob, unsigned long value)
 {
-	char path[96];
+	char path[PATH_LEN];
 	FILE *file;
 	int ret = 0;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, knob);
+	knob_path(path, ifname, knob);
 	file = fopen(path, "we");
 	if (!file)
 		return -errno;
@@ -62,7 +69,7 @@ static bool is_sysfs_ours(const char *ifname, unsigned ifindex)
 	return !knob_read(ifname, "ifindex", &shown) && shown == ifindex;
 }
 
-/* Who changed it after us has it. */
+/* A value that somebody else has set since stays. */
 static bool knob_restore(const char *ifname, const char *knob, unsigned long was, unsigned long now)
 {
 	unsigned long is = 0;
@@ -72,9 +79,9 @@ static bool knob_restore(const char *ifname, const char *knob, unsigned long was
 
 static int knob_open(const char *ifname, const char *knob)
 {
-	char path[96];
+	char path[PATH_LEN];
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, knob);
+	knob_path(path, ifname, knob);
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
@@ -83,11 +90,10 @@ static void fd_restore(int fd, unsigned long was, unsigned long now)
 {
 	char text[24] = "";
 
-	if (read(fd, text, sizeof(text) - 1) > 0 && strtoul(text, NULL, 10) == now) {
-		snprintf(text, sizeof(text), "%lu\n", was);
-		if (write(fd, text, strlen(text)) < 0)
-			return; /* the device is gone */
-	}
+	if (read(fd, text, sizeof(text) - 1) <= 0 || strtoul(text, NULL, 10) != now)
+		return;
+	snprintf(text, sizeof(text), "%lu\n", was);
+	(void)!write(fd, text, strlen(text)); /* it fails when the device is gone */
 }
 
 void shunt_journal_knobs_plan(struct shunt_journal_knobs *k, const char *ifname, unsigned ifindex)

@@ -14,16 +14,15 @@
 struct shunt_journal_knobs {
 	bool is_turned[SHUNT_JOURNAL_KNOBS];
 	unsigned long was[SHUNT_JOURNAL_KNOBS];
-	int fds[SHUNT_JOURNAL_KNOBS]; /* of those turned: at stop there may be no right to open */
+	int fds[SHUNT_JOURNAL_KNOBS]; /* of those turned; at stop there may be no right to open */
 };
 
 /* shunt_journal_knobs_plan reads what is there; nothing where sysfs shows another network
  * namespace. Thread: init. */
 void shunt_journal_knobs_plan(struct shunt_journal_knobs *k, const char *ifname, unsigned ifindex);
 
-/* shunt_journal_knobs_turn turns them, after the entries are in the journal. Busy polling works
- * without, later and with interrupts in between: what cannot be turned is in warning. Thread:
- * init. */
+/* shunt_journal_knobs_turn turns them, after the entries are in the journal. warning says which
+ * could not be turned: busy polling works without, with interrupts in between. Thread: init. */
 void shunt_journal_knobs_turn(struct shunt_journal_knobs *k, const char *ifname,
 			      struct shunt_err *warning);
 

@@ -2,7 +2,7 @@
 /* The journal's entries of a device that ntuple filters are set on:
  * `ntuple NETNS IFINDEX IFNAME FILTER` for each, with its location, and
  * `ntuple NETNS IFINDEX IFNAME on` where they had to be switched on. Filters of others stay as they
- * are; one that is there already is left to whom it belongs. */
+ * are. A filter that is there already is not shunt's, and stays at the end. */
 #ifndef SHUNT_JOURNAL_NTUPLE_H
 #define SHUNT_JOURNAL_NTUPLE_H
 
@@ -29,9 +29,9 @@ int shunt_journal_ntuple_plan(struct shunt_journal_ntuple *n, int fd,
  * with err set; then shunt_journal_ntuple_restore removes those that were set. Thread: init. */
 int shunt_journal_ntuple_apply(const struct shunt_journal_ntuple *n, int fd, struct shunt_err *err);
 
-/* shunt_journal_ntuple_restore removes the filters that are still as they were set, and switches
- * filters off again if it was us and nobody else has any. Returns how many things it gave back.
- * Thread: init, control. */
+/* shunt_journal_ntuple_restore removes the filters that are still as they were set. It switches
+ * filters off again if shunt switched them on and nobody else has any. Returns how many things it
+ * gave back. Thread: init, control. */
 unsigned shunt_journal_ntuple_restore(const struct shunt_journal_ntuple *n, int fd);
 
 /* shunt_journal_ntuple_print writes the entries' lines, each behind head;

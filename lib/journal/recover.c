@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a journal that was left says is given back. */
+/* Gives back what a journal says that a killed daemon left. */
 #include <errno.h>
 #include <inttypes.h>
 #include <net/if.h>
@@ -44,13 +44,9 @@ struct line {
 
 static bool is_served(const struct shunt_config *config, const char *ifname)
 {
-	unsigned i;
+	const int port = shunt_config_find_port(config, ifname);
 
-	for (i = 0; i < config->port_cnt; i++)
-		if (config->ports[i].kind == SHUNT_PORT_XSK &&
-		    !strcmp(config->ports[i].name, ifname))
-			return true;
-	return false;
+	return port >= 0 && config->ports[port].kind == SHUNT_PORT_XSK;
 }
 
 /* What ethtool's requests give back. */
@@ -137,7 +133,7 @@ static int undo_program(const struct recovery *r, const struct line *l, struct s
 	ret = shunt_xdp_clean(l->ifindex, err);
 	if (ret >= 0)
 		shunt_detour_clean(l->ifindex, NULL);
-	/* another daemon has the device by now, and has cleaned up there */
+	/* -EBUSY: another daemon has the device by now, and has cleaned up there. */
 	return ret == -EBUSY ? 0 : ret;
 }
 
@@ -156,9 +152,9 @@ static int undo(const struct recovery *r, struct line *l, struct shunt_err *err)
 {
 	bool is_gone;
 
-	if (!strcmp(l->what, "punt")) /* not counted: to the user it is part of the programs */
+	if (!strcmp(l->what, "punt")) /* not counted apart from the programs */
 		return SHUNT_MIN(shunt_puntdev_clean(l->ifname, err), 0);
-	/* by its number, which it keeps under another name */
+	/* A device keeps its number when it is renamed. */
 	is_gone = !if_indextoname(l->ifindex, l->ifname);
 	if (!strcmp(l->what, "foreign"))
 		return undo_foreign(r, l, is_gone);
@@ -175,7 +171,8 @@ static int undo(const struct recovery *r, struct line *l, struct shunt_err *err)
 	return undo_ethtool(l->ifname, *l->what == 'r', l->rest);
 }
 
-/* Whether there was one; whole: with its end, no longer than ours are, and text. */
+/* Returns whether there was a line. It is whole when it has its end and no zero byte, and is no
+ * longer than shunt's are. */
 static bool read_line(FILE *file, char line[static SHUNT_JOURNAL_LINE_MAX], bool *is_whole)
 {
 	size_t len = 0;
@@ -206,7 +203,7 @@ static int undo_all(struct recovery *r, FILE *file, struct shunt_err *err)
 	while ((ret >= 0 || ret == -EBADMSG) && read_line(file, text, &is_whole)) {
 		if (is_whole && sscanf(text, "boot %39s", boot) == 1) {
 			if (strcmp(boot, r->boot) != 0)
-				return 0; /* started anew since: all is as it was */
+				return 0; /* nothing of it survived the reboot */
 			is_known = true;
 			continue;
 		}
@@ -222,7 +219,7 @@ static int undo_all(struct recovery *r, FILE *file, struct shunt_err *err)
 	return ret < 0 && ret != -EBADMSG ? ret : 0;
 }
 
-/* What is about another namespace waits there for a start in that one. */
+/* Names the file in which a journal of another namespace waits for a start there. */
 static void put_aside(char out[static ASIDE_LEN], const char *path, uint64_t netns)
 {
 	snprintf(out, ASIDE_LEN, "%.*s.%" PRIu64, ASIDE_LEN - 22, path, netns);
@@ -239,11 +236,11 @@ static void warn(const struct recovery *r, const char *path, struct shunt_err *w
 		shunt_err_set(warning, EXDEV,
 			      "journal %s is about another network namespace (%" PRIu64
 			      "), where a daemon was killed; a start with the same control socket "
-			      "there gives back what he had changed",
+			      "there gives back what that daemon had changed",
 			      path, r->elsewhere);
 }
 
-/* With stays the file does: what was kept is in no other yet. */
+/* stays: the file stays where something was kept, which no other file has yet. */
 static int recover(struct recovery *r, const char *path, bool stays, struct shunt_err *warning,
 		   struct shunt_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The journal's entry of a device whose RSS table was made to spread over the queues that are
+/* The journal's entry of a device on which shunt made the RSS table spread over the queues that are
  * served: `rss NETNS IFINDEX IFNAME QUEUES ENTRY,ENTRY,...`, or `... QUEUES default`. */
 #ifndef SHUNT_JOURNAL_RSS_H
 #define SHUNT_JOURNAL_RSS_H

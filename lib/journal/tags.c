@@ -33,7 +33,8 @@ void shunt_journal_tags_plan(struct shunt_journal_tags *t, int fd,
 		if (kept->tags[i].ifindex == t->ifindex)
 			memcpy(t->is_turned_off, kept->tags[i].is_turned_off,
 			       sizeof(t->is_turned_off));
-	if (!shunt_netdev_query(t->ifname, &netdev, NULL) && !shunt_driver_of(netdev.driver)->is_pair)
+	if (!shunt_netdev_query(t->ifname, &netdev, NULL) &&
+	    !shunt_driver_of(netdev.driver)->is_pair)
 		shunt_features_each(fd, t->ifname, find_on, t);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The journal's entries of a device whose NIC took VLAN tags off received frames, where neither XDP
- * nor a socket would see them: `tags NETNS IFINDEX IFNAME FEATURE` for each feature that was
+/* The journal's entries of a device on which the NIC took VLAN tags off received frames, so that
+ * XDP and sockets would not see them: `tags NETNS IFINDEX IFNAME FEATURE` for each feature that was
  * switched off, by ethtool's name. */
 #ifndef SHUNT_JOURNAL_TAGS_H
 #define SHUNT_JOURNAL_TAGS_H
@@ -16,24 +16,24 @@
 struct shunt_journal_tags {
 	unsigned ifindex;
 	char ifname[IFNAMSIZ];
-	bool is_turned_off[SHUNT_JOURNAL_TAGS]; /* by us */
+	bool is_turned_off[SHUNT_JOURNAL_TAGS]; /* by shunt */
 };
 
-/* Of devices that are handed over: what their predecessor switched off and stays off, for the
- * successor to switch on again. */
+/* Of devices that are handed over: what the daemon before switched off. It stays off, and the
+ * successor switches it on at its own end. */
 struct shunt_journal_kept {
 	unsigned cnt;
 	struct shunt_journal_tags tags[SHUNT_PORT_MAX];
 };
 
-/* shunt_journal_tags_plan finds what is to be switched off; t's ifindex and ifname are set, fd is
- * any socket. What the driver does not let change stays on, and a veth, which only says that it
- * has them, is left alone. Thread: init. */
+/* shunt_journal_tags_plan finds what is to be switched off. t's ifindex and ifname are set; fd is
+ * any socket. What the driver does not let change stays on. A veth is left alone: it says that it
+ * has the features, and parses nothing. Thread: init. */
 void shunt_journal_tags_plan(struct shunt_journal_tags *t, int fd,
 			     const struct shunt_journal_kept *kept);
 
 /* shunt_journal_tags_apply switches that off, after the entries are in the journal. A driver may
- * refuse: notice/tags.h finds that. Thread: init. */
+ * refuse: the notice `tags` tells of that. Thread: init. */
 void shunt_journal_tags_apply(const struct shunt_journal_tags *t, int fd);
 
 /* shunt_journal_tags_restore switches on what nobody else did since. Returns how many things it

@@ -7,7 +7,7 @@
 #include "port/counters.h"
 #include "steer/steer.h"
 
-/* The program could go, and with it what keeps the other end from TSO. */
+/* Whether the program could go, which keeps the other end from TSO. */
 static bool could_go(const struct shunt_port *port)
 {
 	const struct shunt_lane_facts *f = &port->lane.facts;

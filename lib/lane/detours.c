@@ -22,8 +22,8 @@ void shunt_lane_detours_open(struct shunt_lanes *lanes)
 		if (port->xdp && lanes->ports->config->takeover)
 			port->detour.ifindex = shunt_detour_find(port->netdev.ifindex);
 	}
-	if (is_wanted && shunt_detours_open(&lanes->detours, &ignored))
-		lanes->detours = NULL;
+	if (is_wanted)
+		shunt_detours_open(&lanes->detours, &ignored);
 }
 
 static bool can_have(const struct shunt_lanes *lanes, const struct shunt_port *to)
@@ -35,10 +35,10 @@ static bool can_have(const struct shunt_lanes *lanes, const struct shunt_port *t
 
 bool shunt_lane_detours_can(const struct shunt_lanes *lanes, const struct shunt_port *to)
 {
-	return can_have(lanes, to) && !shunt_retry_was_refused(&to->detour.retry);
+	return can_have(lanes, to) && !shunt_backoff_was_refused(&to->detour.backoff);
 }
 
-/* By a port whose lane would be xdp then; it may be another meanwhile. */
+/* Whether a port would be in lane xdp with that detour. Its lane may be another meanwhile. */
 static bool is_missed(const struct shunt_lanes *lanes, const struct shunt_port *to)
 {
 	unsigned i;
@@ -60,7 +60,7 @@ static void follow_mtu(struct shunt_port *port)
 	port->detour.mtu = port->mtu;
 }
 
-/* Of the widest port: on as many CPUs may frames for this one come in. */
+/* Those of the widest port: frames may come in on as many CPUs. */
 static uint32_t queues_of(const struct shunt_ports *ports)
 {
 	uint32_t queues = 1;
@@ -81,9 +81,9 @@ static bool open_one(struct shunt_lanes *lanes, struct shunt_port *port)
 	detour->ifindex = ret > 0 ? (unsigned)ret : 0;
 	detour->mtu = port->mtu;
 	if (ret < 0)
-		shunt_retry_refused(&detour->retry, shunt_clock_ns());
+		shunt_backoff_refused(&detour->backoff, shunt_clock_ns());
 	else
-		detour->retry = (struct shunt_retry){0};
+		detour->backoff = (struct shunt_backoff){0};
 	port->lane.facts.has_no_detour = ret < 0;
 	port->lane.facts.can_detour = ret >= 0;
 	shunt_lane_redirects_set_detour(lanes, port);
@@ -117,8 +117,8 @@ bool shunt_lane_detours_retry(struct shunt_lanes *lanes)
 	for (i = 0; i < lanes->ports->cnt; i++) {
 		struct shunt_port *port = &lanes->ports->at[i];
 
-		if (shunt_retry_was_refused(&port->detour.retry) &&
-		    shunt_retry_is_due(&port->detour.retry, now_ns) && is_missed(lanes, port))
+		if (shunt_backoff_was_refused(&port->detour.backoff) &&
+		    shunt_backoff_is_due(&port->detour.backoff, now_ns) && is_missed(lanes, port))
 			is_any_open |= open_one(lanes, port);
 	}
 	return is_any_open;

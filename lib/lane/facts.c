@@ -22,9 +22,9 @@ static uint64_t far_of(const struct shunt_config *config, unsigned port)
 	return far;
 }
 
-/* A generic program wants room before each frame, which most drivers' socket buffers lack: the
- * kernel makes another one for the frame, and where it keeps no pages for that, memory is
- * allocated, cleared and freed. */
+/* A generic program wants room before each frame, which most drivers' socket buffers lack. So the
+ * kernel makes another buffer for the frame. Where it keeps no pages for that, it allocates, clears
+ * and frees memory. */
 static bool is_generic_dear(const struct shunt_driver *driver)
 {
 	struct shunt_kernel kernel;
@@ -33,8 +33,8 @@ static bool is_generic_dear(const struct shunt_driver *driver)
 	return !driver->has_generic_room && !shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);
 }
 
-/* Of a cross-connect the kernel knows nothing: without a bridge beneath, a frame is better off
- * waiting for the worker than given to a kernel that drops it. */
+/* The kernel knows nothing of a cross-connect. Without a kernel bridge beneath, it drops the frames
+ * that it gets. */
 static bool has_fallback(const struct shunt_ports *ports, const struct shunt_port *port)
 {
 	return !shunt_ports_hears_all(ports, port->index) || port->netdev.has_master;
@@ -88,7 +88,7 @@ static void ask_program(struct shunt_port *port)
 	f->is_taken_off = rc == -ENOENT;
 	f->is_suspended = f->is_gone ? was_suspended : info.suspended;
 	f->is_blocked = info.blocked;
-	/* what it takes with its program, which some drivers ask for */
+	/* Without a program some drivers take nothing. With it, this one would. */
 	if (was_suspended && info.suspended && !f->sends_bare)
 		f->takes = took;
 }
@@ -105,7 +105,8 @@ void shunt_lane_facts_ask_sockets(struct shunt_port *port)
 			       !shunt_xsk_in_use(port->queues[q], &in_use) && in_use.zerocopy;
 }
 
-/* Of a port that forwards already: its driver starts the device anew for another program. */
+/* Whether the driver restarts the device when its program changes. A port that forwards already
+ * must not be interrupted by that. */
 static bool restarts(const struct shunt_lanes *lanes, const struct shunt_port *port)
 {
 	const struct shunt_lane_facts *f = &port->lane.facts;
@@ -141,10 +142,10 @@ static void ask_one(const struct shunt_lanes *lanes, struct shunt_port *port)
 	shunt_lane_facts_ask_sockets(port);
 	f->is_pinned = port->share.is_set || config->rule_cnt || config->external;
 	f->restarts = restarts(lanes, port);
-	f->is_refused = shunt_retry_was_refused(&port->lane.retry);
+	f->is_refused = shunt_backoff_was_refused(&port->lane.backoff);
 	f->is_bulk = port->bulk.is_seen;
 	f->can_detour = shunt_lane_detours_can(lanes, port);
-	f->has_no_detour = shunt_retry_was_refused(&port->detour.retry);
+	f->has_no_detour = shunt_backoff_was_refused(&port->detour.backoff);
 }
 
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes)

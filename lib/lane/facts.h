@@ -5,17 +5,17 @@
 
 #include "lane/lanes.h"
 
-/* shunt_lane_facts_open fills in what stays: the configuration's and the driver's facts of every
- * port; and asks what the devices take. Thread: init. */
+/* shunt_lane_facts_open fills in what stays, the configuration's and the driver's facts of every
+ * port, and asks whether the devices take frames from XDP. Thread: init. */
 void shunt_lane_facts_open(struct shunt_lanes *lanes);
 
-/* shunt_lane_facts_ask asks for all that may change. Returns whether any device takes frames now
- * that did not, or the other way round. Thread: control. Cost: three netlink exchanges a port, a
+/* shunt_lane_facts_ask asks for all that may change. Returns whether any device began or ceased to
+ * take frames from XDP. Thread: control. Cost: three netlink exchanges a port, a
  * syscall a queue. */
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes);
 
-/* shunt_lane_facts_ask_sockets asks whether the port's queues are zero-copy; one without sockets is
- * not. Thread: control. Cost: a syscall a queue. */
+/* shunt_lane_facts_ask_sockets asks whether the port's queues are zero-copy. A port without sockets
+ * is not. Thread: control. Cost: a syscall a queue. */
 void shunt_lane_facts_ask_sockets(struct shunt_port *port);
 
 #endif

@@ -11,7 +11,7 @@
 #include "lane/tell.h"
 #include "veth/detour.h"
 
-/* Choices in a row: the second after a program that did not get back. */
+/* Choices in a row. The second follows a program that did not get back on its device. */
 #define ROUNDS_MAX 2
 
 void shunt_lanes_open(struct shunt_lanes *lanes, struct shunt_ports *ports)
@@ -30,7 +30,7 @@ void shunt_lanes_close(struct shunt_lanes *lanes, bool hands_over)
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-/* One that could not be opened is another fact. */
+/* A detour that could not be opened is a fact, by which all is chosen again. */
 static void choose(struct shunt_lanes *lanes, struct shunt_lane_choice *choices)
 {
 	struct shunt_lane_facts facts[SHUNT_PORT_MAX];

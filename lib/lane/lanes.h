@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lanes of an engine's ports: facts are asked of configuration, devices, bridge and router
- * (facts.c), a choice follows from them (choice/choice.h, which asks nothing), and what the choice
- * wants is done (follow.c): detours, what the programs are told, programs on the devices or off.
+/* The lanes of an engine's ports, in three steps. facts.c asks configuration, devices, bridge and
+ * router for facts. choice/choice.h chooses by them, and asks nothing. follow.c does what the
+ *choice wants: detours, what the programs are told, programs on the devices or off.
  *
  *	shunt_lanes_open(&lanes, &ports);	ports looked at, programs loaded
  *	lanes.bridge = ...; lanes.router = ...;
@@ -10,11 +10,11 @@
  *	shunt_lanes_follow(&lanes, false, &err);	then every second
  *	shunt_lanes_close(&lanes, hands_over);
  *
- * What is confirmed may change while frames flow (a veth's peer gets or loses its NAPI, an XDP
- * program): so the choice is made anew every second.
+ * Facts may change while frames flow: a veth's peer gets or loses its NAPI, or an XDP program. So
+ *the choice is made anew every second.
  *
- * Limits: what mix routes is the worker's in lane xdp. Where all drivers claim zero-copy the
- * routing tables are not shared with the programs, and auto stays with user. */
+ * Limits: what a port of mode mix routes is the worker's, also in lane xdp. Where all drivers claim
+ * zero-copy the programs cannot read the routing tables, and auto stays with user. */
 #ifndef SHUNT_LANE_LANES_H
 #define SHUNT_LANE_LANES_H
 
@@ -30,17 +30,17 @@ struct shunt_lanes {
 	const struct shunt_bridge *bridge; /* NULL when no port bridges */
 	const struct shunt_router *router; /* NULL when no port routes */
 	struct shunt_detours *detours;	   /* NULL where none can be needed, or loaded */
-	struct shunt_xdp_fail *redirects;  /* those that failed; NULL: not counted, */
-	struct shunt_err redirects_err;	   /* and why not */
+	struct shunt_xdp_fail *redirects;  /* counts those that failed; NULL: not counted, */
+	struct shunt_err redirects_err;	   /* for this reason */
 	bool is_started;		   /* frames are forwarded */
 };
 
-/* shunt_lanes_open takes ports whose programs are loaded, and loads what detours and the counting
- * of failed redirects need; without those forwarding works as well. Thread: init. */
+/* shunt_lanes_open takes ports with their programs loaded, and loads what detours need. Forwarding
+ * works without detours, too. Thread: init. */
 void shunt_lanes_open(struct shunt_lanes *lanes, struct shunt_ports *ports);
 
-/* shunt_lanes_close removes the detours, but for a successor, and stops counting. Thread: control.
- */
+/* shunt_lanes_close removes the detours, unless a successor takes over, and stops counting. Thread:
+ * control. */
 void shunt_lanes_close(struct shunt_lanes *lanes, bool hands_over);
 
 /* shunt_lanes_choose asks for the facts, chooses for every port, and opens the detours that the
@@ -48,10 +48,10 @@ void shunt_lanes_close(struct shunt_lanes *lanes, bool hands_over);
  * control. Cost: three netlink exchanges a port. */
 bool shunt_lanes_choose(struct shunt_lanes *lanes);
 
-/* shunt_lanes_follow chooses anew, tells the programs where that changes anything (or is_new says
- * that something else has changed), and puts programs on devices and off as the choices want it.
- * A program that does not get back is no failure: the lane says so. Returns 0 or -errno with err
- * set. Thread: control. */
+/* shunt_lanes_follow chooses anew. It tells the programs where that changes anything, or where
+ * is_new says that something else has changed. It puts programs on devices and off as the choices
+ * want it. A program that does not get back on is no failure: the lane says so. Returns 0 or -errno
+ * with err set. Thread: control. */
 int shunt_lanes_follow(struct shunt_lanes *lanes, bool is_new, struct shunt_err *err);
 
 /* shunt_lanes_take_new says whether the port's choice is new since the last call. Thread: control.

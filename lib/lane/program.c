@@ -3,20 +3,21 @@
 
 #include "base/clock.h"
 
-/* The lane of a device that does not take the program back is kernel. */
+/* Returns whether the lanes have to be chosen again: where a device does not take its program back,
+ * the lane is kernel. */
 static bool resume(struct shunt_port *port)
 {
 	struct shunt_port_lane *lane = &port->lane;
-	const bool was_refused = shunt_retry_was_refused(&lane->retry);
+	const bool was_refused = shunt_backoff_was_refused(&lane->backoff);
 	const uint64_t now_ns = shunt_clock_ns();
 
-	if (lane->facts.is_blocked || !shunt_retry_is_due(&lane->retry, now_ns))
+	if (lane->facts.is_blocked || !shunt_backoff_is_due(&lane->backoff, now_ns))
 		return false;
 	lane->facts.is_suspended = shunt_xdp_resume(port->xdp, &lane->refusal) != 0;
 	if (lane->facts.is_suspended)
-		shunt_retry_refused(&lane->retry, now_ns);
+		shunt_backoff_refused(&lane->backoff, now_ns);
 	else
-		lane->retry = (struct shunt_retry){0};
+		lane->backoff = (struct shunt_backoff){0};
 	return lane->facts.is_suspended != was_refused;
 }
 
@@ -28,7 +29,7 @@ static int follow(struct shunt_port *port, bool *is_again, struct shunt_err *err
 	if (!port->xdp || port->lane.facts.is_gone)
 		return 0;
 	if (!is_needed)
-		port->lane.retry = (struct shunt_retry){0};
+		port->lane.backoff = (struct shunt_backoff){0};
 	if (is_needed != port->lane.facts.is_suspended)
 		return 0;
 	if (is_needed) {

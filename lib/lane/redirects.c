@@ -5,15 +5,12 @@ void shunt_lane_redirects_open(struct shunt_lanes *lanes)
 {
 	const struct shunt_ports *ports = lanes->ports;
 	uint32_t ifindexes[SHUNT_PORT_MAX] = {0};
-	bool is_needed = false;
 	unsigned i;
 
-	for (i = 0; i < ports->cnt; i++) {
-		is_needed |= ports->at[i].xdp != NULL;
+	for (i = 0; i < ports->cnt; i++)
 		if (ports->at[i].xdp)
 			ifindexes[i] = (uint32_t)ports->at[i].netdev.ifindex;
-	}
-	if (is_needed)
+	if (shunt_ports_any_device(ports))
 		shunt_xdp_fail_open(&lanes->redirects, ifindexes, ports->cnt,
 				    &lanes->redirects_err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What became of frames that the ports' programs redirected, for show drops. */
+/* Counts frames that the ports' programs redirected in vain, for show drops. */
 #ifndef SHUNT_LANE_REDIRECTS_H
 #define SHUNT_LANE_REDIRECTS_H
 
@@ -11,7 +11,7 @@
  * forwarding does not need it. Thread: init. */
 void shunt_lane_redirects_open(struct shunt_lanes *lanes);
 
-/* shunt_lane_redirects_set_detour counts what fails at the port's detour, too, as the port's.
+/* shunt_lane_redirects_set_detour counts what fails at the port's detour as the port's, too.
  * Thread: control. */
 void shunt_lane_redirects_set_detour(const struct shunt_lanes *lanes,
 				     const struct shunt_port *port);

@@ -96,7 +96,9 @@ int shunt_lanes_share_set(struct shunt_lanes *lanes, const char *name, const cha
 	ret = shunt_lanes_tell(lanes, port, err);
 	if (!ret)
 		ret = shunt_lanes_follow(lanes, false, err);
-	if (ret)
+	if (ret) {
 		port->share = before;
+		shunt_lanes_tell(lanes, port, NULL);
+	}
 	return ret;
 }

@@ -44,7 +44,7 @@ int shunt_lanes_tell_ports(const struct shunt_lanes *lanes, const struct shunt_p
 		   : 0;
 }
 
-/* What a frame of a port with one next hop leaves with, in lane xdp. */
+/* What a frame of a port with one next hop leaves with in lane xdp. */
 static void set_hop(const struct shunt_lanes *lanes, unsigned port, unsigned peer,
 		    struct shunt_steer_cfg *cfg)
 {
@@ -57,9 +57,9 @@ static void set_hop(const struct shunt_lanes *lanes, unsigned port, unsigned pee
 	cfg->hop_mtu = (uint16_t)SHUNT_MIN(lanes->ports->at[peer].mtu, 0xffffu);
 }
 
-/* Lanes whose frames leave as bytes. A packet that never was on a wire may have a checksum that was
- * left to a device; one that XDP sees in generic mode may be such also of a device that is real,
- * and a redirect hands it on as it is. */
+/* The lanes in which the program finishes checksums. A packet that never was on a wire may have a
+ * checksum that was left to a device, and lanes user and xdp send bytes. In generic mode packets of
+ * real devices may be such, too; there a redirect hands on the packet with what is left to do. */
 static uint16_t finishes(const struct shunt_port *port)
 {
 	struct shunt_xdp_info info;
@@ -106,7 +106,7 @@ static int set_macs(const struct shunt_lanes *lanes, const struct shunt_port *po
 {
 	if (!lanes->bridge || !shunt_ports_bridges(lanes->ports, port->index))
 		return 0;
-	return shunt_xdp_set_macs(port->xdp, lanes->bridge->shared, err);
+	return shunt_xdp_set_macs(port->xdp, lanes->bridge->xdp_macs, err);
 }
 
 static int open_gate(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err)

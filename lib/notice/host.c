@@ -32,8 +32,8 @@ uint64_t shunt_notice_check_bypassed(const struct shunt_engine *engine,
 				     const struct shunt_notice *before, struct shunt_err *text)
 {
 	(void)before;
-	return engine->router && !shunt_router_has_rule_kernel(engine->router) &&
-	       shunt_bypassed_sentence(&engine->router->bypassed, text);
+	return engine->router && !shunt_ports_have_rule(&engine->ports, SHUNT_LANE_KERNEL) &&
+	       shunt_firewall_sentence(&engine->router->firewall, text);
 }
 
 uint64_t shunt_notice_check_ip6_forwarding(const struct shunt_engine *engine,
@@ -72,11 +72,12 @@ uint64_t shunt_notice_check_uncounted_redirects(const struct shunt_engine *engin
 
 /* An idle worker beats ten times as often. */
 #define BEAT_MAX_NS    SHUNT_NS_PER_SEC
-/* All of the process may have been stopped. A worker that lives beats within this time then. */
+/* The whole process may have been stopped. After that a worker that lives beats within this time.
+ */
 #define SUSPECT_MIN_NS (SHUNT_NS_PER_SEC / 2)
 
-/* The steering programs know within 50 ms and have the worker's frames be the kernel's; this is for
- * people. */
+/* This is for people. The steering programs notice within 50 ms, and give the worker's frames to
+ * the kernel. */
 uint64_t shunt_notice_check_hang(const struct shunt_engine *engine,
 				 const struct shunt_notice *before, struct shunt_err *text)
 {

@@ -57,7 +57,7 @@ static struct shunt_notice *find(struct shunt_notices *n, const struct shunt_not
 	return NULL;
 }
 
-/* Without memory the next look tries again. */
+/* Returns NULL without memory: then the next look tries again. */
 static struct shunt_notice *add(struct shunt_notices *n, const struct shunt_notice *like)
 {
 	const unsigned max = n->cnt < n->max ? n->max : 2 * n->max + 8;

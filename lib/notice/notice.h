@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notices: what an operator should know, and what helps. One table of kinds, one life for all: a
- * notice is raised when its cause is seen, told once in the log, stands in show and metrics while
- * the cause lasts, and is cleared, which is told too. It is raised anew when the cause changes (an
- * MTU that was raised again).
+/* Notices: what an operator should know, and what helps. There is one table of kinds, and all have
+ * one life. A notice is raised when its cause is seen, and told once in the log. It stands in show
+ * and metrics while the cause lasts. When the cause ends it is cleared, and that is told, too. It
+ *is raised anew when the cause changes, as when an MTU is raised once more.
  *
  *	shunt_notices_create(&notices, engine, &err);
  *	shunt_notices_look(notices);			every second, and before they are shown
@@ -21,7 +21,7 @@
 
 struct shunt_engine;
 
-/* name (for programs), about (host, port, queue, worker), what is said when it is over */
+/* name (for programs), about (host, port, queue, worker), sentence when it is over */
 #define SHUNT_NOTICES(X)                                                                    \
 	X(unbridged, port, "a kernel bridge lies beneath it now")                           \
 	X(policy_routing, host, "no routing rules lead to other tables than main any more") \
@@ -47,7 +47,7 @@ enum shunt_notice_kind {
 struct shunt_notice {
 	enum shunt_notice_kind kind;
 	int port, queue, worker; /* what it is about; -1: not about one */
-	uint64_t key;		 /* of the cause: another one raises the notice anew; 0: over */
+	uint64_t key;		 /* of the cause; another key raises the notice anew; 0: over */
 	uint64_t since_ns;	 /* CLOCK_MONOTONIC */
 	bool is_told;
 	struct shunt_err text; /* a sentence, with what helps */

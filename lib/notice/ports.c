@@ -19,9 +19,14 @@ static const struct shunt_port *port_of(const struct shunt_engine *engine,
 	return &engine->ports.at[notice->port];
 }
 
+static bool routes(const struct shunt_engine *engine, const struct shunt_notice *notice)
+{
+	return engine->router && shunt_ports_routes(&engine->ports, (unsigned)notice->port);
+}
+
 /* --- what the kernel would do in shunt's place ------------------------------------------------ */
 
-/* One for each bridge, about the first of its ports. */
+/* One notice a bridge, about the first of its ports. */
 uint64_t shunt_notice_check_unbridged(const struct shunt_engine *engine,
 				      const struct shunt_notice *before, struct shunt_err *text)
 {
@@ -43,8 +48,7 @@ uint64_t shunt_notice_check_ip4_forwarding(const struct shunt_engine *engine,
 {
 	const char *name = port_of(engine, before)->name;
 
-	if (!engine->router || !shunt_ports_routes(&engine->ports, (unsigned)before->port) ||
-	    engine->router->live.ip4[before->port])
+	if (!routes(engine, before) || engine->router->live.ip4[before->port])
 		return 0;
 	shunt_err_set(text, 0,
 		      "%s: IPv4 forwarding is off, so the kernel gets and drops what would be "
@@ -58,8 +62,7 @@ uint64_t shunt_notice_check_rp_filter(const struct shunt_engine *engine,
 {
 	const char *name = port_of(engine, before)->name;
 
-	if (!engine->router || !shunt_ports_routes(&engine->ports, (unsigned)before->port) ||
-	    engine->router->live.rpf4[before->port] != SHUNT_SOURCE_RPF)
+	if (!routes(engine, before) || engine->router->live.rpf4[before->port] != SHUNT_SOURCE_RPF)
 		return 0;
 	shunt_err_set(text, 0,
 		      "%s: rp_filter is on: every source is looked up, and the kernel decides "
@@ -86,7 +89,7 @@ static void look(const char *name, bool is_on, bool can_change, void *data)
 		*t = (struct taken){SHUNT_FEATURE_RX_STAG, can_change};
 }
 
-/* A pair says so and parses nothing. */
+/* A pair's driver says that it has the features, and parses nothing. */
 static struct taken find(const struct shunt_port *port)
 {
 	struct taken t = {NULL, false};
@@ -101,7 +104,7 @@ static struct taken find(const struct shunt_port *port)
 	return t;
 }
 
-/* The journal switches that off while shuntd runs; where it is on nevertheless, frames of every
+/* The journal switches that off while shuntd runs. Where it is on nevertheless, frames of every
  * VLAN are seen without their tags, and forwarded so. */
 uint64_t shunt_notice_check_tags(const struct shunt_engine *engine,
 				 const struct shunt_notice *before, struct shunt_err *text)
@@ -144,8 +147,8 @@ uint64_t shunt_notice_check_mtu(const struct shunt_engine *engine,
 	return now;
 }
 
-/* Fewer queues the kernel refuses while they have sockets. What a cross-connect gets on one more is
- * lost. */
+/* The kernel refuses fewer queues while they have sockets. What a cross-connect gets on a new queue
+ * is lost. */
 uint64_t shunt_notice_check_queues(const struct shunt_engine *engine,
 				   const struct shunt_notice *before, struct shunt_err *text)
 {
@@ -164,7 +167,7 @@ uint64_t shunt_notice_check_queues(const struct shunt_engine *engine,
 	return now;
 }
 
-/* What was started by the old name would not start again by it. */
+/* The next start by the old name would fail. */
 uint64_t shunt_notice_check_renamed(const struct shunt_engine *engine,
 				    const struct shunt_notice *before, struct shunt_err *text)
 {
@@ -185,7 +188,7 @@ uint64_t shunt_notice_check_renamed(const struct shunt_engine *engine,
 
 /* --- what becomes of its frames --------------------------------------------------------------- */
 
-/* Fewer frames than that say nothing: a host's own traffic comes first after a start. */
+/* Fewer frames say nothing: after a start the host's own traffic comes first. */
 #define ENOUGH 1000
 
 static const char *remedy(int reason)
@@ -205,8 +208,8 @@ static const char *remedy(int reason)
 	}
 }
 
-/* At least half, of enough to tell; a lane that was chosen is no cause. Over at a third, so that it
- * does not come and go. */
+/* Raised when the kernel gets at least half, of enough frames to tell, and cleared at a third, so
+ * that it does not come and go. A lane that was chosen is no cause. */
 uint64_t shunt_notice_check_kernel_part(const struct shunt_engine *engine,
 					const struct shunt_notice *before, struct shunt_err *text)
 {

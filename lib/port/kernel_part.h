@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's part of a queue: what the steering program gave to the kernel of all that arrived
- * there. Some of it is always the kernel's (ARP, its own traffic). A queue of which most goes there
- * is served in vain, or not at all. */
+/* The kernel's part of a queue: the frames that the steering program gave to the kernel, of all
+ * that arrived there. Some are always the kernel's (ARP, its own traffic). Where most are, the
+ * queue is served in vain, or not at all. */
 #ifndef SHUNT_PORT_KERNEL_PART_H
 #define SHUNT_PORT_KERNEL_PART_H
 
@@ -16,9 +16,10 @@ struct shunt_kernel_part {
 void shunt_kernel_part_read(const struct shunt_port *port, unsigned queue,
 			    struct shunt_kernel_part *out);
 
-/* shunt_port_queues_now returns how many queues a port's device has now, as far as that is known.
- * shunt_port_queues_counted returns how many queues of a port are counted apart, served or not:
- * now_cnt of them are there now. Thread: control. Cost: the former an ioctl. */
+/* shunt_port_queues_now returns how many queues a port's device has now, or had at start where the
+ * device does not tell. shunt_port_queues_counted returns how many queues of a port the steering
+ * program counts apart, served or not, with now_cnt there now. Thread: control. Cost: the former an
+ * ioctl. */
 unsigned shunt_port_queues_now(const struct shunt_port *port);
 unsigned shunt_port_queues_counted(const struct shunt_port *port, unsigned now_cnt);
 

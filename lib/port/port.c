@@ -46,6 +46,26 @@ int shunt_ports_at(const struct shunt_ports *ports, uint32_t ifindex)
 	return -1;
 }
 
+bool shunt_ports_any_device(const struct shunt_ports *ports)
+{
+	unsigned i;
+
+	for (i = 0; i < ports->cnt; i++)
+		if (ports->at[i].xdp)
+			return true;
+	return false;
+}
+
+bool shunt_ports_have_rule(const struct shunt_ports *ports, enum shunt_lane lane)
+{
+	unsigned i;
+
+	for (i = 0; i < ports->config->rule_cnt; i++)
+		if (ports->config->rules[i].lane == lane)
+			return true;
+	return false;
+}
+
 struct shunt_port *shunt_ports_named(const struct shunt_ports *ports, const char *name)
 {
 	unsigned i;

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "choice/bulk.h"
 #include "choice/choice.h"
-#include "choice/retry.h"
+#include "choice/backoff.h"
 #include "choice/share.h"
 #include "config/config.h"
 #include "device/netdev.h"
@@ -23,20 +23,20 @@
 struct shunt_port_lane {
 	struct shunt_lane_facts facts;
 	struct shunt_lane_choice choice;
-	bool is_new;		  /* chosen, or changed, since shunt_lanes_take_new */
-	uint32_t change_cnt;	  /* lanes in use that differed from the one before */
-	uint32_t carrier_changes; /* of the device, before the program was attached */
-	struct shunt_retry retry; /* of the program, which the device did not take back */
-	struct shunt_err refusal; /* why not */
+	bool is_new;		      /* chosen, or changed, since shunt_lanes_take_new */
+	uint32_t change_cnt;	      /* lanes in use that differed from the one before */
+	uint32_t carrier_changes;     /* of the device, before the program was attached */
+	struct shunt_backoff backoff; /* of the program, which the device did not take back */
+	struct shunt_err refusal;     /* why it was refused */
 };
 
 /* What takes a port's frames from XDP where its device does not (veth/detour.h). */
 struct shunt_port_detour {
 	unsigned ifindex; /* 0: none */
 	uint32_t mtu;
-	bool is_own;		  /* this daemon's, not one that the daemon before left */
-	struct shunt_retry retry; /* it could not be opened, */
-	struct shunt_err err;	  /* and why */
+	bool is_own;		      /* this daemon's, not one that the daemon before left */
+	struct shunt_backoff backoff; /* it could not be opened, */
+	struct shunt_err err;	      /* and why */
 };
 
 struct shunt_port {
@@ -91,6 +91,13 @@ bool shunt_ports_hears_all(const struct shunt_ports *ports, unsigned port);
 
 /* shunt_ports_at returns the index of the port on the device, -1 where none is. Thread: control. */
 int shunt_ports_at(const struct shunt_ports *ports, uint32_t ifindex);
+
+/* shunt_ports_any_device says whether any port is a network device. Thread: any. */
+bool shunt_ports_any_device(const struct shunt_ports *ports);
+
+/* shunt_ports_have_rule says whether a steering rule gives packets to the lane. With one of lane
+ * kernel the operator has said what is the firewall's and policy routing's. Thread: any. */
+bool shunt_ports_have_rule(const struct shunt_ports *ports, enum shunt_lane lane);
 
 /* shunt_ports_named returns the port of that name: its device's of now, or else the
  * configuration's; NULL where there is none. Thread: control. */

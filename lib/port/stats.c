@@ -73,14 +73,14 @@ void shunt_port_stats_cost(const struct shunt_port_stats *s, enum shunt_lane lan
 			   double *latency_ns, double *cpu_ns)
 {
 	const double program = program_ns(s, lane);
-	double turn = -1, share = -1;
+	double turn = -1, part = -1;
 
 	if (lane == SHUNT_LANE_USER) {
 		turn = worker_ns(s, s->latest.work.turns - s->before.work.turns);
-		share = worker_ns(s, s->latest.work.packets - s->before.work.packets);
+		part = worker_ns(s, s->latest.work.packets - s->before.work.packets);
 	} else if (lane == SHUNT_LANE_XDP) {
-		turn = share = 0;
+		turn = part = 0;
 	}
 	*latency_ns = sum_of(program, turn);
-	*cpu_ns = sum_of(program, share);
+	*cpu_ns = sum_of(program, part);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each lane of a port did and cost in the latest second: throughput, time inside shunt and CPU
- * time a packet, side by side. What cannot be measured from here stays unknown, never 0: the
- * kernel's own forwarding, and the driver's transmit behind a redirect.
+ * time a packet, side by side. What cannot be measured from here is unknown, never 0: the kernel's
+ * own forwarding, and the driver's transmit behind a redirect.
  *
- * user: the steering program, and the worker from its receive to the end of its transmit call. A
- * worker works for all ports: time inside is a turn that had packets, CPU time that turn's part of
- * a packet. xdp: the steering program, of which some runs are timed every second. A frame that
- * is timed takes the long way through it, not a plain port's short one. */
+ * Lane user: the steering program, and the worker from its receive to the end of its transmit call.
+ * A worker works for all ports. So the time inside is a turn that had packets, and the CPU time is
+ * that turn's, divided by its packets.
+ * Lane xdp: the steering program, of which some runs are timed every second. Those runs take no
+ * short cut of a plain port. */
 #ifndef SHUNT_PORT_STATS_H
 #define SHUNT_PORT_STATS_H
 

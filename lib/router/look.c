@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the kernel is set to do with packets that it would have to forward: the settings under
- * /proc/sys/net, of which no message tells. */
+/* The settings under /proc/sys/net that say what the kernel does with packets to be forwarded. No
+ * message tells when they change. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +45,6 @@ static enum shunt_source_check read_source_check(const struct shunt_router *rout
 							 : SHUNT_SOURCE_ANY;
 }
 
-bool shunt_router_has_rule_kernel(const struct shunt_router *router)
-{
-	const struct shunt_config *config = router->ports->config;
-	unsigned i;
-
-	for (i = 0; i < config->rule_cnt; i++)
-		if (config->rules[i].lane == SHUNT_LANE_KERNEL)
-			return true;
-	return false;
-}
-
 /* Whether rules (ip rule) may lead packets of the family elsewhere than shunt's tables do. */
 static bool is_diverted(const struct shunt_router *router, enum shunt_mirror_ip ip)
 {
@@ -63,7 +52,8 @@ static bool is_diverted(const struct shunt_router *router, enum shunt_mirror_ip 
 
 	if (router->mirror)
 		shunt_mirror_stats(router->mirror, &stats);
-	return stats.diverting_rules[ip] && !shunt_router_has_rule_kernel(router);
+	return stats.diverting_rules[ip] &&
+	       !shunt_ports_have_rule(router->ports, SHUNT_LANE_KERNEL);
 }
 
 static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *port)
@@ -78,7 +68,7 @@ static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *p
 void shunt_router_look(struct shunt_router *router)
 {
 	const struct shunt_ports *ports = router->ports;
-	/* ip6_forward asks this one alone; a device's own means something else. */
+	/* The kernel's ip6_forward() asks this one alone. A device's own means something else. */
 	const int ip6_forwarding = read_conf("ipv6", "all", "forwarding");
 	const bool ip6 = ip6_forwarding > 0;
 	bool diverted4 = is_diverted(router, SHUNT_MIRROR_IP4);

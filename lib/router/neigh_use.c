@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 
-/* Between two walks; that a neighbour is being asked (delay) the kernel does not tell, and asking
- * takes it five seconds. */
+/* Between two walks. The kernel takes five seconds to ask a neighbour, and does not tell that it
+ * asks (state delay). */
 #define PERIOD_NS  (4 * SHUNT_NS_PER_SEC)
 #define TELL_BYTES 16384
 #define TELLS_MAX  2048 /* a tick: the rest has the next one */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Neighbours that frames are sent to, kept true. The kernel asks a neighbour anew when something
- * is sent to one of which it has not heard for a while (state stale); of what shunt sends it knows
- * nothing, and a station that has another address, or is gone, would be sent to for ever. So the
- * kernel is told of their use (NTF_USE), and asks.
+/* Neighbours that shunt sends to are kept true. The kernel asks a neighbour anew when it sends to
+ *one that it has not heard of for a while (state stale). It knows nothing of what shunt sends.
+ *Without being asked, a station that got another address, or is gone, would be sent to for ever. So
+ *the kernel is told that they are in use (NTF_USE), and asks.
  *
- * Limits: which of them packets really go to is not known; those that are next hops of a route, or
- * that an address of their link leads to, count as used.
+ * Limits: which of them packets go to is not known. A neighbour counts as used when it is a next
+ *hop of a route, or when an address of its link leads to it.
  *
  *	shunt_neigh_use_open(&use, &err);
  *	shunt_neigh_use_tick(use, mirror, now_ns);	every second

@@ -81,7 +81,7 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_ports *por
 		return ret;
 	}
 	shunt_router_look(router);
-	shunt_bypassed_query(&router->bypassed);
+	shunt_firewall_query(&router->firewall);
 	*out = router;
 	return 0;
 }
@@ -128,7 +128,7 @@ static struct shunt_local4 *collect_local4(const struct shunt_router *router)
 	return local;
 }
 
-/* Order does not count. */
+/* A sum, since the order of the addresses does not count. */
 static uint64_t digest_addrs(const struct shunt_router *router)
 {
 	const struct shunt_mirror_addr *addr;
@@ -157,8 +157,8 @@ static void follow_addrs(struct shunt_router *router)
 	shunt_local4_retire(old);
 }
 
-/* At once, and not at the next tick: what rules divert, or comes in where nothing is forwarded any
- * more, is no longer ours. */
+/* At once, not at the next tick: shunt must not forward what rules divert now, or what comes in
+ * where the kernel forwards nothing any more. */
 static void follow_settings(struct shunt_router *router)
 {
 	const struct shunt_mirror_table *table = shunt_mirror_table(router->mirror);

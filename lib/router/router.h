@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the routing ports of an engine share: forwarding tables, the mirror that fills them,
- * this host's addresses, the way back to the kernel, and whether the kernel would forward at
- * all. The control thread owns it; the workers read the tables between quiescent states.
+/* What the routing ports of an engine have in common: forwarding tables, the mirror that fills
+ *them, this host's addresses, the punt device, and whether the kernel would forward at all. The
+ *control thread owns it. The workers read the tables between quiescent states.
  *
- *	shunt_router_create(&router, engine, &err);
+ *	shunt_router_create(&router, &ports, &err);
  *	shunt_router_load(router, &err);	the first dump; then the gate may open
  *	poll shunt_router_fd(router), shunt_router_timeout_ms(router)
  *	shunt_router_service(router, &err);
@@ -14,7 +14,7 @@
 
 #include "port/port.h"
 #include "router/neigh_use.h"
-#include "firewall/bypassed.h"
+#include "firewall/firewall.h"
 #include "mirror/mirror.h"
 #include "shunt_tables.h"
 #include "graph/nodes.h"
@@ -35,45 +35,43 @@ struct shunt_router {
 	uint64_t addrs_digest; /* of the mirrored addresses, when last looked at */
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
 	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
-	uint32_t netconf_cnt;  /* notices of changed settings, when last looked at */
+	uint32_t netconf_cnt;  /* messages about changed settings, when last looked at */
 	bool is_ip6_off;       /* the kernel forwards no IPv6 */
 	bool is_diverted;      /* so everything routed is the kernel's */
-	struct shunt_bypassed bypassed; /* at the start */
+	struct shunt_firewall firewall; /* at the start */
 };
 
-/* shunt_router_create makes empty tables, the punt device and the mirror; the engine's ports
- * must be open. Returns 0, or -errno with err set and nothing held. Thread: control. */
+/* shunt_router_create makes empty tables, the punt device and the mirror, for ports that are open.
+ * Returns 0, or -errno with err set and nothing held. Thread: control. */
 int shunt_router_create(struct shunt_router **out, const struct shunt_ports *ports,
 			struct shunt_err *err);
 
 /* shunt_router_destroy frees it; NULL is legal. No worker may run. Thread: control. */
 void shunt_router_destroy(struct shunt_router *router);
 
-/* shunt_router_load waits until the kernel's tables are in the FIB, or out of memory, for half
- * a minute at most; what is late follows by service. Returns 0 or -errno with err set.
- * Thread: control. */
+/* shunt_router_load waits until the kernel's tables are in the FIB, or memory ran out, for half a
+ * minute at most. What is late follows by service. Returns 0 or -errno with err set. Thread:
+ * control. */
 int shunt_router_load(struct shunt_router *router, struct shunt_err *err);
 
-/* shunt_router_fd, _timeout_ms and _service are those of the mirror, but for one thing: when
- * its socket fails for good, service drops the mirror and with it every route, so that all
- * packets go to the kernel, and returns -errno with err set; shunt_router_tick gets a new
- * one. The descriptor may have changed then. Thread: control. */
+/* shunt_router_fd, _timeout_ms and _service are those of the mirror, with one difference. When its
+ * socket fails for good, service drops the mirror and every route, so that all packets go to the
+ * kernel, and returns -errno with err set. shunt_router_tick makes a new mirror then, with another
+ * descriptor. Thread: control. */
 int shunt_router_fd(const struct shunt_router *router);
 int shunt_router_timeout_ms(const struct shunt_router *router);
 int shunt_router_service(struct shunt_router *router, struct shunt_err *err);
 
-/* shunt_router_tick is to be called every second: it looks at what no message tells of.
- * Returns 0 or -errno with err set. Thread: control. */
+/* shunt_router_tick looks at what no message tells of. Returns 0 or -errno with err set. Thread:
+ * control, every second. */
 int shunt_router_tick(struct shunt_router *router, struct shunt_err *err);
 
-/* shunt_router_take_addrs_new says whether this host's addresses changed since the last call. */
+/* shunt_router_take_addrs_new says whether this host's addresses changed since the last call.
+ * Thread: control. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
 
-/* shunt_router_has_rule_kernel says whether a steering rule gives packets to the kernel: then the
- * operator has said what of the firewall's and of policy routing is the kernel's. Thread: any. */
-bool shunt_router_has_rule_kernel(const struct shunt_router *router);
-
-/* shunt_router_look reads the settings that decide which ports forward; for router.c. */
+/* shunt_router_look reads the settings that decide which ports forward; for router.c. Thread:
+ * control. */
 void shunt_router_look(struct shunt_router *router);
 
 #endif

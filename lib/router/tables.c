@@ -5,13 +5,13 @@
 #include "device/netdev_xdp.h"
 #include "xdp/tables.h"
 
-/* Lane xdp reads tables for it. */
+/* Whether the port's program reads the tables. */
 static bool reads(const struct shunt_ports *ports, unsigned port)
 {
 	return ports->at[port].xdp && shunt_ports_routes(ports, port);
 }
 
-/* What the driver says it can; sockets, which say what it does, are opened later. */
+/* What the driver says that it can. The sockets, which tell what it does, are opened later. */
 static bool may_be_zerocopy(const struct shunt_port *port)
 {
 	struct shunt_netdev_xdp facts;
@@ -22,19 +22,10 @@ static bool may_be_zerocopy(const struct shunt_port *port)
 	       facts.features & SHUNT_NETDEV_XDP_xsk_zerocopy;
 }
 
-static bool has_rule_xdp(const struct shunt_config *config)
-{
-	unsigned i;
-
-	for (i = 0; i < config->rule_cnt; i++)
-		if (config->rules[i].lane == SHUNT_LANE_XDP)
-			return true;
-	return false;
-}
-
 bool shunt_router_tables_are_wanted(const struct shunt_ports *ports)
 {
-	bool all_zerocopy = true, any_xdp = has_rule_xdp(ports->config), any_auto = false;
+	bool all_zerocopy = true, any_xdp = shunt_ports_have_rule(ports, SHUNT_LANE_XDP);
+	bool any_auto = false;
 	unsigned i;
 
 	for (i = 0; i < ports->cnt; i++) {
@@ -98,7 +89,7 @@ void shunt_router_tables_follow(struct shunt_router *router)
 
 	if (!router->tables)
 		return;
-	/* 0 would be that of an empty memory. */
+	/* 0 is the generation of empty memory. */
 	router->tables_cfg.generation += router->tables_cfg.generation == UINT32_MAX ? 2 : 1;
 	for (i = 0; i < router->ports->cnt; i++) {
 		if (!reads(router->ports, i))

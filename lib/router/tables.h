@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Routing in lane xdp, seen from the control side: the router's tables lie in memory that the
- * ports' programs read too, and the programs are told where, what may be forwarded, and when
- * anything changed. For router.c and engine_steer.c. */
+/* Routing in lane xdp, seen from the control side. The router's tables lie in memory that the
+ * ports' programs read too. The programs are told where, what may be forwarded, and when anything
+ * changed. For router.c. */
 #ifndef SHUNT_ROUTER_TABLES_H
 #define SHUNT_ROUTER_TABLES_H
 
 #include "router/router.h"
 
-/* shunt_router_tables_are_wanted says whether the tables should be shared with the programs: not
+/* shunt_router_tables_are_wanted says whether the programs are to read the tables. They are not
  * where lane user is certain, whose lookups want huge pages. Thread: control. */
 bool shunt_router_tables_are_wanted(const struct shunt_ports *ports);
 
 /* shunt_router_tables_join lets every routing port's program read the tables. Returns 0 or -errno
- * with err set; nothing to do where they are not shared. Thread: control. */
+ * with err set. Does nothing where the programs cannot read them. Thread: control. */
 int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err);
 
 /* shunt_router_tables_follow tells the programs that tables or settings may have changed, and that
- * somebody keeps them. Thread: control. Cost: some stores a port. */
+ * the daemon lives. Thread: control. Cost: some stores a port. */
 void shunt_router_tables_follow(struct shunt_router *router);
 
 #endif

@@ -29,8 +29,8 @@ static int in_use(int fd, const char *path, struct shunt_err *err)
 			     path, (int)peer.pid);
 }
 
-/* A file of that name is in the way: removes it when it is a socket that nobody
- * listens on. A daemon that lives but hangs has a full backlog: EAGAIN. */
+/* Removes a file of that name if it is a socket that nobody listens on. A daemon that lives but
+ * hangs has a full backlog: EAGAIN. */
 static int remove_stale(const struct shunt_listener *l, struct shunt_err *err)
 {
 	const char *path = l->addr.sun_path;

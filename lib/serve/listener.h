@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The control socket's address: a UNIX stream socket that only its owner may
- * open (mode 0600), taken over from a daemon that died and refused while one lives. */
+/* The control socket's address: a UNIX stream socket that only its owner may open (mode 0600). A
+ * socket file that a dead daemon left is replaced. That of a daemon that lives is refused. */
 #ifndef SHUNT_SERVE_LISTENER_H
 #define SHUNT_SERVE_LISTENER_H
 

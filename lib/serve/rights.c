@@ -11,24 +11,24 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "device/kernel.h"
 
 /* Descriptors that clients and the mirror's new sockets may still take. */
 #define FD_SPARE 64
 
-static bool is_kernel_before(unsigned major, unsigned minor)
+/* Maps that are open need no capability. */
+static bool are_maps_free(void)
 {
-	unsigned has[2] = {0, 0};
-	struct utsname u;
+	struct shunt_kernel kernel;
 
-	return uname(&u) || sscanf(u.release, "%u.%u", &has[0], &has[1]) != 2 || has[0] < major ||
-	       (has[0] == major && has[1] < minor);
+	shunt_kernel_query(&kernel);
+	return shunt_kernel_has(&kernel, SHUNT_KERNEL_map_fds);
 }
 
-/* What is not there cannot be kept, and is not missed before it is used. */
+/* Of the capabilities that are there, those that are needed. */
 static void choose_caps(const struct shunt_rights_opts *opts)
 {
 	const struct {
@@ -36,7 +36,7 @@ static void choose_caps(const struct shunt_rights_opts *opts)
 		bool is_wanted;
 	} caps[] = {
 		{CAP_NET_ADMIN, true},
-		{CAP_BPF, opts->has_dispatcher || opts->has_tables || is_kernel_before(5, 19)},
+		{CAP_BPF, opts->has_dispatcher || opts->has_tables || !are_maps_free()},
 		{CAP_SYS_ADMIN, opts->has_dispatcher},
 		{CAP_PERFMON, opts->has_dispatcher},
 		{CAP_DAC_OVERRIDE, opts->has_dispatcher},
@@ -66,11 +66,11 @@ static const struct passwd *find_user(const char *name, struct shunt_err *err)
 
 int shunt_rights_make_folder(const char *path, const char *user, struct shunt_err *err)
 {
-	const struct passwd *owner = find_user(user, err);
+	const struct passwd *owner = *user ? find_user(user, err) : NULL;
 	const char *end = strrchr(path, '/');
 	char folder[128];
 
-	if (!owner)
+	if (*user && !owner)
 		return -ENOENT;
 	if (!end || end == path || (size_t)(end - path) >= sizeof(folder))
 		return 0;
@@ -79,7 +79,7 @@ int shunt_rights_make_folder(const char *path, const char *user, struct shunt_er
 		return errno == EEXIST ? 0
 				       : shunt_err_set(err, errno, "cannot make the folder %s: %s",
 						       folder, strerror(errno));
-	if (chown(folder, owner->pw_uid, owner->pw_gid))
+	if (owner && chown(folder, owner->pw_uid, owner->pw_gid))
 		return shunt_err_set(err, errno, "cannot give the folder %s to %s: %s", folder,
 				     user, strerror(errno));
 	return 0;

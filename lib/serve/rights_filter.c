@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The seccomp filters: what is not listed is refused with EPERM and logged. The
- * lists were found by strace of cross-connect with busy polling, route and bridge
- * with every show command, and hold what glibc may use in the place of those calls. */
+/* The seccomp filters: what is not listed is refused with EPERM and logged. The lists hold the
+ * calls of cross-connect with busy polling, of route and bridge with every show command, and what
+ * glibc may use in their place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -20,78 +20,77 @@
 #include "base/bytes.h"
 #include "serve/rights.h"
 
-#define SYSCALL(name) SCMP_SYS(name)
-
 /* Both sides: time, memory that is not executable, descriptors that are open. */
 static const int common[] = {
-	SYSCALL(read),
-	SYSCALL(write),
-	SYSCALL(readv),
-	SYSCALL(writev),
-	SYSCALL(lseek),
-	SYSCALL(close),
-	SYSCALL(fstat),
-	SYSCALL(recvfrom),
-	SYSCALL(recvmsg),
-	SYSCALL(recvmmsg),
-	SYSCALL(sendto),
-	SYSCALL(sendmsg),
-	SYSCALL(sendmmsg),
-	SYSCALL(poll),
-	SYSCALL(ppoll),
-	SYSCALL(futex),
-	SYSCALL(munmap),
-	SYSCALL(madvise),
-	SYSCALL(mremap),
-	SYSCALL(brk),
-	SYSCALL(clock_gettime),
-	SYSCALL(clock_nanosleep),
-	SYSCALL(nanosleep),
-	SYSCALL(gettimeofday),
-	SYSCALL(restart_syscall),
-	SYSCALL(sched_yield),
-	SYSCALL(sched_getaffinity),
-	SYSCALL(getcpu),
-	SYSCALL(gettid),
-	SYSCALL(getpid),
-	SYSCALL(getrandom),
-	SYSCALL(rt_sigreturn),
-	SYSCALL(rt_sigprocmask),
-	SYSCALL(membarrier),
-	SYSCALL(exit),
-	SYSCALL(exit_group),
-	SYSCALL(rseq),
-	SYSCALL(set_robust_list),
+	SCMP_SYS(read),
+	SCMP_SYS(write),
+	SCMP_SYS(readv),
+	SCMP_SYS(writev),
+	SCMP_SYS(lseek),
+	SCMP_SYS(close),
+	SCMP_SYS(fstat),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(recvmmsg),
+	SCMP_SYS(sendto),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(sendmmsg),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(futex),
+	SCMP_SYS(munmap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(mremap),
+	SCMP_SYS(brk),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(getcpu),
+	SCMP_SYS(gettid),
+	SCMP_SYS(getpid),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(membarrier),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(rseq),
+	SCMP_SYS(set_robust_list),
 };
 
 static const int control_only[] = {
-	SYSCALL(accept4),     SYSCALL(bind),
-	SYSCALL(connect),     SYSCALL(shutdown),
-	SYSCALL(getsockname), SYSCALL(getpeername),
-	SYSCALL(getsockopt),  SYSCALL(setsockopt),
-	SYSCALL(epoll_wait),  SYSCALL(epoll_pwait),
-	SYSCALL(epoll_ctl),   SYSCALL(timerfd_settime),
-	SYSCALL(eventfd2),    SYSCALL(fcntl),
-	SYSCALL(dup),	      SYSCALL(dup2),
-	SYSCALL(dup3),	      SYSCALL(newfstatat),
-	SYSCALL(statx),	      SYSCALL(access),
-	SYSCALL(faccessat),   SYSCALL(faccessat2),
-	SYSCALL(readlink),    SYSCALL(readlinkat),
-	SYSCALL(getdents64),  SYSCALL(unlink),
-	SYSCALL(uname),	      SYSCALL(getuid),
-	SYSCALL(geteuid),     SYSCALL(getgid),
-	SYSCALL(getegid),     SYSCALL(rt_sigaction),
-	SYSCALL(sigaltstack), SYSCALL(sched_setaffinity),
-	SYSCALL(capget),      SYSCALL(capset),
-	SYSCALL(seccomp),     SYSCALL(unlinkat),
+	SCMP_SYS(accept4),     SCMP_SYS(bind),
+	SCMP_SYS(connect),     SCMP_SYS(shutdown),
+	SCMP_SYS(getsockname), SCMP_SYS(getpeername),
+	SCMP_SYS(getsockopt),  SCMP_SYS(setsockopt),
+	SCMP_SYS(epoll_wait),  SCMP_SYS(epoll_pwait),
+	SCMP_SYS(epoll_ctl),   SCMP_SYS(timerfd_settime),
+	SCMP_SYS(eventfd2),    SCMP_SYS(fcntl),
+	SCMP_SYS(dup),	       SCMP_SYS(dup2),
+	SCMP_SYS(dup3),	       SCMP_SYS(newfstatat),
+	SCMP_SYS(statx),       SCMP_SYS(access),
+	SCMP_SYS(faccessat),   SCMP_SYS(faccessat2),
+	SCMP_SYS(readlink),    SCMP_SYS(readlinkat),
+	SCMP_SYS(getdents64),  SCMP_SYS(unlink),
+	SCMP_SYS(uname),       SCMP_SYS(getuid),
+	SCMP_SYS(geteuid),     SCMP_SYS(getgid),
+	SCMP_SYS(getegid),     SCMP_SYS(rt_sigaction),
+	SCMP_SYS(sigaltstack), SCMP_SYS(sched_setaffinity),
+	SCMP_SYS(capget),      SCMP_SYS(capset),
+	SCMP_SYS(seccomp),     SCMP_SYS(unlinkat),
 };
 
-/* libxdp puts a new dispatcher in the place of ours: it loads it from its file, which libelf reads
- * with pread, and pins it. */
+/* libxdp replaces the dispatcher: it loads another one from its file, which libelf reads with
+ * pread, and pins it. */
 static const int dispatcher_only[] = {
-	SYSCALL(bpf),	SYSCALL(openat), SYSCALL(open),	    SYSCALL(mkdir),	SYSCALL(mkdirat),
-	SYSCALL(rmdir), SYSCALL(rename), SYSCALL(renameat), SYSCALL(renameat2), SYSCALL(statfs),
-	SYSCALL(flock), SYSCALL(getcwd), SYSCALL(pread64),
+	SCMP_SYS(bpf),	     SCMP_SYS(openat), SCMP_SYS(open),	 SCMP_SYS(mkdir),
+	SCMP_SYS(mkdirat),   SCMP_SYS(rmdir),  SCMP_SYS(rename), SCMP_SYS(renameat),
+	SCMP_SYS(renameat2), SCMP_SYS(statfs), SCMP_SYS(flock),	 SCMP_SYS(getcwd),
+	SCMP_SYS(pread64),
 };
 
 static int allow(scmp_filter_ctx ctx, const int *calls, unsigned cnt)
@@ -125,19 +124,19 @@ static int allow_values(scmp_filter_ctx ctx, int call, unsigned arg, const uint3
 
 static int allow_memory(scmp_filter_ctx ctx)
 {
-	int ret = allow_if(ctx, SYSCALL(mmap), 2, PROT_EXEC, 0);
+	int ret = allow_if(ctx, SCMP_SYS(mmap), 2, PROT_EXEC, 0);
 
-	return ret ? ret : allow_if(ctx, SYSCALL(mprotect), 2, PROT_EXEC, 0);
+	return ret ? ret : allow_if(ctx, SCMP_SYS(mprotect), 2, PROT_EXEC, 0);
 }
 
 /* raise() and abort() of this process, no other. */
 static int allow_abort(scmp_filter_ctx ctx)
 {
-	return allow_if(ctx, SYSCALL(tgkill), 0, UINT32_MAX, (uint32_t)getpid());
+	return allow_if(ctx, SCMP_SYS(tgkill), 0, UINT32_MAX, (uint32_t)getpid());
 }
 
-/* Maps that are open, and what is attached; nothing is loaded. The tables of lane xdp are maps
- * that are made as they grow. */
+/* Maps that are open, and what is attached. Nothing is loaded. The tables of lane xdp grow by new
+ * maps. */
 static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
 {
 	static const uint32_t commands[] = {
@@ -146,9 +145,9 @@ static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
 		BPF_OBJ_GET_INFO_BY_FD, BPF_PROG_QUERY,	       BPF_PROG_TEST_RUN,
 		BPF_LINK_DETACH,
 	};
-	int ret = has_tables ? allow_if(ctx, SYSCALL(bpf), 0, UINT32_MAX, BPF_MAP_CREATE) : 0;
+	int ret = has_tables ? allow_if(ctx, SCMP_SYS(bpf), 0, UINT32_MAX, BPF_MAP_CREATE) : 0;
 
-	return ret ? ret : allow_values(ctx, SYSCALL(bpf), 0, commands, SHUNT_ARRAY_LEN(commands));
+	return ret ? ret : allow_values(ctx, SCMP_SYS(bpf), 0, commands, SHUNT_ARRAY_LEN(commands));
 }
 
 static int allow_sockets(scmp_filter_ctx ctx)
@@ -156,10 +155,10 @@ static int allow_sockets(scmp_filter_ctx ctx)
 	static const uint32_t families[] = {AF_UNIX, AF_NETLINK};
 	static const uint32_t requests[] = {SIOCETHTOOL,   SIOCGIFINDEX, SIOCGIFNAME, SIOCGIFFLAGS,
 					    SIOCGIFHWADDR, SIOCGIFMTU,	 TCGETS,      FIONREAD};
-	int ret = allow_values(ctx, SYSCALL(socket), 0, families, SHUNT_ARRAY_LEN(families));
+	int ret = allow_values(ctx, SCMP_SYS(socket), 0, families, SHUNT_ARRAY_LEN(families));
 
 	return ret ? ret
-		   : allow_values(ctx, SYSCALL(ioctl), 1, requests, SHUNT_ARRAY_LEN(requests));
+		   : allow_values(ctx, SCMP_SYS(ioctl), 1, requests, SHUNT_ARRAY_LEN(requests));
 }
 
 /* Reading /proc and /sys; nothing is created or written. */
@@ -167,9 +166,9 @@ static int allow_reading(scmp_filter_ctx ctx)
 {
 	const uint32_t writing =
 		O_ACCMODE | O_CREAT | O_TRUNC | (uint32_t)(O_TMPFILE & ~O_DIRECTORY);
-	int ret = allow_if(ctx, SYSCALL(openat), 2, writing, O_RDONLY);
+	int ret = allow_if(ctx, SCMP_SYS(openat), 2, writing, O_RDONLY);
 
-	return ret ? ret : allow_if(ctx, SYSCALL(open), 1, writing, O_RDONLY);
+	return ret ? ret : allow_if(ctx, SCMP_SYS(open), 1, writing, O_RDONLY);
 }
 
 /* Threads, not processes. clone3 hides its flags from a filter: glibc falls back. */
@@ -180,17 +179,17 @@ static int allow_threads(scmp_filter_ctx ctx)
 		PR_SET_SECCOMP,	   PR_CAPBSET_READ, PR_CAP_AMBIENT,
 		PR_GET_SECUREBITS, PR_GET_DUMPABLE, PR_GET_SECCOMP,
 	};
-	int ret = allow_if(ctx, SYSCALL(clone), 0, CLONE_THREAD, CLONE_THREAD);
+	int ret = allow_if(ctx, SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD);
 
 	if (!ret)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SYSCALL(clone3), 0);
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (!ret)
-		ret = allow_values(ctx, SYSCALL(prctl), 0, options, SHUNT_ARRAY_LEN(options));
+		ret = allow_values(ctx, SCMP_SYS(prctl), 0, options, SHUNT_ARRAY_LEN(options));
 	/* reading limits, and asking whether a process lives */
 	if (!ret)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYSCALL(prlimit64), 1,
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
 				       SCMP_CMP(2, SCMP_CMP_EQ, 0));
-	return ret ? ret : allow_if(ctx, SYSCALL(kill), 1, UINT32_MAX, 0);
+	return ret ? ret : allow_if(ctx, SCMP_SYS(kill), 1, UINT32_MAX, 0);
 }
 
 static int add_control(scmp_filter_ctx ctx, bool has_dispatcher, bool has_tables)
@@ -230,7 +229,7 @@ int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, bool h
 
 	if (!ctx)
 		return shunt_err_set(err, ENOMEM, "seccomp: not enough memory");
-	/* A binary search instead of a list: syscalls are the workers' cost. */
+	/* A binary search instead of a list makes each system call of a worker cheaper. */
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_LOG, 1);
 	ret = fill(ctx, side, has_dispatcher, has_tables);

@@ -33,12 +33,12 @@ struct shunt_server {
 	struct client clients[SHUNT_SERVER_CLIENT_MAX];
 };
 
-/* Who an event is for: a slot's number, or one of these. */
+/* What an event is about: a client, by the number of its slot, or one of these. */
 enum { EVENT_LISTENER = SHUNT_SERVER_CLIENT_MAX, EVENT_TIMER };
 
-static int watch(const struct shunt_server *s, int op, int fd, uint32_t events, unsigned who)
+static int watch(const struct shunt_server *s, int op, int fd, uint32_t events, unsigned about)
 {
-	struct epoll_event ev = {.events = events, .data.u32 = who};
+	struct epoll_event ev = {.events = events, .data.u32 = about};
 
 	return epoll_ctl(s->epoll_fd, op, fd, &ev) ? -errno : 0;
 }
@@ -202,7 +202,7 @@ static struct client *free_slot(struct shunt_server *s)
 	return oldest;
 }
 
-/* Without a descriptor to accept with, the waiting client would wake us for ever. */
+/* Without a descriptor to accept it with, a waiting client would wake the daemon for ever. */
 static void refuse_client(struct shunt_server *s)
 {
 	int fd;
@@ -306,21 +306,15 @@ int shunt_server_fd(const struct shunt_server *server)
 
 static int open_fds(struct shunt_server *s, struct shunt_err *err)
 {
-	int code = 0;
-
-	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (s->epoll_fd < 0 || s->timer_fd < 0)
-		code = errno;
-	if (!code)
-		code = -watch(s, EPOLL_CTL_ADD, s->timer_fd, EPOLLIN, EVENT_TIMER);
-	if (!code)
-		code = -watch(s, EPOLL_CTL_ADD, s->listener.fd, EPOLLIN, EVENT_LISTENER);
-	if (!code)
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll_fd >= 0)
+		s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->timer_fd >= 0 && !watch(s, EPOLL_CTL_ADD, s->timer_fd, EPOLLIN, EVENT_TIMER) &&
+	    !watch(s, EPOLL_CTL_ADD, s->listener.fd, EPOLLIN, EVENT_LISTENER))
 		return 0;
-	return shunt_err_set(err, code, "control socket %s: no descriptors to serve it: %s",
-			     s->listener.addr.sun_path, strerror(code));
+	return shunt_err_set(err, errno, "control socket %s: no descriptors to serve it: %s",
+			     s->listener.addr.sun_path, strerror(errno));
 }
 
 int shunt_server_create(struct shunt_server **out, const char *path, shunt_server_fn fn, void *arg,
@@ -361,7 +355,7 @@ void shunt_server_destroy(struct shunt_server *server)
 
 	if (!server)
 		return;
-	/* The path is free once the last client hears that we are gone. */
+	/* First, so that the path is free when the last client's connection ends. */
 	shunt_listener_close(&server->listener);
 	for (i = 0; i < SHUNT_SERVER_CLIENT_MAX; i++)
 		end_client(server, &server->clients[i]);

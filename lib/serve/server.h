@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The control socket's server. A client writes one line, a JSON object, and gets
- * one line back, {"result": ...} or {"error": "sentence"}; then it may ask again.
- * Nothing that a client does or leaves undone blocks the daemon or makes it grow:
- * clients, the length of a request and the time for half a one are limited, one
- * request a client is in work, and its reply is written before the next is read.
+/* The control socket's server. A client writes one line, a JSON object, and gets one line back,
+ * {"result": ...} or {"error": "sentence"}. Then it may ask again. Nothing that a client does or
+ * leaves undone blocks the daemon or makes it grow:
+ * - the number of clients is limited, as are the length of a request and the time that it takes;
+ * - a client has one request in work, whose reply is written before the next request is read.
  *
  * Limits: the handler runs to its end in the caller's thread; a reply is built in
  * memory; only the daemon's own user and root are answered.
  *
- *     shunt_server_create(&server, "/run/shunt.sock", shunt_show_request, engine, &err);
+ *     shunt_server_create(&server, "/run/shunt/control", shunt_show_request, &show, &err);
  *     epoll or poll shunt_server_fd(server) for input, then
  *     shunt_server_service(server);
  *     shunt_server_destroy(server);

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Upgrade in place, the successor's side. He loads his own steering programs and tells them what
- * crosses from port to port, all while the running daemon serves (shunt_engine_create), and asks
- * that one for the stations of its bridges. Then he asks it over its control socket to hand over:
- * it lets its workers finish what they have, closes its sockets, leaves its steering programs on
- * the devices, and ends. From then until the successor serves the kernel forwards, and of what it
- * cannot, cross-connects and bridges without one of its own, the programs themselves do
- * (bpf/shunt_steer_handover.bpf.h): the old ones, and from shunt_engine_open the new ones, which
- * take their place whatever version they are of. */
+/* Upgrade in place, the successor's side.
+ * 1. The successor loads its steering programs and tells them what crosses from port to port
+ *    (shunt_engine_create). It asks the running daemon for the stations of its bridges. That one
+ *    serves on meanwhile.
+ * 2. The successor asks it over its control socket to hand over. The running daemon lets its
+ * workers finish what they have, closes its sockets, leaves its steering programs on the devices,
+ * and ends.
+ * 3. From then until the successor serves, the kernel forwards. What the kernel cannot forward,
+ *    cross-connects and bridges without a kernel bridge, the programs do by themselves
+ *    (bpf/steer/handover.bpf.h). First the old ones do, and from shunt_engine_open the new ones,
+ *    which take their place whatever version they are of. */
 #ifndef SHUNT_SERVE_TAKEOVER_H
 #define SHUNT_SERVE_TAKEOVER_H
 
 #include "base/err.h"
 
 /* shunt_takeover_stations returns what the daemon at the control socket path says its bridges know,
- * `show macs`, a new reference; NULL without a daemon or an answer of his. He serves on.
+ * `show macs`, a new reference; NULL without a daemon, or without its answer. The daemon serves on.
  * Thread: init. Cost: blocks, for ten seconds at most. */
 struct json_t *shunt_takeover_stations(const char *path);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* One table, in the order in which a frame meets the places: the device, the
- * steering program, the redirect to another device, the AF_XDP socket, the graph. A frame may be
- * counted by more than one place (a driver counts as rx_dropped what its socket refused), so no sum
- * over places is made. */
+/* One table, in the order in which a frame meets the places: the device, the steering program, the
+ * redirect to another device, the AF_XDP socket, the graph. More than one place may count a frame:
+ * a driver counts as rx_dropped what its socket refused. So there is no sum over places. */
 #include <string.h>
 
 #include "device/link_stats.h"
@@ -13,7 +12,7 @@
 #include "graph/drop.h"
 #include "steer/steer.h"
 
-/* lost: the frame is gone; otherwise it is the kernel's, or nothing was lost. */
+/* lost: the frame is gone. Otherwise it is the kernel's, or none was lost. */
 static json_t *row_json(const char *where, const char *port, const char *name, uint64_t count,
 			bool lost, const char *help)
 {

@@ -49,7 +49,7 @@ static json_t *counts_json(const struct shunt_engine *engine, const struct shunt
 	return lanes;
 }
 
-/* What steers now: the choice, or what somebody set by hand in its place. */
+/* What steers now: the choice, or a share in its place. */
 static const char *in_use(const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	int lane = port->lane.choice.lane;

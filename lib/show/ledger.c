@@ -5,8 +5,8 @@
 #include "show/show.h"
 #include "base/json.h"
 
-/* A healthy worker answers within a turn, a sleeping one is woken. Workers that do
- * not answer must not hold up the daemon: together they get the budget. */
+/* A healthy worker answers within a turn; a worker that sleeps is woken. Workers that do not answer
+ * must not hold up the daemon: the budget is for all of them together. */
 #define WORKER_MS 200u
 #define BUDGET_MS 500u
 

@@ -7,12 +7,10 @@ static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_ent
 {
 	unsigned bridge = shunt_mac_key_bridge(entry->key);
 	json_t *row = json_object();
-	uint8_t m[6];
+	uint8_t mac[6];
 
-	shunt_mac_key_mac(entry->key, m);
-	json_object_set_new(
-		row, "mac",
-		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
+	shunt_mac_key_mac(entry->key, mac);
+	json_object_set_new(row, "mac", shunt_show_mac(mac));
 	set_u64(row, "bridge", bridge);
 	set_text(row, "kernel_bridge", b->bridges[bridge].ifindex ? b->bridges[bridge].name : NULL);
 	set_text(row, "port",

@@ -84,12 +84,12 @@ static json_t *requested_json(const struct shunt_engine *engine, const struct sh
 {
 	const struct shunt_port_config *config = port->config;
 
-	return json_pack("{s:s, s:s, s:b, s:b, s:I, s:s, s:b}", "driver_mode",
+	return json_pack("{s:s, s:s, s:b, s:b, s:I, s:b}", "driver_mode",
 			 shunt_driver_mode_name(config->driver_mode), "copy_mode",
 			 shunt_copy_mode_name(config->copy_mode), "require_zerocopy",
 			 config->require_zerocopy, "busy_poll",
 			 engine->config->poll == SHUNT_POLL_busy, "queues",
-			 (json_int_t)config->queues, "metadata", "off", "transparent",
+			 (json_int_t)config->queues, "transparent",
 			 shunt_config_is_transparent(engine->config, port->index));
 }
 
@@ -193,13 +193,10 @@ static void set_device(json_t *row, const struct shunt_show *show, const struct 
 	json_t *in_use = json_object();
 	bool is_known = a->zerocopy_cnt + a->copy_cnt > 0;
 	const uint32_t mtu = shunt_netdev_mtu(port->name);
-	const uint8_t *m = port->netdev.mac;
 
 	set_u64(row, "ifindex", port->netdev.ifindex);
 	set_text(row, "driver", *port->netdev.driver ? port->netdev.driver : NULL);
-	json_object_set_new(
-		row, "mac",
-		json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]));
+	json_object_set_new(row, "mac", shunt_show_mac(port->netdev.mac));
 	set_u64(row, "mtu", mtu ? mtu : port->netdev.mtu);
 	set_u64(row, "queues_of_device", queues_now);
 	json_object_set_new(row, "requested", requested_json(show->engine, port));
@@ -214,7 +211,6 @@ static void set_device(json_t *row, const struct shunt_show *show, const struct 
 	json_object_set_new(in_use, "multi_buffer", json_boolean(port->multi_buffer));
 	set_u64(in_use, "frames_per_packet", port->packet_frames);
 	set_text(in_use, "mtu_limit", *port->mtu_limit ? port->mtu_limit : NULL);
-	json_object_set_new(in_use, "metadata", shunt_show_metadata(port));
 	json_object_set_new(in_use, "ntuple", ntuple_json(port));
 	json_object_set_new(in_use, "tags_taken_off", json_boolean(takes_tags_off(notices)));
 	json_object_set_new(row, "in_use", in_use);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What shunt forwards by: the FIB's routes, the neighbours behind them, and how well the
- * mirror keeps up with the kernel they come from. */
+/* What shunt forwards by: the FIB's routes, the neighbours behind them, and how well the mirror
+ * keeps up with the kernel. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/neighbour.h>
@@ -21,17 +21,7 @@ struct walk {
 	json_t *rows;
 };
 
-static const struct shunt_router *router_of(const struct shunt_engine *engine)
-{
-	return engine->router;
-}
-
 /* --- routes ----------------------------------------------------------------------------------- */
-
-static json_t *mac_json(const uint8_t *m)
-{
-	return json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
-}
 
 static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_adj *adj,
 			uint32_t weight)
@@ -44,14 +34,14 @@ static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_ad
 		return row;
 	set_text(row, "port",
 		 adj->port < engine->ports.cnt ? engine->ports.at[adj->port].name : NULL);
-	json_object_set_new(row, "mac", mac_json(adj->eth));
+	json_object_set_new(row, "mac", shunt_show_mac(adj->eth));
 	set_u64(row, "mtu", adj->mtu);
 	return row;
 }
 
 static json_t *hops_json(const struct shunt_engine *engine, uint32_t nh)
 {
-	const struct shunt_nexthops *table = router_of(engine)->nexthops;
+	const struct shunt_nexthops *table = engine->router->nexthops;
 	struct shunt_nexthop_member members[MEMBERS_MAX];
 	json_t *rows = json_array();
 	unsigned cnt = shunt_nexthop_group_get(table, nh, members, MEMBERS_MAX), i;
@@ -100,7 +90,7 @@ static int add_route6(void *arg, const uint8_t addr[16], unsigned len, uint32_t 
 json_t *shunt_show_routes(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
-	const struct shunt_router *router = router_of(engine);
+	const struct shunt_router *router = engine->router;
 	struct walk walk = {engine, json_array()};
 	json_t *result = timed("routes", walk.rows);
 
@@ -126,7 +116,7 @@ static void mask(uint8_t *addr, unsigned addr_len, unsigned len)
 json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
 			 struct shunt_err *err)
 {
-	const struct shunt_router *router = router_of(engine);
+	const struct shunt_router *router = engine->router;
 	uint8_t addr[16] = {0};
 	uint32_t addr_be, nh;
 	unsigned len = 0;
@@ -187,7 +177,7 @@ static json_t *neighbour_json(const struct shunt_mirror_table *table,
 	set_text(row, "address", text);
 	set_text(row, "device", link ? link->info.name : NULL);
 	json_object_set_new(row, "mac",
-			    info->lladdr_len == 6 ? mac_json(info->lladdr) : json_null());
+			    info->lladdr_len == 6 ? shunt_show_mac(info->lladdr) : json_null());
 	set_text(row, "state", state_name(info->state));
 	json_object_set_new(row, "usable", json_boolean(shunt_mirror_neigh_is_live(info)));
 	return row;
@@ -196,7 +186,7 @@ static json_t *neighbour_json(const struct shunt_mirror_table *table,
 json_t *shunt_show_neighbours(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
-	const struct shunt_router *router = router_of(engine);
+	const struct shunt_router *router = engine->router;
 	json_t *rows = json_array(), *result = timed("neighbours", rows);
 	const struct shunt_mirror_table *table;
 	uint32_t at = 0;
@@ -218,7 +208,7 @@ json_t *shunt_show_neighbours(const struct shunt_show *show)
 json_t *shunt_show_mirror(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
-	const struct shunt_router *router = router_of(engine);
+	const struct shunt_router *router = engine->router;
 	json_t *counters = json_object(), *result = timed("counters", counters);
 	struct shunt_mirror_stats s;
 

@@ -25,10 +25,14 @@ static const struct {
 static const char object_names[] = SHUNT_SHOW_OBJECTS(X);
 #undef X
 
+json_t *shunt_show_mac(const uint8_t m[6])
+{
+	return json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
 json_t *shunt_show_config(const struct shunt_show *show)
 {
-	const struct shunt_engine *engine = show->engine;
-	return shunt_config_json(engine->config);
+	return shunt_config_json(show->engine->config);
 }
 
 static json_t *show_route(const struct shunt_engine *engine, const json_t *request,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon tells about itself, as JSON. One function an object, each in a
- * file of its own; shuntctl(8) describes the fields. Names are stable, counters
- * only rise, what was not measured is null. Every object but config carries
- * time_ns (CLOCK_MONOTONIC), so that two of them give a rate.
+/* What the daemon tells about itself, as JSON. shuntctl(8) describes the fields. Names are stable,
+ * counters only rise, and what was not measured is null. Every object but config has time_ns
+ * (CLOCK_MONOTONIC), so that two of them give a rate.
  *
  *     struct shunt_show show = {engine, notices};
  *     shunt_server_create(&server, path, shunt_show_request, &show, &err);
@@ -43,11 +42,11 @@ struct shunt_show {
 SHUNT_SHOW_OBJECTS(X)
 #undef X
 
+/* shunt_show_mac returns a MAC address as text, a new reference. Thread: any. */
+json_t *shunt_show_mac(const uint8_t mac[6]);
+
 /* shunt_show_notices_of returns the notices about a port, -1 for all, an array. Thread: control. */
 json_t *shunt_show_notices_of(const struct shunt_show *show, int port);
-
-/* shunt_show_metadata returns what show ports says of a port's packet metadata. Thread: control. */
-json_t *shunt_show_metadata(const struct shunt_port *port);
 
 /* shunt_show_route says where a packet to address (text, IPv4 or IPv6) would go. Returns a new
  * reference, or NULL with err set. Thread: control. */

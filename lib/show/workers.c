@@ -44,7 +44,7 @@ static json_t *worker_json(const struct shunt_worker *w, uint64_t now_ns)
 	set_u64(row, "turns", shunt_counter_read(&s->turns));
 	set_u64(row, "empty_turns", shunt_counter_read(&s->empty_turns));
 	set_u64(row, "sleeps", shunt_counter_read(&s->sleeps));
-	/* The worker may have beaten after now_ns was read. */
+	/* The worker may beat after now_ns was read. */
 	json_object_set_new(row, "heartbeat_age_ns",
 			    !beat_ns		? json_null()
 			    : beat_ns >= now_ns ? json_integer(0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names of lanes and steer reasons, made from the one list that the XDP
- * program counts by (bpf/shunt_steer.h), and the arithmetic on its counters. */
+ * program counts by (bpf/shunt_steer_reason.h), and the arithmetic on its counters. */
 #ifndef SHUNT_STEER_STEER_H
 #define SHUNT_STEER_STEER_H
 

@@ -68,29 +68,30 @@ void shunt_detours_close(struct shunt_detours *detours)
 	free(detours);
 }
 
-/* Without a NAPI the end takes no frames from XDP itself. */
-static int switch_gro_on(const char *name)
+static int ask_ethtool(const char *name, void *command)
 {
-	struct ethtool_value gro = {.cmd = ETHTOOL_SGRO, .data = 1};
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
 
 	if (fd < 0)
 		return -errno;
-	ret = shunt_ethtool(fd, name, &gro);
+	ret = shunt_ethtool(fd, name, command);
 	close(fd);
 	return ret;
+}
+
+/* GRO gives the end a NAPI. Without a NAPI it takes no frames from XDP. */
+static int switch_gro_on(const char *name)
+{
+	struct ethtool_value gro = {.cmd = ETHTOOL_SGRO, .data = 1};
+
+	return ask_ethtool(name, &gro);
 }
 
 static bool is_veth(const char *name)
 {
 	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
 
-	if (fd < 0)
-		return false;
-	ret = shunt_ethtool(fd, name, &info);
-	close(fd);
-	return !ret && shunt_driver_of(info.driver)->is_pair;
+	return !ask_ethtool(name, &info) && shunt_driver_of(info.driver)->is_pair;
 }
 
 /* clsact goes with the device; what is there is replaced in one step. */
@@ -104,7 +105,8 @@ static int attach(int prog_fd, unsigned ifindex, enum bpf_tc_attach_point point)
 	return ret && ret != -EEXIST ? ret : bpf_tc_attach(&hook, &opts);
 }
 
-/* First nothing the kernel sends, then what is redirected. */
+/* The near end gets the program first, on egress: what the kernel itself sends there must not
+ * leave. Then the far end may take what is redirected. */
 static int connect_ends(const struct shunt_detours *detours, unsigned near, unsigned end,
 			unsigned far)
 {

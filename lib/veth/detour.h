@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The way to a device that takes no frames from XDP, for programs that redirect: a veth pair of
- * ours, which takes them, and a tc program at its other end that sends each frame by the device's
- * ordinary transmit, in its qdisc. A socket buffer a frame, but neither a copy nor a worker.
+/* A detour lets programs redirect to a device that takes no frames from XDP. They redirect to a
+ *veth pair of shunt's. A tc program at its other end sends each frame by the device's ordinary
+ *transmit, in its qdisc. That costs a socket buffer a frame, but no copy and no worker.
  *
  *	shunt_detours_open(&detours, &err);
  *	ifindex = shunt_detour_open(detours, far_ifindex, mtu, queues, &err);	for the devmap
@@ -9,8 +9,8 @@
  *	shunt_detour_close(detours, far_ifindex);
  *	shunt_detours_close(detours);
  *
- * The pair's name is made of the device's number, so that a daemon finds the one that he takes over
- * from, or that was killed, left behind. */
+ * The pair's name is made of the device's number. So a daemon finds the pairs of the daemon that it
+ * takes over from, or of one that was killed. */
 #ifndef SHUNT_VETH_DETOUR_H
 #define SHUNT_VETH_DETOUR_H
 
@@ -37,7 +37,7 @@ void shunt_detour_name(unsigned far, char *name);
 unsigned shunt_detour_find(unsigned far);
 
 /* shunt_detour_open makes the pair for the device far, or takes the one that is there, which goes
- * on forwarding meanwhile. mtu in bytes: longer frames are refused like by far itself. queues: as
+ * on forwarding meanwhile. mtu in bytes: longer frames are refused, as by far itself. queues: so
  * many CPUs can send at once. Returns the ifindex of the end that takes frames (over 0), or -errno
  * with err set and nothing left: -EEXIST where another device has the name. Thread: control, with
  * CAP_NET_ADMIN. Cost: some ms. */

@@ -14,7 +14,7 @@
 #include "shunt_punt.skel.h"
 
 #define PREFIX "shunt-p"
-/* Above every port's: the device is a way in, its own MTU says nothing. */
+/* Above every port's MTU: nothing but shunt sends on the device. */
 #define MTU    65535
 
 static void peer_name(const char *name, char *peer)

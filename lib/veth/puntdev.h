@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The way back to the kernel: a frame that userspace does not finish is sent on a veth device
- * of ours, marked with the index of the port it came in on; a tc program on egress makes it
- * ingress of that port. To the kernel it is a frame off the wire: taps see it, its checksums
- * are verified, its MAC address decides whether it is for this host. It passes the port's
- * XDP program no second time.
+/* The punt device gives frames back to the kernel. A frame that userspace does not finish is sent
+ *on a veth device of shunt's, marked with the index of the port that it came in on. A tc program on
+ * egress makes it ingress of that port. To the kernel it is a frame off the wire: taps see it, its
+ * checksums are verified, its MAC address decides whether it is for this host. It does not pass the
+ * port's XDP program a second time.
  *
- * A veth pair a daemon, a queue of copies a worker, sent once a turn. Limits: the kernel's work
- * on the frame is done inside the sending call, on the worker's CPU; a frame that its backlog
- * has no room for is lost and counted by /proc/net/softnet_stat alone.
+ * There is one veth pair a daemon, and one queue of copies a worker, sent once a turn. Limits: the
+ * kernel works on the frame inside the sending call, on the worker's CPU. A frame that the kernel's
+ * backlog has no room for is lost, and counted by /proc/net/softnet_stat alone.
  *
  *	shunt_puntdev_open(&punt, "shunt-p123", &err);
  *	shunt_puntdev_queue_create(&queue, punt, 4096, &err);

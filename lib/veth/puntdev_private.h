@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What puntdev.c and puntdev_queue.c share. */
+/* The device, for puntdev.c and puntdev_queue.c. */
 #ifndef SHUNT_VETH_PUNTDEV_PRIVATE_H
 #define SHUNT_VETH_PUNTDEV_PRIVATE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A worker's queue of frames on their way back to the kernel, and its packet socket. */
+/* A worker's queue of frames for the kernel, and its packet socket. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -29,8 +29,8 @@ struct shunt_puntdev_queue {
 	struct mmsghdr msgs[SHUNT_PUNTDEV_QUEUE_LEN];
 };
 
-/* Protocol 0: the socket sends, and receives nothing. Full device queues and memory
- * shortage shall show as errors, not block: the worker must not. */
+/* Protocol 0: the socket sends, and receives nothing. It does not block, since a worker must not: a
+ * full device queue or a lack of memory is an error. */
 static int open_socket(int ifindex)
 {
 	const struct sockaddr_ll addr = {.sll_family = AF_PACKET, .sll_ifindex = ifindex};
@@ -71,6 +71,7 @@ int shunt_puntdev_queue_create(struct shunt_puntdev_queue **out, const struct sh
 {
 	struct shunt_puntdev_queue *queue = calloc(1, sizeof(*queue));
 	unsigned i;
+	int ret;
 
 	*out = NULL;
 	if (queue)
@@ -80,20 +81,19 @@ int shunt_puntdev_queue_create(struct shunt_puntdev_queue **out, const struct sh
 		return shunt_err_set(err, ENOMEM, "%s: not enough memory for a punt queue",
 				     dev->name);
 	}
+	queue->fd = ret = open_socket(dev->ifindex);
+	if (ret < 0) {
+		shunt_puntdev_queue_destroy(queue);
+		return shunt_err_set(err, -ret,
+				     "%s: cannot open a packet socket: %s; CAP_NET_RAW and "
+				     "CAP_NET_ADMIN are needed",
+				     dev->name, strerror(-ret));
+	}
 	queue->frame_max = frame_max;
 	for (i = 0; i < SHUNT_PUNTDEV_QUEUE_LEN; i++)
 		wire_message(queue, i);
-	queue->fd = open_socket(dev->ifindex);
-	if (queue->fd >= 0) {
-		*out = queue;
-		return 0;
-	}
-	i = (unsigned)-queue->fd;
-	shunt_puntdev_queue_destroy(queue);
-	return shunt_err_set(err, (int)i,
-			     "%s: cannot open a packet socket: %s; CAP_NET_RAW and "
-			     "CAP_NET_ADMIN are needed",
-			     dev->name, strerror((int)i));
+	*out = queue;
+	return 0;
 }
 
 void shunt_puntdev_queue_destroy(struct shunt_puntdev_queue *queue)

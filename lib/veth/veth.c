@@ -117,7 +117,7 @@ int shunt_veth_create(const char *name, const char *peer, uint32_t mtu, uint32_t
 		return shunt_err_set(err, -ret, "%s: cannot make the veth pair: %s%s", name,
 				     strerror(-ret),
 				     ret == -EOPNOTSUPP ? "; load the module veth" : "");
-	silence(name); /* a kernel without IPv6 refuses, and is silent */
+	silence(name); /* a kernel without IPv6 refuses, and sends nothing either */
 	silence(peer);
 	ret = raise_link(name);
 	if (!ret)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A veth pair of our own, by netlink. Silent: no IPv6 address, so no neighbour discovery. */
+/* A veth pair of shunt's own, by netlink. It is silent: without an IPv6 address it does no
+ * neighbour discovery. */
 #ifndef SHUNT_VETH_VETH_H
 #define SHUNT_VETH_VETH_H
 
@@ -7,9 +8,9 @@
 
 #include "base/err.h"
 
-/* shunt_veth_create makes the pair, both ends up and with so many queues each way. Names have at
- * most 15 characters, mtu is in bytes. Returns name's ifindex (over 0), or -errno with err set and
- * nothing made. Thread: init. Cost: a few syscalls. */
+/* shunt_veth_create makes the pair, both ends up, each with so many queues to receive and as many
+ * to transmit. Names have at most 15 characters, mtu is in bytes. Returns name's ifindex (over 0),
+ * or -errno with err set and nothing made. Thread: init. Cost: a few syscalls. */
 int shunt_veth_create(const char *name, const char *peer, uint32_t mtu, uint32_t queues,
 		      struct shunt_err *err);
 

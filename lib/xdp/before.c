@@ -97,18 +97,13 @@ static int open_and_attach(struct shunt_xdp *x, bool can_trim, bool *is_loaded,
 			  : shunt_xdp_err_load(x->ifname, -rc, err);
 }
 
-static int attach_shared(struct shunt_xdp *x, struct shunt_err *err)
+static int attach(struct shunt_xdp *x, struct shunt_err *err)
 {
 	bool is_loaded;
 	int rc = open_and_attach(x, true, &is_loaded, err);
 
 	/* not loaded: a dispatcher whose programs must leave lengths alone? */
 	return rc == -EINVAL && !is_loaded ? open_and_attach(x, false, &is_loaded, err) : rc;
-}
-
-static int attach(struct shunt_xdp *x, struct shunt_err *err)
-{
-	return x->has_meta ? shunt_xdp_attach_alone(x, -1, err) : attach_shared(x, err);
 }
 
 /* The one program has to go first: it is another's, or in the other mode. */
@@ -128,7 +123,7 @@ static int displace(struct shunt_xdp *x, struct xdp_multiprog *before, struct sh
 
 static int replace(struct shunt_xdp *x, const struct xdp_multiprog *before, struct shunt_err *err)
 {
-	int rc = x->has_meta ? 0 : shunt_xdp_program_load(x, err);
+	int rc = shunt_xdp_program_load(x, err);
 
 	return rc ? rc
 		  : shunt_xdp_attach_alone(x, xdp_program__fd(xdp_multiprog__main_prog(before)),
@@ -140,7 +135,7 @@ static int replace(struct shunt_xdp *x, const struct xdp_multiprog *before, stru
 static int join(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err)
 {
 	struct xdp_program *prog = NULL;
-	int rc = attach_shared(x, err);
+	int rc = attach(x, err);
 
 	if (rc)
 		return rc;
@@ -158,7 +153,7 @@ static int join(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_
 	return rc;
 }
 
-/* Metadata and a dispatcher do not go together, nor two modes in one. */
+/* A dispatcher runs in one mode. */
 static int leave_dispatcher(struct shunt_xdp *x, struct xdp_multiprog *before,
 			    struct shunt_err *err)
 {
@@ -172,8 +167,8 @@ int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct 
 	if (!before)
 		return attach(x, err);
 	if (!xdp_multiprog__is_legacy(before))
-		return x->has_meta || is_other_mode(x, before) ? leave_dispatcher(x, before, err)
-							       : join(x, before, err);
+		return is_other_mode(x, before) ? leave_dispatcher(x, before, err)
+						: join(x, before, err);
 	if (shunt_xdp_device_is_ours(xdp_multiprog__main_prog(before)) && !is_other_mode(x, before))
 		return replace(x, before, err);
 	return displace(x, before, err);

@@ -205,23 +205,6 @@ void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t qui
 	__atomic_store_n(&ctl->quick, quick, __ATOMIC_RELEASE);
 }
 
-/* The short way's word, if what is in force leaves nothing to ask about a unicast frame. */
-static uint64_t quick_of(const struct shunt_steer_half *half, unsigned index)
-{
-	const uint64_t user = shunt_steer_quick_user(half, index);
-
-	if (user)
-		return user;
-	if (half->lane != SHUNT_LANE_XDP || half->rule_cnt || half->bridge || half->hop ||
-	    half->out_port >= SHUNT_STEER_PORTS_MAX)
-		return 0;
-	if (half->mode == SHUNT_STEER_MODE_TRANSPARENT)
-		return SHUNT_STEER_QUICK_ALL | half->out_port;
-	if (half->mode != SHUNT_STEER_MODE_XCONNECT)
-		return 0;
-	return shunt_steer_quick(half->mac_word, (uint16_t)half->out_port);
-}
-
 /* Puts the shadow into the half that is not in force, then makes that half live.
  * The store of `live` is what the program's one load of it pairs with. */
 static void publish(struct shunt_xdp *x)
@@ -241,7 +224,7 @@ void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open)
 	x->is_open = is_open;
 	shunt_xdp_live_set(x->ctl,
 			   is_open ? SHUNT_STEER_LIVE_HALF(x->half) : SHUNT_STEER_LIVE_CLOSED,
-			   is_open ? quick_of(&x->shadow, x->half) : 0);
+			   is_open ? shunt_steer_quick_of(&x->shadow, x->half) : 0);
 }
 
 void shunt_xdp_cross(struct shunt_xdp *x)

@@ -50,7 +50,7 @@ void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl, unsigned ifindex)
 
 void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl)
 {
-	if (ctl->live < SHUNT_STEER_LIVE_HANDOVER(0)) /* that ends by itself */
+	if (ctl->live < SHUNT_STEER_LIVE_HANDOVER0) /* that ends by itself */
 		shunt_xdp_live_set(ctl, SHUNT_STEER_LIVE_OFF, 0);
 	ctl->owner_pid = 0;
 }

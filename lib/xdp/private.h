@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What xdp.c (open, attach, detach), xdp_program.c and xdp_meta.c (which program that is),
+/* What xdp.c (open, attach, detach), xdp_program.c (which program that is),
  * xdp_device.c (what else is on the device), xdp_before.c (how it takes the place of that),
  * xdp_fds.c (what libxdp leaves open), xdp_maps.c (configuration and counters), xdp_owner.c and
  * xdp_err.c (sentences) share. Nobody else includes it. */
@@ -22,14 +22,12 @@ struct shunt_xdp {
 	bool is_sg;	   /* the program for packets of several buffers */
 	bool can_replace;  /* another's program gives way */
 	bool is_persistent;
-	bool has_meta;	    /* the program writes metadata before the frames */
-	char meta_why[128]; /* why not, or why the driver is not asked; "" */
 	uint32_t prog_id;
 	uint32_t looked_id; /* a dispatcher's number, 0: none was looked at yet */
 	bool is_under;	    /* that one: ours is under it; suspended: it was, under some */
 	bool is_handed_over;
 	struct bpf_object *maps; /* what the program shares with us, made before it is loaded; NULL
-				  * when external or with metadata */
+				  * when external */
 	struct bpf_object *obj;	 /* the program's, with those maps; NULL: not opened, or external */
 	struct xdp_program
 		*prog; /* libxdp's word for it, where that loads and attaches it; or NULL */
@@ -82,7 +80,7 @@ int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog
  * nothing), which shunt_xdp_before_check has allowed. A steering program that is alone there is
  * replaced in one step, one under the dispatcher stays until the new one runs beside it: no frame
  * finds none. Returns 0 or -errno, and what was there is there, but for one that a dispatcher ran
- * and that had to go first, for metadata. Thread: control. */
+ * in the other mode and that had to go first. Thread: control. */
 int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err);
 
 /* shunt_xdp_attach_alone puts x's loaded program on the device in the place of old_fd, in one step,
@@ -105,15 +103,6 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err);
 
 /* shunt_xdp_program_id returns a loaded program's number, 0 unknown. Thread: any. */
 uint32_t shunt_xdp_program_id(int prog_fd);
-
-/* Why a dispatcher that runs others' programs and metadata do not go together. */
-#define SHUNT_XDP_META_SHARED "other programs share the device, under libxdp's dispatcher"
-
-/* shunt_xdp_meta_open loads the program that writes metadata and opens its maps, the device as it
- * is. Returns false, with x->meta_why, where that does not go. shunt_xdp_meta_drop ends that: x
- * holds no program and no map, and is not configured, because of why. Thread: control. */
-bool shunt_xdp_meta_open(struct shunt_xdp *x);
-void shunt_xdp_meta_drop(struct shunt_xdp *x, const char *why);
 
 /* shunt_xdp_maps_init makes x hold no map. Thread: control. */
 void shunt_xdp_maps_init(struct shunt_xdp *x);

@@ -135,8 +135,8 @@ static bool is_sg(const struct xdp_program *prog)
 static void inherit(struct shunt_xdp *x)
 {
 	x->has_published = true;
-	if (x->ctl->live >= SHUNT_STEER_LIVE_HANDOVER(0))
-		x->half = x->ctl->live - SHUNT_STEER_LIVE_HANDOVER(0);
+	if (x->ctl->live >= SHUNT_STEER_LIVE_HANDOVER0)
+		x->half = SHUNT_STEER_LIVE_HALF_OF(x->ctl->live);
 	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
 		x->slots[i].gate.beat_ns = x->slots[i].gate.shut = 0;
 }

@@ -28,33 +28,14 @@ static int open_program(struct shunt_xdp *x, struct shunt_err *err)
 	return rc;
 }
 
-static int drop_meta(struct shunt_xdp *x, const char *why, struct shunt_err *err)
-{
-	shunt_xdp_meta_drop(x, why);
-	return shunt_xdp_program_prepare(x, err);
-}
-
 static int put(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct xdp_multiprog *before = shunt_xdp_device_get(x->ifindex);
 	int rc = before ? shunt_xdp_before_check(x, before, err) : 0;
 
-	if (!rc && x->has_meta && before && shunt_xdp_device_is_shared(before))
-		rc = drop_meta(x, SHUNT_XDP_META_SHARED, err);
 	if (!rc)
 		rc = shunt_xdp_succeed(x, before, err);
 	xdp_multiprog__close(before);
-	return rc;
-}
-
-static int put_or_do_without_meta(struct shunt_xdp *x, struct shunt_err *err)
-{
-	int rc = put(x, err);
-
-	if (rc && x->has_meta) {
-		rc = drop_meta(x, "the device does not take the program that writes it", err);
-		rc = rc ? rc : put(x, err);
-	}
 	if (rc)
 		return rc;
 	x->is_attached = true;
@@ -126,7 +107,7 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, st
 	before = shunt_xdp_log_begin();
 	if (!x->ifindex)
 		rc = shunt_err_set(err, ENODEV, "%s: no such device; see `ip link`", opts->ifname);
-	else if (!x->is_external && !(opts->metadata && shunt_xdp_meta_open(x)))
+	else if (!x->is_external)
 		rc = open_program(x, err);
 	if (rc)
 		program_close(x);
@@ -142,8 +123,7 @@ int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)
 	int rc = shunt_xdp_owner_look(x->ifname, x->ifindex, err);
 
 	if (!rc)
-		rc = x->is_external ? shunt_xdp_program_find(x, err)
-				    : put_or_do_without_meta(x, err);
+		rc = x->is_external ? shunt_xdp_program_find(x, err) : put(x, err);
 	if (!rc) {
 		shunt_xdp_owner_set(x->ctl, x->ifindex);
 		shunt_xdp_watch_start(x);

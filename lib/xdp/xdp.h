@@ -43,7 +43,6 @@ struct shunt_xdp_opts {
 	bool persist;	   /* leave the program on the device at the end */
 	bool replace;	   /* take the device from another's program */
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
-	bool metadata; /* what the driver knows of a packet is written before it, if that goes */
 };
 
 struct shunt_xdp_info {
@@ -186,11 +185,6 @@ void shunt_xdp_sample_ask(struct shunt_xdp *x);
  * Returns 0, also where it is suspended; -ENOENT if the device no longer runs it (somebody took it
  * off); what else asking ended with. Thread: control. Cost: one netlink exchange. */
 int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err);
-
-/* shunt_xdp_has_meta says whether metadata (bpf/shunt_steer_meta.h) stands before the frames.
- * *why says why not, or why the driver's own is not in it; "" where all is. It is x's. Thread:
- * control. */
-bool shunt_xdp_has_meta(const struct shunt_xdp *x, const char **why);
 
 /* shunt_xdp_mode_name returns "native" or "generic". Thread: any. */
 const char *shunt_xdp_mode_name(enum shunt_xdp_mode mode);

@@ -8,7 +8,6 @@ import pytest
 from shuntlab.shuntd import Shuntd, refused
 from shuntlab.frames import ethernet, mac
 from shuntlab.lab import wait_until
-from shuntlab.reasons import lane_reason
 
 pytestmark = pytest.mark.usefixtures("each_lane")
 
@@ -240,7 +239,7 @@ def test_an_isolated_port_reaches_no_other(three, each_lane):
         for port in "eth1", "eth2":
             three.exec("dut", "bridge", "link", "set", "dev", port, "isolated", "on")
         sent, marker, unknown = frame(FAR, OTHER, 5), frame(NEAR, OTHER, 6), frame(NOBODY, OTHER, 7)
-        wait_until(lambda: lane_reason(daemon) == "bridge")
+        wait_until(lambda: daemon.lane()["reason"] == "isolated")
         assert daemon.lane()["in_use"] == "kernel"
         gen.send(sent, unknown, marker)
         third.expect(unknown)
@@ -261,25 +260,25 @@ def test_what_only_the_kernels_bridge_minds(three, each_lane):
         learn(daemon, gen, OTHER, "eth1")
         learn(daemon, sink, FAR, "eth2")
         three.exec("dut", "bridge", "link", "set", "dev", "eth1", "hairpin", "on")
-        wait_until(lambda: lane_reason(daemon) == "bridge")
+        wait_until(lambda: daemon.lane()["reason"] == "hairpin")
         gen.reaches(gen, frame(OTHER, NEAR, 9))
         three.exec("dut", "bridge", "link", "set", "dev", "eth1", "hairpin", "off")
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
         if not three.exec("dut", "bridge", "link", "set", "dev", "eth1", "learning", "off",
                           "locked", "on", check=False).returncode:  # Linux 5.18
-            wait_until(lambda: lane_reason(daemon) == "bridge")
+            wait_until(lambda: daemon.lane()["reason"] == "locked")
             assert silent(gen, sink, frame(FAR, NOBODY, 10), frame(FAR, OTHER, 11))
             three.exec("dut", "bridge", "link", "set", "dev", "eth1", "locked", "off",
                        "learning", "on")
         three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "ageing_time", 0)
-        wait_until(lambda: lane_reason(daemon) == "bridge")
+        wait_until(lambda: daemon.lane()["reason"] == "unaged")
         three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "ageing_time", 70000)
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
         assert daemon.show("macs")["ageing_s"] == 700
         three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "ageing_time", 30000)
         if not three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "vlan_filtering", 1,
                           check=False).returncode:  # not every kernel can
-            wait_until(lambda: lane_reason(daemon) == "bridge")
+            wait_until(lambda: daemon.lane()["reason"] == "vlan_filtering")
             three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "vlan_filtering", 0)
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from shuntlab.frames import DUT2, GEN, SINK, ethernet, rewritten, udp4, udp6
 from shuntlab.lab import wait_until
-from shuntlab.reasons import lane_reason
 from shuntlab.shuntd import Shuntd
 
 AUTO = "xconnect", "eth1", "eth2", "--lane", "auto"
@@ -49,7 +48,7 @@ FRAMES = [
 def test_crosses_as_it_came(net):
     gen, sink = net.ends()
     with Shuntd(net, *AUTO) as shuntd:
-        assert lane_reason(shuntd) == "detour"
+        assert shuntd.lane()["reason"] == "detour"
         for frame in FRAMES:
             gen.reaches(sink, frame)
             back = udp4(eth_src=SINK, eth_dst=GEN)
@@ -144,7 +143,7 @@ def test_anothers_device_of_that_name(net):
     theirs = name_of(net, "eth2")
     net.exec("dut", "ip", "link", "add", theirs, "type", "bridge")
     shuntd = Shuntd(net, *AUTO)
-    assert (shuntd.lane()["in_use"], lane_reason(shuntd)) == ("user", "no_detour")
+    assert (shuntd.lane()["in_use"], shuntd.lane()["reason"]) == ("user", "no_detour")
     gen.reaches(sink, udp4(eth_dst=SINK))
     before = shuntd.lane()["changes"]
     net.exec("dut", "ip", "link", "del", theirs)
@@ -158,7 +157,7 @@ def test_anothers_device_of_that_name(net):
 def test_bridge(net):
     """Without a kernel bridge: known stations by the program, the rest flooded by the worker."""
     gen, sink = net.ends()
-    with Shuntd(net, "bridge", "eth1", "eth2", "--lane", "auto", check=False) as shuntd:
+    with Shuntd(net, "bridge", "eth1", "eth2", "--lane", "auto", check=False, chatty=True) as shuntd:
         there = udp4(eth_dst=SINK)
         back = udp4(eth_src=SINK, eth_dst=GEN)
 

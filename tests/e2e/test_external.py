@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs attached by hand, with the commands of README.md and shuntd(8), and served by shuntd."""
+"""Programs attached by hand, with the commands of shuntd(8), and served by shuntd."""
 import re
 import subprocess
 

@@ -240,7 +240,7 @@ def test_takeover_that_fails_is_taken_back(lab, tmp_path, how):
     trickle.run(60, lambda: done.poll() is not None)
     said = done.communicate(timeout=60)[1].splitlines()
     assert done.returncode == 1, said
-    assert said[-1] == "shuntd: the daemon before was started again and answers", said
+    assert said[-1] == "shuntd: the daemon before was started again, and answers", said
     assert ("user 'nix'" if how != "no pid file" else "/nix/pid") in said[-2], said
     assert first.process.wait(60) == 0
     pid = owner_of(first.control)

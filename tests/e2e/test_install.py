@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		ret = shunt_engine_start(engine, &err);
 	for (int ms = 0; !ret && !packets && ms < 60000; ms++) {
 		usleep(1000);
-		packets = shunt_counter_read(&engine->ports[1].queues[0]->stats.tx_packets);
+		packets = shunt_counter_read(&engine->ports.at[1].queues[0]->stats.tx_packets);
 	}
 	if (!ret)
 		ret = shunt_engine_destroy(engine, &err);
@@ -46,7 +46,7 @@ forward: [{mode: xconnect, ports: [a, b]}]
 
 def run(*words, **env):
     done = subprocess.run(words, capture_output=True, text=True, env=dict(ENV, **env), cwd=ROOT,
-                          stdin=subprocess.DEVNULL, timeout=120, check=False)
+                          stdin=subprocess.DEVNULL, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -6,7 +6,6 @@ import signal
 from shuntlab.frames import MAX, SINK, routed, udp4, udp6
 from shuntlab.lab import wait_until
 from shuntlab.programs import on_device
-from shuntlab.reasons import lane_reason
 from shuntlab.shuntd import Shuntd
 
 
@@ -122,7 +121,7 @@ def test_auto_takes_xdp_where_nothing_is_zerocopy(lab):
     frame = udp4(eth_dst=SINK)
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "auto") as shuntd:
         shown = shuntd.lane()
-        assert (shown["requested"], shown["in_use"], lane_reason(shuntd)) == ("auto", "xdp", "far_takes")
+        assert (shown["requested"], shown["in_use"], shown["reason"]) == ("auto", "xdp", "xdp")
         assert shown["xdp_transmit"] is True
         gen.reaches(sink, frame)
         assert shuntd.packets("xdp") >= 1
@@ -134,7 +133,7 @@ def test_a_port_that_goes_to_another_namespace(lab):
     what sysfs has is given back."""
     shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--poll", "busy", check=False)
     lab.link("dut", "eth2", "netns", f"shunt-{lab.name}-sink")
-    wait_until(lambda: lane_reason(shuntd, "eth2") == "gone_with_program", what="eth2 to be gone")
+    wait_until(lambda: shuntd.lane("eth2")["reason"] == "gone_with_program", what="eth2 to be gone")
     shuntd.stop()
     assert "steer" in on_device(lab, "eth2", "sink")["name"]
     lab.link("sink", "eth2", "up")
@@ -155,6 +154,6 @@ def test_asked_for_and_far_port_takes_none(make_lab):
     gen, sink = lab.ends()
     frame = udp4()
     with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
-        assert lane_reason(shuntd) == "asked_partly"
+        assert shuntd.lane()["reason"] == "asked_partly"
         gen.reaches(sink, frame, routed(frame))
         assert shuntd.steered("no_xdp_port") >= 1

@@ -4,7 +4,6 @@ import pytest
 
 from shuntlab.frames import SINK, udp4
 from shuntlab.lab import wait_until
-from shuntlab.reasons import lane_reason
 from shuntlab.shuntd import Shuntd
 
 FLOWS = 16
@@ -119,7 +118,7 @@ def test_far_end_loses_its_napi(lab):
         wait_until(lambda: refused() == sent or sink.receive(lambda f: f == flow(sent - 1),
                                                              timeout=0.1),
                    what="the frame, or its being refused")
-    assert lane_reason(shuntd) == "detour"
+    assert shuntd.lane()["reason"] == "asked_detour"
     gen.reaches(sink, flow(sent))
     assert refused() == sent - 1
     assert "eth2" in shuntd.stop(), "the change is told in the log"

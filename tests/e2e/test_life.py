@@ -15,7 +15,6 @@ from shuntlab.lab import wait_until
 from shuntlab.modes import PAIRS, there, to_dut
 from shuntlab.process import is_alive, wait_gone
 from shuntlab.programs import detach, on_device
-from shuntlab.reasons import lane_reason
 from shuntlab.shuntd import Shuntd
 
 STARTS = 24  # of each lab: every mode and way of polling twice
@@ -217,18 +216,18 @@ def test_another_program_taken_down_meanwhile(lab):
     with Shuntd(lab, *PAIRS["static3"]) as daemon:
         number = daemon.show("ports")["ports"][0]["program"]["id"]
         daemon.ctl("lane", "set", "eth1", "xdp")
-        before = lane_reason(daemon)
+        before = daemon.lane()["reason"]
         detach(lab, "eth1")
         gen, sink = lab.ends()
         gen.reaches(sink, udp4(), routed(udp4()))
         daemon.said_until("eth1")
-        assert (daemon.lane()["in_use"], lane_reason(daemon)) == ("kernel", "taken_off")
+        assert (daemon.lane()["in_use"], daemon.lane()["reason"]) == ("kernel", "taken_off")
         assert daemon.lane("eth2")["in_use"] == "user"
         assert daemon.port()["program"]["error"] in daemon.ctl("show", "ports").stdout
         assert daemon.ctl("doctor", check=False).returncode == 1
         lab.exec("dut", "bpftool", "net", "attach", "xdpdrv", "id", number, "dev", "eth1")
         wait_until(lambda: daemon.lane()["in_use"] == "xdp")
-        assert lane_reason(daemon) == before
+        assert daemon.lane()["reason"] == before
         daemon.said_until("lane user")
 
 

@@ -4,7 +4,6 @@ that was left to a device. They arrive finished whichever way they go; what is t
 finishes itself."""
 import pytest
 
-from shuntlab.reasons import lane_reason
 from shuntlab.shuntd import Shuntd
 
 HOSTS = ("gen", "sink")
@@ -107,7 +106,7 @@ def test_detour(make_lab):
     offloads(lab, "tx", "on", "tso", "on")
     join(lab)
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "auto") as daemon:
-        assert lane_reason(daemon) == "detour"
+        assert daemon.lane()["reason"] == "detour"
         assert gets_through(lab, "10.9.0.2")
 
 

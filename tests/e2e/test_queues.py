@@ -2,6 +2,7 @@
 """Several queues: who has what arrives on each, and what is said when that is mostly the kernel."""
 import pytest
 
+from shuntlab.doctor import doctor
 from shuntlab.frames import udp4
 from shuntlab.lab import wait_until
 from shuntlab.modes import STATIC3
@@ -30,15 +31,14 @@ def test_a_queue_without_a_worker_is_said(make_lab):
         rows = shares(daemon)
         assert set(rows) == {0, 1, 2, 3}, rows
         for queue, row in rows.items():
-            assert row["share"] > 0.9 if queue >= 2 else row["forwarded"], row
+            assert row["part"] > 0.9 if queue >= 2 else row["forwarded"], row
             assert (row["most"] == "no_socket") == (queue >= 2), row
-        warnings = [text for text in daemon.port()["warnings"] if "hung" not in text]
-        assert [text.split(":")[0] for text in warnings] == ["eth1 queue 2", "eth1 queue 3"]
-        shown = daemon.ctl("show", "ports").stdout
-        assert "kernel's share by queue: 0: " in shown and "warning: eth1 queue 3" in shown
-        found = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", check=False).stdout
-        assert "eth1 queue 2: " in found
-        daemon.said_until("eth1 queue 3")
+        wait_until(lambda: [row["queue"] for row in daemon.notices("kernel_part")] == [2, 3])
+        said = daemon.notices("kernel_part")[1]["text"]
+        assert said in daemon.ctl("show", "ports").stdout
+        _, found = doctor(lab, "-s", daemon.control)
+        assert said in [row["sentence"] for row in found["eth1", "in use"]], found
+        daemon.said_until(said)
 
 
 def test_queues_that_come_meanwhile(make_lab):
@@ -52,17 +52,17 @@ def test_queues_that_come_meanwhile(make_lab):
 
     channels(2, ["gen", "dut"])
     with Shuntd(lab, *STATIC3, chatty=True) as daemon:
-        assert daemon.port()["queues_of_device"] == 2 and daemon.port()["warnings"] == []
+        assert daemon.port()["queues_of_device"] == 2 and not daemon.notices("queues")
         channels(4, ["dut", "gen"])
         assert daemon.port()["queues_of_device"] == 4
-        warning = daemon.port()["warnings"][0]
-        assert warning.endswith("ethtool -L eth1 rx 2 tx 2"), "the remedy"
+        notice, = wait_until(lambda: daemon.notices("queues"))
+        assert "ethtool -L eth1 rx 2 tx 2" in notice["text"], "the remedy"
         daemon.said_until("4 queues")
         said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", "eth1").stdout
         assert "2 of 4 queues are served" in said
         with Shuntd(lab, *STATIC3, "--takeover", check=False, chatty=True) as successor:
             assert daemon.process.wait(60) == 0
-            assert successor.port()["queues_served"] == 4 and successor.port()["warnings"] == []
+            assert successor.port()["queues_served"] == 4 and not successor.notices("queues")
 
 
 def test_served_queues_are_not_warned_of(make_lab):
@@ -74,7 +74,7 @@ def test_served_queues_are_not_warned_of(make_lab):
         queues = daemon.port()["queues"]
         assert [row["worker"] for row in queues] == [0, 1, 0, 1]
         assert all(row["rx_packets"] for row in queues), queues
-        assert all("hung" in text for text in daemon.port()["warnings"])
+        assert not daemon.notices("kernel_part")
 
 
 def test_spread_where_there_is_no_table(lab):

@@ -106,7 +106,7 @@ def test_bad_files_change_nothing(lab, tmp_path):
         daemon.write(["proto udp dport 70000 lane kernel"])
         daemon.refuses("shuntd.yaml", "70000")
         daemon.write(["lane drop"], batch=32)
-        daemon.refuses("'batch' differs", "--takeover")
+        daemon.refuses("'batch' has changed", "--takeover")
         daemon.write([f"proto udp dport {port} lane drop" for port in range(1000, 1129)])
         daemon.refuses("128")
         daemon.path.write_text("ports: [")

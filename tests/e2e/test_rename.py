@@ -4,6 +4,7 @@ and all that was changed on it is given back, after a stop and after a kill."""
 import pytest
 
 from shuntlab.shuntd import Shuntd
+from shuntlab.doctor import doctor
 from shuntlab.frames import SINK, routed, udp4
 from shuntlab.lab import wait_until
 
@@ -56,10 +57,9 @@ def test_it_is_called_as_it_is_now(renamed):
         first, second = daemon.show("ports")["ports"]
         assert (first["name"], second["name"]) == (NOW, "eth2")
         assert {row["name"] for row in daemon.show("nodes")["nodes"]} >= {f"tx:{NOW}", "tx:eth2"}
-        warning = f"{NOW}: the device was called eth1 when shuntd was started"
-        assert any(text.startswith(warning) for text in first["warnings"]), first["warnings"]
-        said = renamed.exec("dut", "shuntctl", "-s", daemon.control, "doctor", NOW, check=False).stdout
-        assert warning in said, said
+        notice, = wait_until(lambda: daemon.notices("renamed", NOW))
+        _, found = doctor(renamed, "-s", daemon.control, NOW)
+        assert notice["text"] in [row["sentence"] for row in found[NOW, "in use"]], found
         assert [row["port"] for row in daemon.show("lanes")["lanes"]] == [NOW, "eth2"]
         for name, lane in (NOW, "xdp"), ("eth1", "user"):
             assert daemon.ask("lane", "set", name, lane)["lanes"][0]["in_use"] == lane

@@ -8,7 +8,6 @@ import pytest
 from shuntlab.shuntd import Shuntd
 from shuntlab.frames import GEN, DUT1, MAX, back, routed, udp4, udp6
 from shuntlab.lab import wait_until
-from shuntlab.reasons import lane_reason
 
 TRANSIT = [
     ("v4 shortest", udp4()),
@@ -193,7 +192,7 @@ def test_rules_of_the_host_are_the_kernels(lab, each_lane):
         lab.exec("dut", "ip", "rule", "add", "fwmark", 7, "table", 100, "pref", 90)
         lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.2", "prohibit", "pref", 100)
         answered(gen, icmp(3, 13), gen, udp4())
-        wait_until(lambda: lane_reason(d) == "ip_rules")
+        wait_until(lambda: d.lane()["reason"] == "policy_routing")
         assert d.lane()["in_use"] == "kernel"
         lab.exec("dut", "ip", "rule", "del", "pref", 100)
         wait_until(lambda: d.lane()["in_use"] == each_lane, what="the lane, a mark being none's")

@@ -6,7 +6,6 @@ from shuntlab.doctor import doctor
 from shuntlab.frames import SINK, routed, udp4
 from shuntlab.lab import wait_until
 from shuntlab.programs import FOREIGN, attach, detach, on_device
-from shuntlab.reasons import lane_reason
 from shuntlab.shuntd import Shuntd, refused, unchanged
 
 AUTO = "route", "eth1", "eth2", "--lane", "auto"
@@ -91,7 +90,7 @@ def test_another_daemon_is_refused(net, args):
         assert both_on_device(net) == [False, False]
         with unchanged(net):
             assert f"process {first.process.pid} " in refused(net, *args)
-        assert lane_reason(first) != "anothers_program"
+        assert first.lane()["reason"] != "blocked"
 
 
 def test_a_device_of_the_same_number_elsewhere(net, make_lab):
@@ -105,7 +104,7 @@ def test_anothers_program_comes_meanwhile(net):
         attach(net, "eth1", FOREIGN)
         theirs = on_device(net)
         set_gro(net, "on")
-        wait_until(lambda: lane_reason(shuntd) == "anothers_program", what="its being seen")
+        wait_until(lambda: shuntd.lane()["reason"] == "blocked", what="its being seen")
         assert shuntd.lane()["in_use"] == "kernel" and on_device(net) == theirs
         _, found = doctor(net, "-s", shuntd.control, "eth1")
         assert found["eth1", "program"][0]["remedy"] == "ip link set dev eth1 xdp off"
@@ -121,7 +120,7 @@ def test_the_device_refuses_it(net):
         for host in "gen", "dut":
             net.link(host, "eth1", "mtu", "9000")
         set_gro(net, "on")
-        wait_until(lambda: lane_reason(shuntd) == "refused", what="the refusal")
+        wait_until(lambda: shuntd.lane()["reason"] == "refused", what="the refusal")
         assert shuntd.lane()["in_use"] == "kernel" and shuntd.lane()["suspended"] is True
         assert "ip link set dev eth1 mtu" in shuntd.lane()["why"]
         shuntd.ctl("lane", "set", "eth1", "user=100%")

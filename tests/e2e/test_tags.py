@@ -7,11 +7,13 @@ import signal
 
 import pytest
 
+from shuntlab.doctor import doctor
+from shuntlab.lab import wait_until
 from shuntlab.process import owner_of, wait_gone
 from shuntlab.programs import attach
 from shuntlab.shuntd import Shuntd
 
-ON, OFF, TAKES = (True, True), (False, False), "takes VLAN tags off"
+ON, OFF = (True, True), (False, False)
 PAIR = ("xconnect", "eth1", "eth2")
 
 
@@ -22,11 +24,12 @@ def _igb(nic, monkeypatch):
     return nic
 
 
-def warnings(daemon):
+def warned(daemon):
+    """What is said of the port's tags."""
     port = daemon.port()
-    said = [text for text in port["warnings"] if TAKES in text]
+    said = [row["text"] for row in port["notices"] if row["name"] == "tags"]
     assert port["in_use"]["tags_taken_off"] == bool(said)
-    return said
+    return said and said[0]
 
 
 def test_given_back_at_stop(lab, igb):
@@ -34,7 +37,7 @@ def test_given_back_at_stop(lab, igb):
     said = lab.exec("dut", "shuntctl", "-s", "/nowhere", "doctor", "eth1", check=False).stdout
     assert "shuntd switches that off for as long as it runs" in said, said
     with Shuntd(lab, *PAIR) as daemon:
-        assert igb.takes_tags() == OFF and warnings(daemon) == []
+        assert igb.takes_tags() == OFF and not warned(daemon)
     assert igb.takes_tags() == ON
 
 
@@ -82,7 +85,7 @@ def test_a_takeover_that_fails(lab, igb):
     first = Shuntd(lab, *PAIR)
     done = lab.popen("dut", "shuntd", *PAIR, "--user", "nix", "--takeover", "--control",
                      first.control)
-    assert "was started again and answers" in done.communicate(timeout=60)[1]
+    assert "was started again" in done.communicate(timeout=60)[1]
     assert igb.takes_tags() == OFF
     pid = owner_of(first.control)
     os.kill(pid, signal.SIGTERM)
@@ -110,8 +113,9 @@ def test_a_port_that_the_successor_leaves(lab, igb):
 def test_switched_on_meanwhile(lab, igb):
     with Shuntd(lab, *PAIR, chatty=True) as daemon:
         lab.exec("dut", "ethtool", "-K", "eth1", "rxvlan", "on")
-        assert "ethtool -K eth1 rxvlan off" in warnings(daemon)[0]
-        assert "ethtool -K eth1 rxvlan off" in daemon.process.stderr.readline()
+        said = wait_until(lambda: warned(daemon))
+        assert "ethtool -K eth1 rxvlan off" in said, "the remedy"
+        daemon.said_until(said)
     assert igb.takes_tags() == ON
 
 
@@ -119,11 +123,10 @@ def test_a_driver_that_does_not_let_it(lab, nic, monkeypatch):
     nic.is_called("nic", monkeypatch, fixed="rx-vlan-hw-parse")
     with Shuntd(lab, *PAIR, chatty=True) as daemon:
         assert nic.takes_tags() == (True, False)
-        assert "the driver nic does not let be switched off" in warnings(daemon)[0]
-        assert warnings(daemon)[0] in daemon.process.stderr.readline()
-        said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", "eth1", check=False).stdout
-        assert "its driver lets nobody switch that off" in said, said
-        assert "the driver nic does not let be switched off" in said, said
+        said = wait_until(lambda: warned(daemon))
+        daemon.said_until(said)
+        _, found = doctor(lab, "-s", daemon.control, "eth1")
+        assert said in [row["sentence"] for row in found["eth1", "in use"]], found
     assert nic.takes_tags() == ON
 
 
@@ -133,5 +136,5 @@ def test_a_veth_is_left_alone(lab):
     for host, dev in ("gen", "eth1"), ("dut", "eth1"), ("dut", "eth2"), ("sink", "eth1"):
         assert "tx-vlan-offload: off" in lab.exec(host, "ethtool", "-k", dev).stdout
     with Shuntd(lab, *PAIR) as daemon:
-        assert warnings(daemon) == []
+        assert not warned(daemon)
         assert "rx-vlan-offload: on" in lab.exec("dut", "ethtool", "-k", "eth1").stdout

@@ -85,3 +85,23 @@ def test_the_unit_is_well_formed_and_hardened(tmp_path):
                           capture_output=True, text=True, timeout=60, check=False).stdout
     found = re.search(r"exposure level for shuntd.service: ([\d.]+)", said)
     assert found and float(found[1]) <= EXPOSURE_MAX, said
+
+
+def test_shuntctl_asks_the_socket_of_the_unit_by_default():
+    with open(UNIT, encoding="ascii") as file:
+        unit = file.read()
+    path = re.search(r"^ExecStart=.* --control (\S+)$", unit, re.M)[1]
+    folder = re.search(r"^RuntimeDirectory=(\S+)$", unit, re.M)[1]
+    assert os.path.dirname(path) == f"/run/{folder}"
+    for program in "shuntd", "shuntctl":
+        said = subprocess.run([f"{BIN}/{program}", "--help"], capture_output=True, text=True,
+                              check=True, timeout=60).stdout
+        assert f"({path})" in said
+
+
+def test_the_folder_of_the_socket_is_made(lab):
+    folder = f"/run/shunt-lab/{lab.name}/made"
+    with Shuntd(lab, "xconnect", "eth1", "eth2", control="made/control") as daemon:
+        assert os.stat(folder).st_mode & 0o777 == 0o755
+        assert daemon.show("ports")["ports"]
+    assert os.listdir(folder) == []

@@ -4,7 +4,6 @@ import json
 
 from shuntlab.frames import DUT1
 from shuntlab.lab import wait_until
-from shuntlab.reasons import lane_reason
 from shuntlab.shuntd import Shuntd
 
 FULL = ("tx", "on", "tso", "on", "gso", "on")
@@ -24,7 +23,7 @@ def test_bulk_is_the_kernels(make_lab):
             assert server.poll() is None
         client = lab.popen("gen", "iperf3", "-c", "10.0.2.2", "-t", 12, "-i", 1, "-J")
         wait_until(lambda: daemon.lane()["suspended"], 15)
-        assert (daemon.lane()["in_use"], lane_reason(daemon)) == ("kernel", "bulk")
+        assert (daemon.lane()["in_use"], daemon.lane()["reason"]) == ("kernel", "bulk")
         ended = json.loads(client.communicate(timeout=60)[0])
         rates = [row["sum"]["bits_per_second"] for row in ended["intervals"]]
         assert max(rates[5:]) > 1.5 * max(rates[:2]), rates

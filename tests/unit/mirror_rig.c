@@ -322,8 +322,7 @@ static void ip_routes(bool is_v6, bool is_local, struct lines *out)
 	snprintf(args, sizeof(args), "-%d route show table %s", is_v6 ? 6 : 4,
 		 is_local ? "local" : "main");
 	routes = ip_json(args);
-	json_array_foreach(routes, i, route)
-	{
+	json_array_foreach (routes, i, route) {
 		struct text text = {.len = 0};
 
 		ip_prefix(string(route, "dst"), is_v6, prefix, sizeof(prefix));
@@ -397,18 +396,16 @@ static void ip_links_and_addrs(struct lines *out)
 	char line[256];
 	size_t i, j;
 
-	json_array_foreach(links, i, link)
-	{
+	json_array_foreach (links, i, link) {
 		bool is_up = false;
 
-		json_array_foreach(json_object_get(link, "flags"), j, flag) is_up |=
-			!strcmp(json_string_value(flag), "UP");
+		json_array_foreach (json_object_get(link, "flags"), j, flag)
+			is_up |= !strcmp(json_string_value(flag), "UP");
 		snprintf(line, sizeof(line), "link %u %s mtu %u up %d mac %s",
 			 number(link, "ifindex"), string(link, "ifname"), number(link, "mtu"),
 			 is_up, string(link, "address"));
 		add_line(out, line);
-		json_array_foreach(json_object_get(link, "addr_info"), j, addr)
-		{
+		json_array_foreach (json_object_get(link, "addr_info"), j, addr) {
 			snprintf(line, sizeof(line), "addr %s %s/%u", string(link, "ifname"),
 				 string(addr, "local"), number(addr, "prefixlen"));
 			add_line(out, line);
@@ -423,24 +420,21 @@ static void ip_neighs_and_nexthops(struct lines *out)
 	char line[256];
 	size_t i, j;
 
-	json_array_foreach(neighs, i, object)
-	{
+	json_array_foreach (neighs, i, object) {
 		const char *mac = string(object, "lladdr");
 
 		snprintf(line, sizeof(line), "neigh %s %s lladdr %d:%s", string(object, "dev"),
 			 string(object, "dst"), mac[0] != '-', mac[0] != '-' ? mac + 12 : "00:00");
 		add_line(out, line);
 	}
-	json_array_foreach(nexthops, i, object)
-	{
+	json_array_foreach (nexthops, i, object) {
 		struct text text = {.len = 0};
 		const json_t *via = json_object_get(object, "via");
 
 		add_text(&text, "nexthop %u %s %s", number(object, "id"),
 			 via ? string(via, "host") : string(object, "gateway"),
 			 string(object, "dev"));
-		json_array_foreach(json_object_get(object, "group"), j, member)
-		{
+		json_array_foreach (json_object_get(object, "group"), j, member) {
 			unsigned weight = number(member, "weight");
 
 			add_text(&text, " %u,%u", number(member, "id"), weight ? weight : 1);

@@ -211,7 +211,8 @@ static void run_plain(struct steer_rig *rig, uint64_t word, const void *data, si
 int steer_rig_run(struct steer_rig *rig, const void *data, size_t len)
 {
 	const uint32_t half = rig->ctl->live - SHUNT_STEER_LIVE_HALF(0);
-	uint64_t word = half < 2 ? shunt_steer_quick_user(&rig->ctl->half[half], half) : 0;
+	const bool is_user = half < 2 && rig->ctl->half[half].lane == SHUNT_LANE_USER;
+	uint64_t word = is_user ? shunt_steer_quick_of(&rig->ctl->half[half], half) : 0;
 	int reason = run_once(rig, data, len);
 
 	if (word && !rig->ctl->quick)

@@ -39,7 +39,7 @@ void steer_rig_rules(struct steer_rig *rig, const char *const *texts, unsigned c
 /* steer_rig_run returns the reason for which the program sent the frame to its lane,
  * and fails the test if the frame's bytes changed, or if anything but one packet
  * and its bytes was counted. Where the configuration has a short way into the lane user
- * (shunt_steer_quick_user), the frame goes it, too, and must come to the same. */
+ * (shunt_steer_quick_of), the frame goes it, too, and must come to the same. */
 int steer_rig_run(struct steer_rig *rig, const void *data, size_t len);
 
 /* The addresses of the tests' host. */

@@ -247,7 +247,7 @@ Test(doctor, offloads_in_the_way)
 	f.offloads.rx_vlan = true;
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "(rxvlan): shuntd switches", "");
 	f.offloads.takes_tags_for_good = true;
-	expect(&f, &wanted, "offload", SHUNT_DOCTOR_warning, "lets nobody", "keep tagged");
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_warning, "does not let", "keep tagged");
 	f = healthy();
 	f.offloads.gro = true;
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_ok, "GRO works behind", "");
@@ -341,11 +341,11 @@ Test(doctor, host)
 	cr_expect_eq(shunt_doctor_count(&d, SHUNT_DOCTOR_warning), 3, "with the JIT");
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_ok);
 	shunt_doctor_fini(&d);
-	f.bypassed.is_untold = true;
+	f.firewall.is_untold = true;
 	shunt_doctor_judge_host(&d, &f, &two);
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_note);
 	shunt_doctor_fini(&d);
-	f.bypassed = (struct shunt_bypassed){.iptables = "filter nat", .policy_cnt = 2};
+	f.firewall = (struct shunt_firewall){.iptables = "filter nat", .policy_cnt = 2};
 	shunt_doctor_judge_host(&d, &f, &two);
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_warning);
 	cr_expect(strstr(find(&d, "filters")->sentence,

@@ -6,7 +6,7 @@
 
 #include "measure/hist.h"
 #include "measure/rng.h"
-#include "shunt_gen.h"
+#include "tools/shunt_gen.h"
 
 Test(gen_frame, buckets_are_those_of_the_histogram)
 {

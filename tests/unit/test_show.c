@@ -146,8 +146,8 @@ Test(show, runtime_of_a_running_engine)
 	cr_expect_eq(json_array_size(json_object_get(batch, "sizes")), 1);
 	cr_expect_eq(number(total, "packets"), number(worker, "packets"), "one worker is all");
 	c_io = json_real_value(json_object_get(worker, "c_io"));
-	json_array_foreach(json_object_get(worker, "stages"), i, stage) stages +=
-		json_real_value(json_object_get(stage, "cycles_per_packet"));
+	json_array_foreach (json_object_get(worker, "stages"), i, stage)
+		stages += json_real_value(json_object_get(stage, "cycles_per_packet"));
 	cr_expect_float_eq(c_io + json_real_value(json_object_get(worker, "c_task")), stages, 1e-6,
 			   "c_io and c_task are all stages");
 	cr_expect_eq(json_array_size(json_object_get(worker, "nodes")), 4);
@@ -220,8 +220,7 @@ Test(show, every_own_drop_reason_is_there_once)
 	size_t i;
 
 	cr_assert_eq(json_array_size(rows), SHUNT_ARRAY_LEN(names) - 1, "all but none");
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		cr_expect_str_eq(text(row, "name"), names[i + 1]);
 		cr_expect_eq(number(row, "count"), 0);
 		cr_expect_eq(number(row, "worker"), 0);

@@ -109,17 +109,17 @@ Test(shuntctl, rates_are_differences_over_time)
 	json_t *drops = json_object_get(rates, "drops");
 
 	cr_expect_float_eq(real(rates, "interval_s"), 2, 1e-9);
-	cr_expect_float_eq(real(port, "rx_mpps"), 16, 1e-9);
+	cr_expect_float_eq(real(port, "rx_pps"), 16e6, 1e-9);
 	cr_expect_float_eq(real(port, "kernel_pps"), 0, 1e-9);
-	cr_expect_float_eq(real(worker, "mpps"), 16, 1e-9);
+	cr_expect_float_eq(real(worker, "pps"), 16e6, 1e-9);
 	cr_expect_float_eq(real(worker, "batch_mean"), 32, 1e-9);
 	/* Per sampled packet: rx 10, graph 5 of which transmit 2. */
 	cr_expect_float_eq(real(worker, "c_io"), 12, 1e-9);
 	cr_expect_float_eq(real(worker, "c_task"), 3, 1e-9);
 	cr_expect_float_eq(real(worker, "c_busy"), 3, 1e-9);
-	cr_expect_float_eq(real(worker, "asleep_percent"), 25, 1e-9);
+	cr_expect_float_eq(real(worker, "asleep_pct"), 25, 1e-9);
 	cr_assert_eq(json_array_size(drops), 1, "what the kernel got is not lost");
-	cr_expect_float_eq(real(json_array_get(drops, 0), "per_second"), 5, 1e-9);
+	cr_expect_float_eq(real(json_array_get(drops, 0), "pps"), 5, 1e-9);
 	json_decref(rates);
 	shuntctl_snapshot_fini(&a);
 	shuntctl_snapshot_fini(&b);
@@ -133,7 +133,7 @@ Test(shuntctl, rates_of_counters_that_fell_are_null)
 	json_t *port = json_array_get(json_object_get(rates, "ports"), 0);
 	json_t *worker = json_array_get(json_object_get(rates, "workers"), 0);
 
-	cr_expect(json_is_null(json_object_get(port, "rx_mpps")));
+	cr_expect(json_is_null(json_object_get(port, "rx_pps")));
 	cr_expect(json_is_null(json_object_get(worker, "c_io")));
 	cr_expect(json_is_null(json_object_get(worker, "batch_mean")));
 	cr_expect_eq(json_array_size(json_object_get(rates, "drops")), 0);

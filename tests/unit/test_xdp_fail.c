@@ -18,7 +18,7 @@
 #include <linux/if_packet.h>
 
 #include "xdp/fail.h"
-#include "shunt_devmap.skel.h"
+#include "tools/shunt_devmap.skel.h"
 #include "wait.h"
 
 static struct shunt_err err;

@@ -26,6 +26,7 @@ def cases():
     yield "vm.kernel.ip_forward", {}, guest.DUT, nobody, 1
     yield "vm.kernel.bridge", {}, guest.SINK, bridge, BRIDGES
     yield "vm.shunt.xconnect.xdp", {}, guest.SINK, shunt("xconnect", *guest.PORTS, "--lane", "xdp"), 1
+    yield "vm.shunt.route.xdp", {}, guest.DUT, shunt("route", *guest.PORTS, "--lane", "xdp"), 1
     for copy in ("zerocopy", "copy"):
         for mode, ports, mac in (("xconnect", guest.PORTS, guest.SINK),
                                  ("static3", guest.STATIC3, guest.DUT)):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shunt-bench: experiments, as JSON, tables and one HTML report. See shunt-bench(1)."""
-import argparse
 import errno
 import importlib
 import os
@@ -8,6 +7,7 @@ import signal
 import sys
 import time
 
+import arguments
 import document
 import forwarders
 import guest
@@ -45,105 +45,6 @@ FAILURES = (Refused, paths.Missing, mem.Failed, places.Failed, AssertionError)
 
 def module_of(name):
     return importlib.import_module("exp_" + name)
-
-
-def number(low, high, kind=float):
-    def parse(word):
-        scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(word[-1:], 1)
-        try:
-            value = float(word[:-1] if scale != 1 else word) * scale
-        except ValueError:
-            value = None
-        if value is None or not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"'{word}' is not a number from {low:g} to {high:g}")
-        if kind(value) != value:
-            raise argparse.ArgumentTypeError(f"'{word}' is not a whole number")
-        return kind(value)
-    return parse
-
-
-def odd(low, high):
-    def parse(word):
-        value = number(low, high, int)(word)
-        if value % 2 == 0:
-            raise argparse.ArgumentTypeError(f"'{word}' is even, and more than half of the trials decide")
-        return value
-    return parse
-
-
-def cpu_list(word):
-    try:
-        cpus = [int(c) for c in word.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{word}' is not a list of CPUs such as 1 or 2,3") from None
-    there = os.sched_getaffinity(0)
-    for cpu in cpus:
-        if cpu not in there:
-            raise argparse.ArgumentTypeError(
-                f"CPU {cpu} is not there, only {','.join(map(str, sorted(there)))}")
-    return cpus
-
-
-class Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong, as the other programs do."""
-
-    def error(self, message):
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
-def parser():
-    helps = "\n".join(f"  {name:<8} {module_of(name).HELP}" for name in EXPERIMENTS)
-    made = Parser(
-        prog="shunt-bench", formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="shunt-bench [OPTIONS] EXPERIMENT...|all\n       shunt-bench [OPTIONS] report FILE.json...\n"
-              "       shunt-bench table FILE.json...",
-        description="Measures, and writes JSON, tables, figures and one HTML report.",
-        epilog=f"Experiments:\n{helps}\n  report   draw the report again from JSON documents\n"
-               "  table    their main tables and findings as Markdown\n\n"
-               "Exit status: 0 done, 1 failed, 2 wrong usage. See shunt-bench(1).")
-    made.add_argument("names", nargs="+", metavar="EXPERIMENT", help=argparse.SUPPRESS)
-    made.add_argument("-o", "--out", metavar="DIR",
-                      help="folder for report.html, JSON and figures (shunt-report)")
-    made.add_argument("-p", "--ports", metavar="WHERE",
-                      help="lab (network namespaces), mem (in-memory ports), vm (zero-copy in a guest, "
-                           "instructions for cycles), or two devices of this machine, as eth1,eth2 (lab)")
-    made.add_argument("--driver", choices=guest.DRIVERS,
-                      help="vm: the guest's devices (igb)")
-    made.add_argument("--gen-ports", metavar="DEV,DEV",
-                      help="with devices: where the generator sends and the sink counts, at the other "
-                           "ends; NAMESPACE/DEV too")
-    made.add_argument("--gen-via", metavar="COMMAND",
-                      help="with devices: reaches the generator's machine, as 'ssh root@gen'")
-    made.add_argument("--gen-cpu", type=cpu_list, metavar="LIST",
-                      help="CPUs of the generator (the first that the forwarder has not)")
-    made.add_argument("-s", "--short", action="store_true",
-                      help="fewer points and shorter runs: a minute an experiment")
-    made.add_argument("-r", "--runs", type=number(1, 1000, int), metavar="N",
-                      help="runs of every point (7; 3 with --short)")
-    made.add_argument("-t", "--seconds", type=number(0.01, 3600), metavar="S",
-                      help="length of a run (0.2 in memory, 2 elsewhere; shorter with --short)")
-    made.add_argument("--rate", type=number(1000, 1e10), metavar="PPS",
-                      help="rate of the link: cio, batch (mem: 14.88M, 10 Gbit/s; else half of what is "
-                           "forwarded)")
-    made.add_argument("-b", "--batch", type=number(1, 256, int), metavar="N",
-                      help="batch where it is not what varies (64)")
-    made.add_argument("--trials", type=odd(1, 99), metavar="N",
-                      help="searches: trials at one rate at most, odd (7; 3 with --short)")
-    made.add_argument("--precision", type=number(0.1, 50), metavar="PERCENT",
-                      help="searches: how close to come (3; 20 with --short)")
-    made.add_argument("--search-seconds", type=number(0.1, 1e6), metavar="S",
-                      help="searches of an experiment end after so long, whatever was found (40 with "
-                           "--short; else no limit)")
-    made.add_argument("--only", metavar="WORD[,WORD...]",
-                      help="compare: the forwarders with one of these words in their names")
-    made.add_argument("--points", type=number(2, 200, int), default=0, metavar="N",
-                      help="points of a sweep (what suits it)")
-    made.add_argument("--cpu", type=cpu_list, metavar="LIST",
-                      help="CPUs of the forwarder's workers (the last ones)")
-    made.add_argument("--no-figures", action="store_true", help="JSON and tables only")
-    made.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    made.add_argument("-V", "--version", action="store_true", help="print the version")
-    return made
 
 
 class Context:
@@ -398,7 +299,7 @@ def main():
     if sys.argv[1:] in (["-V"], ["--version"]):
         print("shunt-bench", machine.versions().get("shunt", "unknown"))
         return 0
-    args = parser().parse_args()
+    args = arguments.parser({name: module_of(name).HELP for name in EXPERIMENTS}).parse_args()
     names, docs = args.names, []
     args.has_failed = False
     args.is_all = names == ["all"]

@@ -178,7 +178,7 @@ def all_of(cpu, batch):
 
 
 def usable(candidates, skip):
-    """Those whose check finds nothing; skip(name, why) for the others."""
+    """Those with a check that finds nothing; skip(name, why) for the others."""
     made = []
     for one in candidates:
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues and workers, 1 to as many as there are CPUs (PFQ, figures 2 to 4): each worker has a queue and
-a CPU of his own."""
+a CPU of its own."""
 import os
 
 import forwarders

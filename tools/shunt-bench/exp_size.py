@@ -105,7 +105,7 @@ def run(ctx, doc):
 
 
 def note_generator(doc, found):
-    """Says whose limit it was that was found."""
+    """Notes whether forwarder or generator set the limit that was found."""
     none = [name for name, one in found.items() if not one["rate"]]
     if none:
         doc.note("No rate that was tried passed, and none is printed: " + ", ".join(none) + ".")

@@ -129,7 +129,7 @@ class Points:
 
 
 def counted(a, b):
-    """(c_io, c_task) of a packet as the worker counts them, from two looks at his totals; None of each
+    """(c_io, c_task) of a packet as the worker counts them, from two looks at its totals; None of each
     where no turn was sampled."""
     sampled = b["sampled_packets"] - a["sampled_packets"]
     if not sampled:

@@ -7,8 +7,8 @@ import subprocess
 import paths
 import stats
 
-# A run whose worker had its CPU for less than this share is measured again, so often at most; an
-# experiment repeats so many in all.
+# A run in which the worker had its CPU for less than this share is measured again, AGAIN times at most,
+# and PATIENCE times in an experiment.
 CPU_SHARE_MIN = 0.98
 AGAIN = 3
 PATIENCE = 20
@@ -101,7 +101,7 @@ class Memory:
     def confess(self, doc):
         """Says in the document what the machine did to the figures."""
         if self.disturbed:
-            doc.note(f"In {self.disturbed} of {self.points} runs the worker had his CPU for less than "
+            doc.note(f"In {self.disturbed} of {self.points} runs the worker had its CPU for less than "
                      f"{100 * CPU_SHARE_MIN:.0f} % of the time, also when repeated: something else ran on "
                      "this machine, and those runs read too slow.")
         if 2 * self.disturbed > self.points:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which options say something to which experiment, and where: one that says nothing to any that was
-asked for is refused, rather than passed over."""
+"""Which experiments use which options, and on which ports. An option that none of those asked for uses
+is refused, not ignored."""
 
 ON_LINES = ("lab", "nic")  # where shunt-gen makes the traffic, but for two experiments in the guest
 BY_GENERATOR = ("rfc2544", "idle")
@@ -21,7 +21,7 @@ def has_rate(name, ports):
     return name in ("cio", "batch", "cache") and ports != "vm" or name == "scale" and ports in ON_LINES
 
 
-# Option: whether it says something to an experiment on such ports, and to which.
+# Option: whether an experiment on such ports uses it, and which ones do.
 USES = {
     "gen_ports": (lambda name, ports: ports == "nic", "two devices given to --ports"),
     "gen_via": (lambda name, ports: ports == "nic", "two devices given to --ports"),
@@ -57,7 +57,7 @@ def of_documents(args, command):
 def of_experiments(args, asked):
     """None, or the sentence that refuses an option. asked: pairs of experiment and kind of ports."""
     names = ", ".join(dict.fromkeys(name for name, _ in asked))
-    for option, (is_used, whom) in USES.items():
+    for option, (is_used, users) in USES.items():
         if getattr(args, option) and not any(is_used(name, ports) for name, ports in asked):
-            return f"{flag(option)} says nothing to {names} here: it is for {whom}"
+            return f"{flag(option)} says nothing to {names} here: it is for {users}"
     return None

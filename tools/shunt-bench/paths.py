@@ -19,7 +19,7 @@ class Missing(Exception):
 def program(name):
     """The path of one of shunt's programs; Missing without it."""
     folders = ([os.path.join(BUILD, "bin")] if IS_SOURCE_TREE else
-               [os.path.join(TOP, "..", "bin"), os.path.join(TOP, "..", "sbin")])
+               [os.path.join(TOP, "..", "bin"), os.path.join(TOP, "..", "sbin"), os.path.dirname(HERE)])
     for folder in folders:
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK):

@@ -145,8 +145,8 @@ def result_of(done, rate):
 
 
 class Lab(Place):
-    """A lab of one's own: gen - dut - sink. A child holds it and removes it when this program ends,
-    however it ends: he waits for the end of a pipe that dies with us."""
+    """A lab of one's own: gen - dut - sink. A child holds it, and removes it when this program ends,
+    however it ends: the child waits for the end of a pipe that this program holds."""
 
     def __init__(self, queues=1, gen_cpus=(0,)):
         self.gen_cpus = gen_cpus
@@ -161,7 +161,7 @@ class Lab(Place):
             raise Failed(err.strip().removeprefix("lab: ") or "the lab could not be built")
 
     def close(self):
-        self.holder.communicate(timeout=60)  # closes his standard input
+        self.holder.communicate(timeout=60)  # closes its standard input
 
     def __enter__(self):
         return self

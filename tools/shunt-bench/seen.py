@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a figure shows, in words, from its data: for those who cannot see it, and so that nobody writes
-under a figure what he expects of it. And what the papers found of it, with the verdict."""
+"""What a figure shows, in words made from its data, never from what was expected. Readers who cannot see
+the figure need them. And what the papers found, with the verdict."""
 from terminal import number
 
 LINES_MAX = 6

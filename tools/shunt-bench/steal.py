@@ -36,7 +36,7 @@ def busy_cpus():
 
 
 def confess_company(doc, before, after):
-    """Says in the document who else was there when it began, or when it was over."""
+    """Notes in the document that other programs ran when it began, or when it was over."""
     when, cpus = ("began", before) if before > BUSY_MAX else ("was over", after)
     if cpus > BUSY_MAX:
         doc.withhold(f"When it {when}, other programs used {cpus:.1f} of the {os.cpu_count()} CPUs, and "

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shunt_devmap.skel.h"
-#include "shunt_fibfwd.skel.h"
+#include "tools/shunt_devmap.skel.h"
+#include "tools/shunt_fibfwd.skel.h"
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -28,11 +28,11 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 static struct bpf_link *redirect(const char *from, const char *to, bool looks)
 {
 	struct shunt_devmap *skel = shunt_devmap__open_and_load();
-	unsigned to_index = if_nametoindex(to), zero = 0;
+	unsigned to_index = if_nametoindex(to), slot = 0;
 	struct bpf_link *link;
 
 	if (!skel ||
-	    bpf_map_update_elem(bpf_map__fd(skel->maps.shunt_other), &zero, &to_index, 0)) {
+	    bpf_map_update_elem(bpf_map__fd(skel->maps.shunt_other), &slot, &to_index, 0)) {
 		fprintf(stderr, "shunt-devmap: %s: cannot load the program: %s\n", from,
 			strerror(errno));
 		return NULL;

@@ -7,7 +7,7 @@
  * (send_xdp.c, send_xsk.c, send_packet.c) what next.c gives it, and send_report.c
  * says what came of it. sink.c attaches and reads the counting program,
  * sink_report.c and spread.c show it, run.c does both at once. device.c asks the
- * kernel about a device. What goes over the wire is in bpf/shunt_gen.h. */
+ * kernel about a device. What goes over the wire is in bpf/tools/shunt_gen.h. */
 #ifndef SHUNT_GEN_GEN_H
 #define SHUNT_GEN_GEN_H
 
@@ -24,7 +24,7 @@
 #include "io/xsk.h"
 #include "traffic/arrival.h"
 #include "traffic/bag.h"
-#include "shunt_gen.h"
+#include "tools/shunt_gen.h"
 
 #define GEN_SIZE_MAX	1514
 /* A capture's frame with a VLAN tag, which the MTU does not count. */
@@ -61,7 +61,7 @@ struct gen_field {
 	bool is_given, is_random;
 };
 
-/* Who computes UDP's and TCP's checksum. */
+/* What computes the checksums of UDP and TCP. */
 enum gen_checksum { GEN_CSUM_SOFTWARE, GEN_CSUM_OFFLOAD, GEN_CSUM_AUTO };
 
 struct gen_send_opts {
@@ -176,7 +176,7 @@ struct gen_sender {
 	struct shunt_gen *skel; /* of the XDP way */
 	struct gen_xsk *xsk;	/* of the XSK way */
 	bool zerocopy;		/* as the kernel confirmed */
-	const char *checksum;	/* who computes it: software, driver, kernel */
+	const char *checksum;	/* what computes it: software, driver, kernel */
 	bool is_started;
 	pthread_t thread;
 	atomic_bool stop, finished;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What a thread that sends from userspace does for each frame: the same as
- * bpf/shunt_gen.bpf.c. */
+ * bpf/tools/shunt_gen.bpf.c. */
 #include <string.h>
 
 #include "base/clock.h"

@@ -48,7 +48,7 @@ static int child(const struct gen_run_opts *o, bool is_sink, FILE *json)
 	struct shunt_err err;
 	int rc;
 
-	/* A signal of the terminal's is the parent's alone, who ends them in order. */
+	/* A signal of the terminal goes to the parent alone, which ends the children in order. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	rc = enter(is_sink ? &o->rx : &o->tx, &err);

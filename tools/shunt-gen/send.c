@@ -195,7 +195,7 @@ static void stop(struct crew *c)
 			pthread_join(c->senders[i].thread, NULL);
 }
 
-/* Threads that keep a rate between them begin together: who comes later makes up for it. */
+/* Threads that keep a rate between them begin together: a later one catches up. */
 static void set_start(struct crew *c)
 {
 	const uint64_t at = shunt_clock_ns() + TOGETHER_NS;

@@ -164,7 +164,7 @@ static int judge_confirmation(const struct gen_plan *plan, const struct gen_resu
 	const char *dev = plan->opts->dev;
 	char sent[32], made[32];
 
-	/* A full ring whose reader never had a CPU meanwhile is more than that. */
+	/* Even a full ring, with a reader that never had a CPU meanwhile, is more than that. */
 	if (r->sent >= COUNT_MIN && r->device_frames < SHUNT_MIN(r->sent / 1000 + 1, ALMOST_NONE)) {
 		fprintf(stderr,
 			"shunt-gen: %s counts almost none of these frames: on a veth, its other end "

@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "gen.h"
-#include "shunt_gen.skel.h"
+#include "tools/shunt_gen.skel.h"
 
 #ifndef BPF_F_TEST_XDP_LIVE_FRAMES
 #define BPF_F_TEST_XDP_LIVE_FRAMES (1U << 1)

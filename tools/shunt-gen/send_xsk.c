@@ -13,7 +13,7 @@
 #include "gen.h"
 #include "device/netdev_xdp.h"
 #include "io/pool.h"
-#include "shunt_gen.skel.h"
+#include "tools/shunt_gen.skel.h"
 
 #define RING	 2048
 /* The fill ring takes twice the ring's frames, which never come back. */

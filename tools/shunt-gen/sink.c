@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "shunt_sink.skel.h"
+#include "tools/shunt_sink.skel.h"
 #include "sink.h"
 
 /* How often the counts are read: the error of the time of the last frame. */

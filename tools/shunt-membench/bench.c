@@ -20,8 +20,7 @@ static void describe(const json_t *params, char *text, size_t len)
 	size_t at = 0;
 
 	text[0] = 0;
-	json_object_foreach((json_t *)params, key, value)
-	{
+	json_object_foreach ((json_t *)params, key, value) {
 		if (at >= len)
 			return;
 		if (json_is_string(value))

@@ -22,13 +22,12 @@ static void usage(FILE *out)
 {
 	unsigned i;
 
-	fprintf(out,
-		"usage: shunt-membench [--json FILE] [--seed N] [--quick] EXPERIMENT...|all\n\n");
+	fprintf(out, "Usage: shunt-membench [--json FILE] [--seed N] [--quick] EXPERIMENT...|all\n"
+		     "       shunt-membench point|access [--help]   one measurement, as JSON\n\n");
 	for (i = 0; i < SHUNT_ARRAY_LEN(experiments); i++)
 		fprintf(out, "  %-8s %s\n", experiments[i].name, experiments[i].help);
 	fprintf(out, "\nCycles are TSC ticks; each figure is the median of %d runs.\n",
 		BENCH_RUN_CNT);
-	fputs("\n       shunt-membench point|access [--help]   one measurement, as JSON\n", out);
 }
 
 static int run(struct bench *bench, const char *name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* `shunt-membench point`: one point of an experiment. A worker in his own thread, as in shuntd,
- * forwards between two in-memory ports what arrives at a rate, behind the task emulator; what he
- * counted in a window of time goes to standard output as one JSON object. */
+/* `shunt-membench point`: one point of an experiment. A worker in its own thread, as in shuntd,
+ * forwards between two in-memory ports, behind the task emulator, packets that arrive at a rate. It
+ * prints what the worker counted in a window of time as one JSON object. */
 #include "point.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the in-memory experiments share: a set of frames, and a worker that receives them on
- * port IN, copied in, and sends what his graph makes of them on port OUT, which swallows it. */
+ * port IN, copied in, and sends what its graph makes of them on port OUT, which swallows it. */
 #ifndef SHUNT_BENCH_RIG_H
 #define SHUNT_BENCH_RIG_H
 

@@ -27,31 +27,38 @@ static const struct option options[] = {
 
 static void print_help(void)
 {
-	fputs("Usage: shunt-model queue [OPTIONS]     a batched poller: M^X/G^B/1/(R+B) with vacations\n"
-	      "       shunt-model tmax [OPTIONS]      min(r_max, c_max), and c_io, c_task, c_busy\n"
+	fputs("Usage: shunt-model queue [OPTIONS]        latency, loss, cost and batches of a poller\n"
+	      "       shunt-model tmax [OPTIONS]         min(r_max, c_max), and c_io, c_task, c_busy\n"
 	      "       shunt-model fit [OPTIONS] FILE...  C_io, C_call and C_v from measurements\n"
 	      "\n"
-	      "queue, tmax (defaults: Li, Ren and Yang 2021, table 1 and section 5.1):\n",
+	      "Options of queue and tmax. Defaults are in parentheses; VALUE may end in k, M or G.\n",
 	      stdout);
 #define X(name, field, kind, help) printf("  --%-8s VALUE   %s\n", name, help);
 	MODEL_PARAMS(X)
 #undef X
-	fputs("  --task-per batch|packet  who draws his C_task: a batch, as in the paper, or each\n"
-	      "                     packet (batch)\n"
-	      "  --constants FILE   c-io, c-call, c-v, freq as `fit -j` wrote them\n"
+	fputs("  --task-per batch|packet  whether a batch draws one C_task, or each packet (batch)\n"
+	      "  --constants FILE   c-io, c-call, c-v and freq, as written by fit -j\n"
 	      "  --sweep NAME=FROM:TO:STEP, NAME=A,B,...\n"
-	      "                     a row for each value; NAME is one of the above\n"
+	      "                     a row for each value of the option NAME\n"
+	      "queue needs one of --load, --rate and --lambda.\n"
 	      "\n"
-	      "fit: FILEs of make bench (build/bench.json), of shunt-bench batch (batch-mem.json), or of\n"
-	      "     shuntctl -j show runtime for C_v\n"
-	      "  --name NAME        which measurements: cycles/packet over params.batch (mem.xconnect)\n"
+	      "Options of fit. FILE is build/bench.json of make bench, batch-mem.json of shunt-bench batch,\n"
+	      "or the output of shuntctl -j show runtime (for C_v).\n"
+	      "  --name NAME        measurements of this name, in cycles/packet (mem.xconnect)\n"
 	      "  --copy             those with params.copy true, instead of false\n"
-	      "  --c-task VALUE     cycles of work a packet in them, taken off (0)\n"
-	      "  --freq VALUE       written to the result, for --constants\n"
+	      "  --c-task VALUE     cycles of work in each packet measured, subtracted (0)\n"
+	      "  --freq VALUE       cycles a second, written to the result\n"
 	      "\n"
-	      "  -j, --json         JSON; --help, --version\n"
+	      "All:\n"
+	      "  -j, --json         JSON\n"
+	      "  -V, --version; -h, --help\n"
 	      "\n"
-	      "VALUEs may end in k, M or G. Of load, rate and lambda, queue wants one.\n",
+	      "Examples:\n"
+	      "  shunt-model queue --load 0.8\n"
+	      "  shunt-model tmax --link 10G --freq 2.3G --c-io 60 --c-task 200\n"
+	      "  shunt-model queue --sweep load=0.1:0.9:0.1\n"
+	      "\n"
+	      "Exit status: 0 done, 1 failed, 2 wrong usage. See shunt-model(1).\n",
 	      stdout);
 }
 
@@ -122,7 +129,7 @@ static bool is_heeded(enum model_param param, char command)
 	}
 }
 
-/* What a command would pass over in silence is not what its user meant. */
+/* Refuses an option that the command would ignore. */
 static int check_heeded(const struct model_opts *opts, const char *command, struct shunt_err *err)
 {
 	unsigned i;

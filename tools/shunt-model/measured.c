@@ -62,8 +62,7 @@ static const json_t *find(const json_t *list, const char *key, const char *text)
 	size_t i;
 	json_t *one;
 
-	json_array_foreach(list, i, one)
-	{
+	json_array_foreach (list, i, one) {
 		const char *said = json_string_value(json_object_get(one, key));
 
 		if (said && !strcmp(said, text))
@@ -88,8 +87,7 @@ static int add_document(struct measured *m, const json_t *root, const char *path
 				     "%s: of shunt-bench's documents only that of batch has cycles "
 				     "over batches, and this is of %s",
 				     path, experiment);
-	json_array_foreach(json_object_get(line, "points"), i, point)
-	{
+	json_array_foreach (json_object_get(line, "points"), i, point) {
 		if (m->cnt == MODEL_POINT_MAX)
 			return shunt_err_set(err, EINVAL, "%s: more than %d measurements", path,
 					     MODEL_POINT_MAX);
@@ -116,8 +114,7 @@ int measured_read(struct measured *m, const char *path, const char *name, bool c
 	if (!root)
 		return -EINVAL;
 	if (json_is_array(root)) {
-		json_array_foreach(root, i, entry)
-		{
+		json_array_foreach (root, i, entry) {
 			ret = add_entry(m, entry, name, copy, err);
 			if (ret)
 				break;

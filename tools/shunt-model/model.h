@@ -17,22 +17,21 @@
 
 /* X(name, field, kind, help): an option --name VALUE, and a parameter that --sweep can
  * vary; kind says what the value may be (opts.c). */
-#define MODEL_PARAMS(X)                                                                       \
-	X("load", load, POSITIVE,                                                             \
-	  "offered, as a share of what can be served (of --link if given)")                   \
-	X("rate", rate, POSITIVE, "offered, packets a second")                                \
-	X("lambda", lambda, POSITIVE, "offered, batches a second")                            \
-	X("psi", psi, COUNT, "longest arriving batch; 1 is plain Poisson (20)")               \
-	X("nu", nu, ANY, "burst degree: P(X = j) ~ 1/j^nu (0.701)")                           \
-	X("batch", batch, COUNT, "B, packets a poll takes at most (32)")                      \
-	X("ring", ring, RING, "R, places in the receive ring, or infinite (512)")             \
-	X("c-io", c_io, ANY, "cycles of I/O a packet (45)")                                   \
-	X("c-call", c_call, ANY, "cycles of the calls a batch (43)")                          \
-	X("c-v", c_v, POSITIVE, "cycles of a poll that finds nothing (24)")                   \
-	X("c-task", c_task, TASK, "cycles of work a packet, or CYCLES:PROBABILITY,... (100)") \
-	X("freq", freq, POSITIVE, "F, cycles a second (1.6G)")                                \
-	X("link", link, POSITIVE, "bit/s of the link")                                        \
-	X("size", size, POSITIVE, "bytes of a frame, without FCS (60)")
+#define MODEL_PARAMS(X)                                                                          \
+	X("load", load, POSITIVE, "what arrives, as a part of what can be served, or of --link") \
+	X("rate", rate, POSITIVE, "what arrives, packets a second")                              \
+	X("lambda", lambda, POSITIVE, "what arrives, batches a second")                          \
+	X("psi", psi, COUNT, "longest arriving batch, packets; 1: Poisson (20)")                 \
+	X("nu", nu, ANY, "sizes of batches: P(X = j) ~ 1/j^nu (0.701)")                          \
+	X("batch", batch, COUNT, "B, most packets that a poll takes (32)")                       \
+	X("ring", ring, RING, "R, places in the receive ring, or infinite (512)")                \
+	X("c-io", c_io, ANY, "C_io, cycles of I/O a packet (45)")                                \
+	X("c-call", c_call, ANY, "C_call, cycles of calls a batch (43)")                         \
+	X("c-v", c_v, POSITIVE, "C_v, cycles of a poll that finds nothing (24)")                 \
+	X("c-task", c_task, TASK, "cycles of work a packet; CYCLES:PROBABILITY,... (100)")       \
+	X("freq", freq, POSITIVE, "F, cycles a second (1.6G)")                                   \
+	X("link", link, POSITIVE, "bits a second of the link (none)")                            \
+	X("size", size, POSITIVE, "bytes of a frame without FCS (60)")
 
 enum model_param {
 #define X(name, field, kind, help) MODEL_##field,

@@ -8,16 +8,20 @@
 #include "parity.h"
 
 static const char usage[] =
-	"Usage: shunt-parity world VARIANT             dut's links and routes, for `ip -batch`\n"
-	"       shunt-parity run KERNEL SHUNT [OPTIONS] two network namespaces: the hosts gen\n"
+	"Usage: shunt-parity world VARIANT\n"
+	"           prints the links and routes of dut, for `ip -batch`\n"
+	"       shunt-parity run KERNEL SHUNT [OPTIONS]\n"
+	"           compares two labs; KERNEL and SHUNT are the network namespaces of their hosts gen\n"
 	"\n"
-	"  --frames N    frames (20000; of a capture: each once on every port)\n"
-	"  --seed S      of the generator (1)\n"
-	"  --from N      begin with frame N\n"
+	"tools/parity builds the labs and runs this program. Defaults are in parentheses.\n"
+	"\n"
+	"  --frames N    number of frames (20000; with --pcap each once on every port)\n"
+	"  --seed S      seed of the frames (1)\n"
+	"  --from N      begin with frame N (0)\n"
 	"  --pcap FILE   frames of a capture instead; repeatable\n"
-	"  --show N      print so many differences (20)\n"
+	"  --show N      print at most N differences (20)\n"
 	"\n"
-	"See `parity --help`. Exit status: 0 no difference, 1 differences or failed, 2 usage.\n";
+	"Exit status: 0 no difference, 1 differences or failed, 2 wrong usage.\n";
 
 static int complain(const char *what)
 {

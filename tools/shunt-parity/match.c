@@ -134,7 +134,8 @@ static enum parity_kind classify(const uint8_t *data, unsigned len)
 	return type == 0x86dd ? classify6(data + ETH, len - ETH) : PARITY_FRAME;
 }
 
-/* Whom dut asked for, as bits: the two labs must have asked for the same neighbours. */
+/* The neighbours that dut asked for, as bits: the two labs must have asked for the same neighbours.
+ */
 static void note_asked(uint64_t *asked, const uint8_t *data)
 {
 	bool v6 = load16(data + 12) == 0x86dd;

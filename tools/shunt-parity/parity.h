@@ -106,12 +106,12 @@ unsigned parity_lab_receive(struct parity_lab *lab, int wait_ms, parity_take *ta
 
 /* What is not compared frame by frame, because a timer and not a frame decides when it is
  * sent: X(enumerator, text) */
-#define PARITY_KINDS(X)                                                                  \
-	X(FRAME, "compared byte by byte")                                                \
-	X(ASK, "ARP requests and neighbour solicitations of dut: retries by timer")      \
-	X(UNRESOLVED, "host unreachable when a neighbour did not answer: after seconds") \
-	X(REDIRECT, "redirects: the kernel sends fewer and fewer by time")               \
-	X(LIMITED, "no route, to one who asks often: the kernel answers once a second")  \
+#define PARITY_KINDS(X)                                                                         \
+	X(FRAME, "compared byte by byte")                                                       \
+	X(ASK, "ARP requests and neighbour solicitations of dut: retries by timer")             \
+	X(UNRESOLVED, "host unreachable when a neighbour did not answer: after seconds")        \
+	X(REDIRECT, "redirects: the kernel sends fewer and fewer by time")                      \
+	X(LIMITED, "no route, to one source again and again: the kernel answers once a second") \
 	X(TIMER, "IGMP and MLD reports, reassembly time exceeded: sent by timer")
 
 enum parity_kind {
@@ -134,7 +134,7 @@ struct parity_match {
 	uint64_t window;
 	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
 	uint64_t identical, multipath;
-	uint64_t asked[PARITY_LABS][16]; /* a filter of whom dut asked for */
+	uint64_t asked[PARITY_LABS][16]; /* a filter of the neighbours that dut asked for */
 };
 
 /* parity_match_add takes a frame that came out of a lab. */

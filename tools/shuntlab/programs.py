@@ -5,7 +5,7 @@ import os
 from shuntlab.lab import BUILD
 
 STEER = os.path.join(BUILD, "bpf", "shunt_steer.bpf.o")
-FOREIGN = os.path.join(BUILD, "bpf", "shunt_sink.bpf.o")  # one that does not steer
+FOREIGN = os.path.join(BUILD, "bpf", "tools", "shunt_sink.bpf.o")  # one that does not steer
 
 
 def on_device(lab, dev="eth1", host="dut"):

@@ -80,6 +80,10 @@ class Shuntd:
     def port(self, name="eth1"):
         return next(row for row in self.show("ports")["ports"] if row["name"] == name)
 
+    def notices(self, name, port="eth1"):
+        """What is the matter with a port, of one kind: the rows."""
+        return [row for row in self.port(port)["notices"] if row["name"] == name]
+
     def total(self, key, port):
         """Sum of a counter over all queues of a port."""
         return sum(queue[key] for queue in self.port(port)["queues"])

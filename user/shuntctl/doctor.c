@@ -11,7 +11,7 @@
 
 /* --- the daemon ------------------------------------------------------------------------------- */
 
-/* Its answers; NULL without one. */
+/* What the daemon answers; NULL without a daemon. */
 struct daemon {
 	json_t *ports, *config;
 };
@@ -41,7 +41,7 @@ static bool is_xsk(const json_t *port)
 	return kind && !strcmp(kind, "xsk");
 }
 
-/* NULL where it does not serve the device. */
+/* The daemon's port of that name, NULL where it has none. */
 static const json_t *served(const struct daemon *daemon, const char *ifname)
 {
 	json_t *port;
@@ -64,7 +64,7 @@ static bool is_generic(const json_t *port)
 	return mode && !strcmp(mode, "generic");
 }
 
-/* Its devices are not ours, whatever their names. */
+/* Whether the daemon is in another network namespace: devices of the same name are others then. */
 static bool is_elsewhere(const struct daemon *daemon)
 {
 	const uint64_t netns = (uint64_t)number(daemon->ports, "netns");
@@ -72,7 +72,7 @@ static bool is_elsewhere(const struct daemon *daemon)
 	return netns && netns != shunt_netns_number();
 }
 
-/* What the line leaves open is the daemon's, or the default. */
+/* Fills in what the command line left open: as the daemon has it, else the default. */
 static void complete(struct shunt_doctor_opts *want, const struct daemon *daemon)
 {
 	const json_t *workers = json_object_get(daemon->config, "workers");
@@ -143,10 +143,10 @@ static void introduce(struct shunt_doctor *out, const struct daemon *daemon, con
 	if (!is_elsewhere(daemon))
 		return;
 	finding = shunt_doctor_add(out, SHUNT_DOCTOR_note, "daemon", "daemon",
-				   "it is in another network namespace: of the devices that it "
-				   "serves only what it says itself is seen from here");
-	shunt_doctor_remedy(finding, "shuntctl doctor there: nsenter --net --target PID, or ip "
-				     "netns exec");
+				   "shuntd is in another network namespace: its devices cannot be "
+				   "examined from here, only what it reports of them");
+	shunt_doctor_remedy(finding, "run shuntctl doctor there, by nsenter --net --target PID or "
+				     "ip netns exec");
 }
 
 int shuntctl_doctor(struct shunt_doctor *out, const struct shuntctl_doctor_opts *opts,
@@ -164,10 +164,11 @@ int shuntctl_doctor(struct shunt_doctor *out, const struct shuntctl_doctor_opts 
 	for (i = 0; i < cnt; i++)
 		examine(out, &want, &daemon, devices[i]);
 	if (!cnt && !examine_served(out, &want, &daemon))
-		ret = shunt_err_set(err, EINVAL,
-				    "doctor needs the devices to look at, and no daemon on %s "
-				    "serves any, see shuntctl help",
-				    opts->socket);
+		ret = shunt_err_set(
+			err, EINVAL,
+			"doctor needs the names of devices, since no daemon on %s serves "
+			"any; see shuntctl help",
+			opts->socket);
 	json_decref(daemon.ports);
 	json_decref(daemon.config);
 	return ret;

@@ -41,14 +41,10 @@ enum {
 enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE };
 
 static const struct shuntctl_word commands[] = {
-	[COMMAND_SHOW] = {"show", "print an object once"},
-	[COMMAND_ROUTE] = {"route", "route get ADDRESS: where a packet would go"},
-	[COMMAND_LANE] = {"lane", "lane set PORT LANE=N%...|auto: share a port's frames out"},
-	[COMMAND_TOP] = {"top", "print rates again and again"},
-	[COMMAND_METRICS] = {"metrics", "print all counters in Prometheus' text format"},
-	[COMMAND_DOCTOR] = {"doctor", "say what devices and host are fit for"},
-	[COMMAND_RELOAD] = {"reload", "have the daemon read its file again, for new rules"},
-	[COMMAND_HELP] = {"help", "print this"},
+	[COMMAND_SHOW] = {"show"},	 [COMMAND_ROUTE] = {"route"},
+	[COMMAND_LANE] = {"lane"},	 [COMMAND_TOP] = {"top"},
+	[COMMAND_METRICS] = {"metrics"}, [COMMAND_DOCTOR] = {"doctor"},
+	[COMMAND_RELOAD] = {"reload"},	 [COMMAND_HELP] = {"help"},
 };
 
 static const struct shuntctl_word objects[] = {
@@ -67,43 +63,60 @@ static void print_help(void)
 {
 	unsigned i;
 
-	fputs("Usage: shuntctl [OPTIONS] show OBJECT\n"
-	      "       shuntctl [OPTIONS] route get ADDRESS\n"
-	      "       shuntctl [OPTIONS] lane set PORT user=N% xdp=N% kernel=N% | LANE | auto\n"
-	      "       shuntctl [OPTIONS] top\n"
-	      "       shuntctl [OPTIONS] metrics\n"
-	      "       shuntctl [OPTIONS] doctor [DEVICE ...]\n"
-	      "       shuntctl [OPTIONS] reload\n"
-	      "       shuntctl help\n"
+	fputs("Usage: shuntctl [OPTIONS] COMMAND\n"
 	      "\n"
-	      "Commands and objects may be shortened: shuntctl sh po.\n"
+	      "Asks a running shuntd what it does. Commands and objects may be shortened: sh po.\n"
+	      "\n"
+	      "COMMAND:\n"
+	      "  show OBJECT          print an object once\n"
+	      "  top                  print rates again and again (q or Ctrl-C ends it)\n"
+	      "  route get ADDRESS    print the route that a packet to ADDRESS takes\n"
+	      "  lane set PORT user=N% xdp=N% kernel=N%\n"
+	      "                       split the port's flows among the lanes, 100 % in all\n"
+	      "  lane set PORT LANE|auto  give all flows to one lane, or back to the port's own\n"
+	      "  doctor [DEVICE ...]  examine host and devices; needs no daemon, changes nothing\n"
+	      "  metrics              print all counters in Prometheus' text format\n"
+	      "  reload               shuntd reads its file again: new rules come into force\n"
+	      "  help                 print this\n"
 	      "\n"
 	      "OBJECT:\n",
 	      stdout);
 	for (i = 0; i < SHUNT_ARRAY_LEN(objects); i++)
 		printf("  %-10s %s\n", objects[i].name, objects[i].help);
 	fputs("\n"
-	      "  -j, --json         JSON, errors too\n"
-	      "  -p, --pretty       JSON, indented\n"
-	      "  -s, --socket PATH  the daemon's control socket (" SHUNT_CONTROL_PATH ")\n"
-	      "  -a, --all          drops: the reasons that never occurred too\n"
-	      "  -d, --delay SEC    top: seconds between two reports (1)\n"
-	      "  -n, --iterations N top: end after N reports\n"
-	      "      --frame-size N doctor: as shuntd's (2048, or the daemon's)\n"
-	      "      --workers N    doctor: how many are wanted (1, or the daemon's)\n"
-	      "      --generic      doctor: for --driver-mode generic\n"
-	      "      --require zerocopy  doctor: its absence is an error\n"
-	      "  -V, --version      print the version\n"
-	      "  -h, --help         print this\n"
+	      "Options:\n"
+	      "  -j, --json           print JSON on one line, errors too\n"
+	      "  -p, --pretty         print JSON, indented\n"
+	      "  -s, --socket PATH    control socket of shuntd (" SHUNT_CONTROL_PATH ")\n"
+	      "  -V, --version; -h, --help\n"
+	      "Options of show drops:\n"
+	      "  -a, --all            also print reasons that never occurred\n"
+	      "Options of top:\n"
+	      "  -d, --delay SEC      seconds between two reports, 0.1 to 3600 (1)\n"
+	      "  -n, --iterations N   end after N reports (no end)\n"
+	      "Options of doctor (default: as the daemon has it, else as in parentheses):\n"
+	      "      --frame-size N   bytes of a frame, 2048 or 4096 (what the ports need)\n"
+	      "      --workers N      number of workers wanted (1)\n"
+	      "      --generic        judge for shuntd --driver-mode generic\n"
+	      "      --require zerocopy  it is an error if a device copies\n"
 	      "\n"
-	      "top on a terminal ends with q or Ctrl-C.\n"
-	      "Exit code: 0 done, 1 failed (doctor: found errors), 2 wrong usage. See shuntctl(8).\n",
+	      "Examples:\n"
+	      "  shuntctl show drops          what did not come out, and why\n"
+	      "  shuntctl doctor eth1 eth2    before the first start\n"
+	      "\n"
+	      "Exit status: 0 done, 1 failed (doctor: found errors), 2 wrong usage. See shuntctl(8).\n",
 	      stdout);
 }
 
 static unsigned json_flags(const struct options *o)
 {
 	return (o->pretty ? JSON_INDENT(4) : JSON_COMPACT) | JSON_REAL_PRECISION(6);
+}
+
+static void print_json(const struct options *o, const json_t *object)
+{
+	json_dumpf(object, stdout, json_flags(o));
+	putchar('\n');
 }
 
 /* On stdout with -j, where a program expects an answer; otherwise on stderr. */
@@ -116,8 +129,7 @@ static int complain(const struct options *o, const struct shunt_err *err, int co
 		return code;
 	}
 	object = json_pack("{s:s}", "error", err->msg);
-	json_dumpf(object, stdout, json_flags(o));
-	putchar('\n');
+	print_json(o, object);
 	json_decref(object);
 	return code;
 }
@@ -137,12 +149,6 @@ static json_t *ask(const struct options *o,
 	return result;
 }
 
-static void print_json(const struct options *o, const json_t *object)
-{
-	json_dumpf(object, stdout, json_flags(o));
-	putchar('\n');
-}
-
 static int show(const struct options *o, unsigned object)
 {
 	struct shunt_err err = {""};
@@ -160,7 +166,7 @@ static int show(const struct options *o, unsigned object)
 
 static int run_route(const struct options *o, char **words, int cnt)
 {
-	struct shunt_err err = {"route wants `get ADDRESS`, see shuntctl help"};
+	struct shunt_err err = {"route needs `get ADDRESS`, see shuntctl help"};
 	json_t *result;
 
 	if (cnt != 2 || strcmp(words[0], "get") != 0)
@@ -176,11 +182,11 @@ static int run_route(const struct options *o, char **words, int cnt)
 	return EXIT_SUCCESS;
 }
 
-/* Says what is in force now. */
+/* Sets shares, and prints what is in force now. */
 static int run_lane(const struct options *o, char **words, int cnt)
 {
 	struct shunt_err err = {
-		"lane wants `set PORT user=N% xdp=N% kernel=N%`, `set PORT LANE` or "
+		"lane needs `set PORT user=N% xdp=N% kernel=N%`, `set PORT LANE` or "
 		"`set PORT auto`, see shuntctl help"};
 	json_t *result = NULL;
 	int fd;
@@ -259,8 +265,7 @@ static int doctor(const struct options *o, char **devices, int cnt)
 	}
 	if (o->json) {
 		report = shunt_doctor_json(&found);
-		json_dumpf(report, stdout, json_flags(o));
-		putchar('\n');
+		print_json(o, report);
 		json_decref(report);
 	} else {
 		shuntctl_doctor_print(stdout, &found);
@@ -298,7 +303,7 @@ static int bad_option(int opt, char **argv, struct shunt_err *err)
 {
 	char shortopt[3] = {'-', (char)optopt, 0};
 
-	/* What wants a value and has none is the last word. */
+	/* The option without its value is the last word. */
 	if (opt == ':')
 		return shunt_err_set(err, EINVAL, "option %s needs a value, see shuntctl help",
 				     argv[optind - 1]);
@@ -306,7 +311,7 @@ static int bad_option(int opt, char **argv, struct shunt_err *err)
 			     optopt ? shortopt : argv[optind - 1]);
 }
 
-/* What the devices of doctor are wanted for. */
+/* The options of doctor: what the devices are to be used for. */
 static int parse_want(struct shunt_doctor_opts *want, int opt, char **argv, struct shunt_err *err)
 {
 	switch (opt) {

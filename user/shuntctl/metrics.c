@@ -257,7 +257,7 @@ static void take_workers(struct texts *t, const json_t *workers)
 	}
 }
 
-/* Buckets at powers of two, as far as a batch goes, though each size is known. */
+/* Buckets at powers of two up to the largest batch. */
 static void batch_samples(struct texts *t, const char *id, const json_t *batch)
 {
 	json_int_t cumulative = 0, size;

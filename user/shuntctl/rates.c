@@ -42,12 +42,10 @@ static json_t *port_rates(const json_t *a, const json_t *b, double seconds)
 	json_t *row = json_object();
 
 	json_object_set(row, "name", json_object_get(b, "name"));
-	json_object_set_new(row, "rx_mpps", quotient(delta(ta, tb, "rx_packets"), seconds * 1e6));
-	json_object_set_new(row, "tx_mpps", quotient(delta(ta, tb, "tx_packets"), seconds * 1e6));
-	json_object_set_new(row, "rx_gbit_s",
-			    quotient(8 * delta(ta, tb, "rx_bytes"), seconds * 1e9));
-	json_object_set_new(row, "tx_gbit_s",
-			    quotient(8 * delta(ta, tb, "tx_bytes"), seconds * 1e9));
+	json_object_set_new(row, "rx_pps", quotient(delta(ta, tb, "rx_packets"), seconds));
+	json_object_set_new(row, "tx_pps", quotient(delta(ta, tb, "tx_packets"), seconds));
+	json_object_set_new(row, "rx_bps", quotient(8 * delta(ta, tb, "rx_bytes"), seconds));
+	json_object_set_new(row, "tx_bps", quotient(8 * delta(ta, tb, "tx_bytes"), seconds));
 	ta = json_object_get(a, "lanes");
 	tb = json_object_get(b, "lanes");
 	json_object_set_new(row, "kernel_pps",
@@ -78,7 +76,7 @@ static json_t *worker_rates(const json_t *a, const json_t *b, double seconds, do
 	json_t *row = json_object();
 
 	json_object_set(row, "worker", json_object_get(b, "worker"));
-	json_object_set_new(row, "mpps", quotient(packets, seconds * 1e6));
+	json_object_set_new(row, "pps", quotient(packets, seconds));
 	json_object_set_new(row, "batch_mean",
 			    quotient(delta(ba, bb, "packets"), delta(ba, bb, "receives")));
 	json_object_set_new(row, "c_io", quotient(io, sampled));
@@ -86,7 +84,7 @@ static json_t *worker_rates(const json_t *a, const json_t *b, double seconds, do
 	json_object_set_new(row, "c_busy", quotient(delta(a, b, "busy_cycles"), packets));
 	/* A sleep is counted when it ends: one that began earlier is longer than the interval. */
 	json_object_set_new(
-		row, "asleep_percent",
+		row, "asleep_pct",
 		quotient(100 * SHUNT_MIN(delta(a, b, "sleep_cycles"), seconds * hz), seconds * hz));
 	return row;
 }
@@ -102,7 +100,7 @@ static json_t *drop_rates(const json_t *a, const json_t *b, double seconds)
 	json_object_del(row, "help");
 	json_object_del(row, "count");
 	json_object_del(row, "lost");
-	json_object_set_new(row, "per_second", quotient(n, seconds));
+	json_object_set_new(row, "pps", quotient(n, seconds));
 	return row;
 }
 

@@ -51,10 +51,10 @@ void shuntctl_table_cell(struct shuntctl_table *t, const char *fmt, ...)
 	t->cells[t->cell_cnt++] = need(text);
 }
 
-/* About four digits: rates of 0.012 and of 1234.5 are read in one column. */
+/* About four digits: 0.012 and 1234 are read in one column. */
 static int decimals(double value)
 {
-	return value < 10 ? 3 : value < 100 ? 2 : 1;
+	return value < 10 ? 3 : value < 100 ? 2 : value < 1000 ? 1 : 0;
 }
 
 void shuntctl_table_value(struct shuntctl_table *t, const json_t *value)

@@ -74,7 +74,7 @@ static bool is_quit_key(void)
 	return read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q';
 }
 
-/* Returns when the interval has passed or it is over. */
+/* Returns when the interval has passed, or when top is to end. */
 static void wait_interval(const struct screen *s, double seconds)
 {
 	uint64_t end_ns = shunt_clock_ns() + (uint64_t)(seconds * 1e9), now_ns;

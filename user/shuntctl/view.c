@@ -252,25 +252,17 @@ void shuntctl_view_runtime(FILE *out, const json_t *object, const struct shuntct
 void shuntctl_view_rates(FILE *out, const json_t *rates)
 {
 	static const struct shuntctl_column ports[] = {
-		{"port", "name"},
-		{">rx-Mpps", "rx_mpps"},
-		{">tx-Mpps", "tx_mpps"},
-		{">rx-Gbit/s", "rx_gbit_s"},
-		{">tx-Gbit/s", "tx_gbit_s"},
-		{">kernel-pps", "kernel_pps"},
+		{"port", "name"},	 {">rx pps", "rx_pps"},	  {">tx pps", "tx_pps"},
+		{">rx bit/s", "rx_bps"}, {">tx bit/s", "tx_bps"}, {">kernel pps", "kernel_pps"},
 	};
 	static const struct shuntctl_column workers[] = {
-		{"worker", "worker"},
-		{">Mpps", "mpps"},
-		{">batch-mean", "batch_mean"},
-		{">c_io", "c_io"},
-		{">c_task", "c_task"},
-		{">c_busy", "c_busy"},
-		{">asleep-%", "asleep_percent"},
+		{"worker", "worker"},	     {">pps", "pps"},	    {">batch-mean", "batch_mean"},
+		{">c_io", "c_io"},	     {">c_task", "c_task"}, {">c_busy", "c_busy"},
+		{">asleep %", "asleep_pct"},
 	};
 	static const struct shuntctl_column drops[] = {
 		{"dropped at", "where"}, {"port", "port"},   {">queue", "queue"},
-		{">worker", "worker"},	 {"reason", "name"}, {">per-second", "per_second"},
+		{">worker", "worker"},	 {"reason", "name"}, {">pps", "pps"},
 	};
 
 	ROWS(out, json_object_get(rates, "ports"), ports, 0);

@@ -10,7 +10,7 @@
 #include "show/show.h"
 
 struct shuntctl_view_opts {
-	bool all; /* drops: the zeros too */
+	bool all; /* drops: reasons at 0 too */
 };
 
 #define X(name, help)                                              \

@@ -24,8 +24,8 @@ static void print_choices(FILE *out, const json_t *rows)
 				port);
 		if (json_is_true(json_object_get(row, "suspended")))
 			fprintf(out,
-				"%s needs no program now: it is off the device, and what the kernel "
-				"has is not counted\n",
+				"%s needs no program now: it is off the device, and frames of lane "
+				"kernel are not counted\n",
 				port);
 	}
 }
@@ -41,14 +41,8 @@ static void add_lane(struct shuntctl_table *t, const json_t *port, const char *n
 		return;
 	shuntctl_table_value(t, json_object_get(port, "port"));
 	shuntctl_table_cell(t, "%s", name);
-	for (k = 0; k < SHUNT_ARRAY_LEN(keys); k++) {
-		const json_t *value = json_object_get(lane, keys[k]);
-
-		if (json_is_real(value)) /* of none of them a fraction says anything */
-			shuntctl_table_cell(t, "%.0f", json_real_value(value));
-		else
-			shuntctl_table_value(t, value);
-	}
+	for (k = 0; k < SHUNT_ARRAY_LEN(keys); k++)
+		shuntctl_table_value(t, json_object_get(lane, keys[k]));
 }
 
 void shuntctl_view_lanes(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
@@ -68,9 +62,8 @@ void shuntctl_view_lanes(FILE *out, const json_t *object, const struct shuntctl_
 			add_lane(&t, row, lanes[k]);
 	shuntctl_table_print(&t, out, 0);
 	shuntctl_table_fini(&t);
-	fputs("Packets since the start, the rest of the latest whole second. Latency and CPU time are those\n"
-	      "inside shunt: user is the steering program and the worker's turn, his transmit call included;\n"
-	      "xdp the steering program, without the driver's transmit; what the kernel does with its frames\n"
-	      "is not measured.\n",
+	fputs("packets: since the start of shuntd; pps, bit/s, latency and CPU time: the latest second.\n"
+	      "user: the steering program and the worker's turn, transmit call included.\n"
+	      "xdp: the steering program, without the driver's transmit. kernel, drop: not measured.\n",
 	      out);
 }

@@ -112,7 +112,7 @@ static void print_share(FILE *out, const json_t *port)
 		fprintf(out, "  warning: %s\n", json_string_value(json_object_get(row, "text")));
 }
 
-/* What is said of jumbo frames: how many frames the port's longest packet takes, and the limit. */
+/* Jumbo frames: how many frames the port's longest packet takes, and the largest MTU. */
 static void print_frames(FILE *out, const json_t *port)
 {
 	const json_t *in_use = json_object_get(port, "in_use");
@@ -139,46 +139,6 @@ static void print_ntuple(FILE *out, const json_t *port)
 		else
 			fputs(" (not on the device)\n", out);
 	}
-}
-
-static void print_source(FILE *out, const json_t *metadata, const char *key, const char *name)
-{
-	const json_t *what = json_object_get(metadata, key);
-	const char *in_use = json_string_value(json_object_get(what, "in_use"));
-
-	fprintf(out, "%s %s%s", name, in_use ? in_use : "unused",
-		json_is_true(json_object_get(what, "driver")) ? " (the driver has it)" : "");
-}
-
-static void print_latency(FILE *out, const json_t *metadata)
-{
-	const json_t *latency = json_object_get(metadata, "latency_ns");
-
-	if (number(latency, "count"))
-		fprintf(out,
-			"  received to sent: half of %" JSON_INTEGER_FORMAT
-			" packets within %" JSON_INTEGER_FORMAT " ns, 99 %% within "
-			"%" JSON_INTEGER_FORMAT " ns; flows in the latest second: "
-			"%" JSON_INTEGER_FORMAT "\n",
-			number(latency, "count"), number(latency, "p50"), number(latency, "p99"),
-			number(metadata, "flows"));
-}
-
-static void print_metadata(FILE *out, const json_t *port)
-{
-	const json_t *metadata = json_object_get(json_object_get(port, "in_use"), "metadata");
-	const char *asked = text(json_object_get(port, "requested"), "metadata");
-	const char *why = json_string_value(json_object_get(metadata, "why"));
-
-	if (!metadata)
-		return;
-	fprintf(out, "  metadata: %s asked for, %s in use", asked,
-		json_is_true(json_object_get(metadata, "in_use")) ? "auto" : "none");
-	print_source(out, metadata, "rx_hash", "; flow hash");
-	print_source(out, metadata, "rx_timestamp", ", time of receipt");
-	print_source(out, metadata, "tx_checksum", ", transmit checksum");
-	fprintf(out, "%s%s\n", why ? "; " : "", why ? why : "");
-	print_latency(out, metadata);
 }
 
 static void print_queues(FILE *out, const json_t *port, bool is_device)
@@ -212,7 +172,6 @@ static void print_port(FILE *out, const json_t *port)
 		print_modes(out, port);
 	print_program(out, port);
 	print_frames(out, port);
-	print_metadata(out, port);
 	print_ntuple(out, port);
 	print_transparent(out, port);
 	print_lanes(out, port);

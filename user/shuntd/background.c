@@ -25,12 +25,12 @@ int shuntd_background_enter(struct shunt_err *err)
 				     strerror(errno));
 	if (pid > 0) {
 		close(fds[1]);
-		/* a byte when the child forwards, end of file when it failed */
+		/* The child sends a byte when it forwards; end of file: it failed. */
 		_exit(read(fds[0], &byte, 1) == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
 	}
 	close(fds[0]);
 	ready_fd = fds[1];
-	/* by then nothing may be opened for writing */
+	/* Now, since shuntd_background_ready may open nothing for writing. */
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	setsid();
 	return 0;

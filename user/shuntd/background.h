@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Running in the background: the parent stays until the daemon forwards or has
- * failed, so that `shuntd -d ... && next` means what it says. */
+/* Running in the background. The parent stays until the daemon forwards or has failed. So in
+ * `shuntd -d ... && next`, next runs only when the daemon forwards. */
 #ifndef SHUNTD_BACKGROUND_H
 #define SHUNTD_BACKGROUND_H
 

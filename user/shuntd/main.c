@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "announce.h"
 #include "args.h"
 #include "background.h"
 #include "bridge/brlink.h"
@@ -26,7 +27,6 @@
 #include "rollback.h"
 #include "serve/takeover.h"
 #include "journal/journal.h"
-#include "steer/steer.h"
 
 struct daemon {
 	struct shuntd_args args;
@@ -37,7 +37,7 @@ struct daemon {
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
 	bool hands_over; /* a successor asked for it */
-	int rollback_fd; /* while the daemon before can be had again */
+	int rollback_fd; /* while the daemon before can come back (rollback.h); -1 */
 	int signal_fd, timer_fd, epoll_fd;
 	bool has_pidfile; /* written by this process */
 	struct shunt_rights_opts rights;
@@ -92,47 +92,10 @@ static int open_events(struct daemon *d, struct shunt_err *err)
 	return 0;
 }
 
-/* A line a port whose lane was chosen, or chosen anew; none where it is what was asked for, at
- * first. */
-static void announce_lanes(struct shunt_engine *engine)
-{
-	char why[sizeof(struct shunt_err) + 80];
-	unsigned i;
-
-	for (i = 0; i < engine->ports.cnt; i++) {
-		struct shunt_port *port = &engine->ports.at[i];
-		const struct shunt_port_lane *lane = &port->lane;
-
-		if (!shunt_lanes_take_new(port) ||
-		    (!lane->change_cnt && lane->choice.reason == SHUNT_LANE_REASON_asked))
-			continue;
-		shunt_lanes_print(&engine->lanes, port, why, sizeof(why));
-		fprintf(stderr, "shuntd: %s: lane %s (%s): %s\n", port->name,
-			shunt_steer_lane_name(lane->choice.lane),
-			shunt_lane_request_name(lane->facts.requested), why);
-	}
-}
-
-static void tell_notice(void *arg, const struct shunt_notice *notice)
-{
-	const struct shunt_engine *engine = arg;
-
-	if (notice->key)
-		fprintf(stderr, "shuntd: warning: %s\n", notice->text.msg);
-	else if (notice->port >= 0)
-		fprintf(stderr, "shuntd: %s: %s\n", engine->ports.at[notice->port].name,
-			shunt_notice_over(notice->kind));
-	else if (notice->worker >= 0)
-		fprintf(stderr, "shuntd: worker %d: %s\n", notice->worker,
-			shunt_notice_over(notice->kind));
-	else
-		fprintf(stderr, "shuntd: %s\n", shunt_notice_over(notice->kind));
-}
-
 static void tell_notices(struct daemon *d)
 {
 	shunt_notices_look(d->notices);
-	shunt_notices_tell(d->notices, tell_notice, d->engine);
+	shunt_notices_tell(d->notices, shuntd_announce_notice, d->engine);
 }
 
 static void tick(struct daemon *d)
@@ -145,14 +108,15 @@ static void tick(struct daemon *d)
 	shuntd_notify_alive(d->engine);
 	if (shunt_engine_refresh(d->engine, &err))
 		complain(&err);
-	announce_lanes(d->engine);
+	shuntd_announce_lanes(d->engine);
 	tell_notices(d);
-	/* a new socket of the mirror is a new descriptor; one known already is refused */
+	/* A new socket of the mirror is a new descriptor. One that is watched already is refused.
+	 */
 	if (shunt_engine_fd(d->engine) >= 0)
 		watch(d->epoll_fd, shunt_engine_fd(d->engine));
 }
 
-/* Some of it at a time: a burst of a million routes must not make clients wait. */
+/* Follows some messages at a time: a burst of a million routes must not make clients wait. */
 static void follow(struct daemon *d)
 {
 	struct shunt_err err;
@@ -170,7 +134,7 @@ static int reload(struct daemon *d, struct shunt_err *err)
 	return ret;
 }
 
-/* Whether the signal that is there ends the daemon. */
+/* Reads a signal; returns whether it ends the daemon. */
 static bool is_ending(struct daemon *d)
 {
 	struct signalfd_siginfo info;
@@ -212,7 +176,7 @@ static void serve(struct daemon *d)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* Clients are served once the engine runs; those who come earlier wait. */
+/* Clients are served once the engine runs. Requests that come earlier wait. */
 static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
 {
 	struct daemon *d = arg;
@@ -230,30 +194,37 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
 	return shunt_show_request(&(struct shunt_show){d->engine, d->notices}, request, err);
 }
 
-/* Before anything on the machine is touched: a daemon that lives on the same path
- * must not have its programs taken for those of a killed one. */
-static int listen_control(struct daemon *d, struct shunt_err *err)
+static int take_over(struct daemon *d, const char *path, struct shunt_err *err)
 {
-	const char *path = d->args.config.control_path;
-	int ret = 0;
+	int ret;
 
-	if (*path && d->args.config.takeover) {
-		d->rollback_fd = shuntd_rollback_arm(path);
-		d->engine->stations = shunt_takeover_stations(path);
-		ret = shunt_takeover_request(path, err);
-		if (ret <= 0)
-			shuntd_rollback_disarm(&d->rollback_fd);
-		if (ret < 0)
-			return ret;
-		fprintf(stderr, "shuntd: %s\n",
-			ret ? "the daemon before handed over"
-			    : "no daemon runs that could hand over");
-	}
-	if (*path && *d->args.config.user)
-		ret = shunt_rights_make_folder(path, d->args.config.user, err);
+	d->rollback_fd = shuntd_rollback_arm(path);
+	d->engine->stations = shunt_takeover_stations(path);
+	ret = shunt_takeover_request(path, err);
+	if (ret <= 0)
+		shuntd_rollback_disarm(&d->rollback_fd);
 	if (ret < 0)
 		return ret;
-	return *path ? shunt_server_create(&d->server, path, answer, d, err) : 0;
+	fprintf(stderr, "shuntd: %s\n",
+		ret ? "the daemon before handed over" : "no daemon runs that could hand over");
+	return 0;
+}
+
+/* Must come before anything on the machine is touched: the programs of a daemon that lives on the
+ * same path must not be taken for those of a killed one. */
+static int listen_control(struct daemon *d, struct shunt_err *err)
+{
+	const struct shunt_config *config = &d->args.config;
+	const char *path = config->control_path;
+	int ret = 0;
+
+	if (!*path)
+		return 0;
+	if (config->takeover)
+		ret = take_over(d, path, err);
+	if (!ret && (*config->user || !strcmp(path, SHUNT_CONTROL_PATH)))
+		ret = shunt_rights_make_folder(path, config->user, err);
+	return ret ? ret : shunt_server_create(&d->server, path, answer, d, err);
 }
 
 static int recover(struct daemon *d, struct shunt_err *err)
@@ -277,65 +248,29 @@ static int recover(struct daemon *d, struct shunt_err *err)
 	return ret < 0 ? ret : shunt_journal_open(&d->journal, path, config, &kept, err);
 }
 
-static void announce(const struct daemon *d)
-{
-	const struct shunt_config *config = &d->args.config;
-	unsigned i;
-
-	for (i = 0; i < config->pair_cnt; i++)
-		if (config->pairs[i].is_transparent)
-			fprintf(stderr,
-				"shuntd: %s and %s are connected transparently: every frame "
-				"crosses, what is for this host and LLDP or LACP too\n",
-				config->ports[config->pairs[i].port[0]].name,
-				config->ports[config->pairs[i].port[1]].name);
-	fprintf(stderr, "shuntd: forwarding on %u ports with %u worker%s, batch %u, poll %s\n",
-		config->port_cnt, config->worker_cnt, config->worker_cnt > 1 ? "s" : "",
-		config->batch, shunt_poll_mode_name(config->poll));
-}
-
-/* What the kernel granted, a line a port; -v. */
-static void announce_ports(const struct shunt_engine *engine)
-{
-	struct shunt_xsk_in_use in_use;
-	unsigned i;
-
-	for (i = 0; i < engine->ports.cnt; i++) {
-		const struct shunt_port *port = &engine->ports.at[i];
-
-		if (!port->xdp || shunt_xsk_in_use(port->queues[0], &in_use))
-			continue;
-		fprintf(stderr, "shuntd: %s: driver %s, %s mode, %s, %u of %u queues\n", port->name,
-			*port->netdev.driver ? port->netdev.driver : "unknown",
-			shunt_driver_mode_name(port->config->driver_mode),
-			in_use.zerocopy ? "zerocopy" : "copy", port->queue_cnt,
-			port->netdev.queue_cnt);
-	}
-}
-
-/* Everything is open, and there is one thread: from here on less is allowed. */
+/* Comes when everything is open and there is still one thread: from here on less is allowed. */
 static int drop_rights(struct daemon *d, struct shunt_err *err)
 {
-	int ret = 0;
-
 	if (*d->args.pidfile) {
-		ret = shuntd_background_pidfile(d->args.pidfile, err);
-		d->has_pidfile = !ret;
+		const int ret = shuntd_background_pidfile(d->args.pidfile, err);
+
+		if (ret)
+			return ret;
+		d->has_pidfile = true;
 	}
-	if (ret)
-		return ret;
 	d->rights = (struct shunt_rights_opts){
 		.user = d->args.config.user,
 		.no_seccomp = d->args.no_seccomp,
 		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
-		.has_tables = shunt_engine_shares_tables(d->engine),
+		.has_tables = shunt_engine_has_xdp_tables(d->engine),
 		.has_punt = shunt_engine_punts(d->engine),
 	};
 	shunt_engine_on_worker(d->engine, shunt_rights_enter_worker, &d->rights);
 	return shunt_rights_drop(&d->rights, err);
 }
 
-static int run(struct daemon *d, struct shunt_err *err)
+/* What is done when a step failed is taken down by stop(). */
+static int start(struct daemon *d, struct shunt_err *err)
 {
 	int ret = shunt_brlink_expand(&d->args.config, err);
 
@@ -357,13 +292,20 @@ static int run(struct daemon *d, struct shunt_err *err)
 		ret = drop_rights(d, err);
 	if (!ret)
 		ret = shunt_engine_start(d->engine, err);
+	return ret;
+}
+
+static int run(struct daemon *d, struct shunt_err *err)
+{
+	const int ret = start(d, err);
+
 	if (ret)
 		return ret;
 	shuntd_rollback_disarm(&d->rollback_fd);
-	announce_lanes(d->engine);
-	announce(d);
+	shuntd_announce_lanes(d->engine);
+	shuntd_announce_start(&d->args.config);
 	if (d->args.verbose)
-		announce_ports(d->engine);
+		shuntd_announce_ports(d->engine);
 	if (shunt_journal_warning(d->journal))
 		fprintf(stderr, "shuntd: warning: %s\n", shunt_journal_warning(d->journal));
 	tell_notices(d);
@@ -377,10 +319,9 @@ static int run(struct daemon *d, struct shunt_err *err)
 
 static int stop(struct daemon *d, struct shunt_err *err)
 {
-	int ret;
-
 	/* to a successor, or back to the daemon before */
 	const bool hands_over = d->hands_over || d->rollback_fd >= 0;
+	int ret;
 
 	if (d->engine && hands_over)
 		shunt_engine_hand_over(d->engine);
@@ -388,21 +329,21 @@ static int stop(struct daemon *d, struct shunt_err *err)
 	shunt_journal_close(d->journal, hands_over);
 	if (d->has_pidfile)
 		unlink(d->args.pidfile);
-	/* Last: that is what a successor waits for. */
-	shunt_server_destroy(d->server);
 	shunt_notices_destroy(d->notices);
+	/* Last: a successor waits for its end. */
+	shunt_server_destroy(d->server);
 	return ret;
 }
 
-/* The daemon before comes again, as it was started. */
+/* Starts the daemon before again, as it was. */
 static void take_back(struct daemon *d)
 {
 	const char *path = d->args.config.control_path;
 
 	fprintf(stderr, "shuntd: %s\n",
 		shuntd_rollback_fire(&d->rollback_fd, path)
-			? "the daemon before was started again and answers"
-			: "the daemon before does not come up again; the kernel forwards");
+			? "the daemon before was started again, and answers"
+			: "the daemon before does not start again; the kernel forwards");
 }
 
 int main(int argc, char **argv)

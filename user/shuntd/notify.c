@@ -53,7 +53,7 @@ void shuntd_notify_open(void)
 void shuntd_notify(const char *state)
 {
 	if (notify_fd >= 0 && send(notify_fd, state, strlen(state), MSG_NOSIGNAL) < 0)
-		return; /* nobody listens: the next one may be heard */
+		return; /* not heard: the next one may be */
 }
 
 static bool are_workers_alive(const struct shunt_engine *engine)

@@ -16,8 +16,8 @@ void shuntd_notify_open(void);
 /* shuntd_notify tells a state such as "READY=1". Thread: control. */
 void shuntd_notify(const char *state);
 
-/* shuntd_notify_alive tells WATCHDOG=1 while every worker shows signs of life: a beat
- * in the latest second, ten times what an idle worker takes. Thread: control. */
+/* shuntd_notify_alive tells WATCHDOG=1 while every worker gives a sign of life: a heartbeat in the
+ * latest second. An idle worker beats ten times as often. Thread: control. */
 void shuntd_notify_alive(const struct shunt_engine *engine);
 
 /* shuntd_notify_interval_ms returns how often shuntd_notify_alive is to be called: a

@@ -9,7 +9,7 @@
 #include "lane/rules.h"
 #include "config/print.h"
 
-/* The name of what differs apart from the rules, NULL when nothing does. */
+/* The name of a key that differs, rules apart; NULL when none does. */
 static const char *find_difference(json_t *is, const json_t *wanted)
 {
 	const char *key;
@@ -34,8 +34,8 @@ static int compare(const struct shunt_config *is, const struct shuntd_args *want
 		ret = shunt_err_set(err, ENOMEM, "no memory to compare configurations");
 	else if (key)
 		ret = shunt_err_set(err, EBUSY,
-				    "%s: '%s' differs from what is in force, and only rules can "
-				    "change under way; start a new shuntd with --takeover",
+				    "%s: '%s' has changed, and only rules can change while shuntd "
+				    "runs; start a new shuntd with --takeover",
 				    wanted->config_path, key);
 	json_decref(a);
 	json_decref(b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration read again while frames pass: SIGHUP, `shuntctl reload`. Rules are what
- * changes; what a new daemon would be needed for is refused by name. */
+/* The configuration read again while frames pass: SIGHUP, `shuntctl reload`. Rules are changed. A
+ * change of anything else needs a new daemon, and is refused by name. */
 #ifndef SHUNTD_RELOAD_H
 #define SHUNTD_RELOAD_H
 

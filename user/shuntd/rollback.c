@@ -90,14 +90,14 @@ static void become(struct before *b)
 	_exit(EXIT_FAILURE);
 }
 
-/* Waits for a byte, all is well, or the end of the file. */
+/* Waits for a byte, which means that all is well, or for the end of the file. */
 static void stand_by(struct before *b, int fd)
 {
 	char byte;
 	ssize_t n;
 
 	setsid();
-	/* Whoever waits for the new daemon's output to end must not wait for this process. */
+	/* A reader of the new daemon's output must not have to wait for this process's end. */
 	dup2(b->out_fds[0], STDOUT_FILENO);
 	dup2(b->out_fds[1], STDERR_FILENO);
 	do
@@ -108,7 +108,7 @@ static void stand_by(struct before *b, int fd)
 	_exit(EXIT_SUCCESS);
 }
 
-/* A grandchild, whom nobody here has to wait for. */
+/* Starts a grandchild, so that this process never has to wait for its end. */
 static bool set_aside(struct before *b, const int fds[2])
 {
 	pid_t pid = fork();
@@ -173,7 +173,7 @@ bool shuntd_rollback_fire(int *fd, const char *path)
 	*fd = -1;
 	while (shunt_clock_ns() < until) {
 		pid = shunt_takeover_pid(path);
-		/* Its socket may be another user's than the one that this process became. */
+		/* The socket may be another user's than this process's. */
 		if (pid > 0 || pid == -EACCES)
 			return true;
 		nanosleep(&pause, NULL);

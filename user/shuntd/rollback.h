@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A takeover that can be taken back. Before the running daemon is asked to hand over, a process
- * is set aside that knows how that one was started: its program (also when the file was replaced
+/* A takeover that can be taken back. Before the running daemon is asked to hand over, a process is
+ * set aside. It knows how that daemon was started: its program (also when the file was replaced
  * since), its arguments, folder and output. If the new daemon fails before it forwards, or dies,
  * that process becomes the old daemon again. Until then the kernel forwards. */
 #ifndef SHUNTD_ROLLBACK_H

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Every frame ends here: it is counted by reason and lane, and timed where it was asked for. What
+ * leaves by a redirect has its checksum finished before. */
+#ifndef SHUNT_STEER_COUNT_BPF_H
+#define SHUNT_STEER_COUNT_BPF_H
+
+#include "steer/csum.bpf.h"
+#include "steer/maps.bpf.h"
+
+static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
+{
+	__u32 slot = queue;
+
+	/* Linux 6.1 forgets the bound where clang compares another copy of the value. */
+	barrier_var(slot);
+	if (slot >= SHUNT_STEER_QUEUES_MAX)
+		slot = SHUNT_STEER_QUEUES_MAX - 1;
+	return &shunt_cnt[slot];
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+/* Apart from the straight line. */
+static __noinline void sample_end(struct shunt_steer_sample *sample, __u32 lane)
+{
+	if (!sample || lane >= SHUNT_LANE_CNT)
+		return;
+	sample->cnt[lane]++;
+	sample->ns[lane] += bpf_ktime_get_ns() - sample->start_ns;
+	sample->start_ns = 0;
+}
+
+static __noinline void sample_start(struct shunt_steer_sample *sample)
+{
+	if (!sample || !sample->due)
+		return;
+	sample->due--;
+	sample->start_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void sample_begin(struct shunt_steer_sample *sample)
+{
+	if (READ_ONCE(sample->looks))
+		sample_start(sample);
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+static __always_inline int count(struct shunt_steer_slot *slot, int reason, enum shunt_lane lane,
+				 __u64 len, int verdict)
+{
+	slot->counters.packets[reason & (SHUNT_STEER_REASON_MAX - 1)]++;
+	slot->counters.bytes[lane] += len;
+	if (slot->sample.start_ns)
+		sample_end(&slot->sample, lane);
+	return verdict;
+}
+
+/* What leaves by a redirect: its bytes must be all that there is to it. Apart from the straight
+ * line. */
+static __noinline void finish(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 lane)
+{
+	int finished;
+
+	if (!slot)
+		return;
+	slot->sample.csum_due--;
+	if (!(READ_ONCE(shunt_ctl.finishes) >> (lane & 7) & 1))
+		return;
+	finished = finish_checksum(ctx);
+	if (!finished)
+		return;
+	slot->sample.csum_due = SHUNT_STEER_CSUM_LOOKS;
+	slot->counters.csum_finished++;
+	slot->counters.csum_segments += finished == (FINISHED | SEGMENT);
+}
+
+/* The end of a frame for which a redirect was asked. */
+static __always_inline int redirected(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				      const enum shunt_lane lane, __u64 len)
+{
+	if (READ_ONCE(slot->sample.csum_due))
+		finish(ctx, slot, lane);
+	return count(slot, reason, lane, len, XDP_REDIRECT);
+}
+
+/* The end of a frame that is the kernel's. */
+static __always_inline int lane_kernel(struct shunt_steer_slot *slot, int reason, __u64 len)
+{
+	return count(slot, reason, SHUNT_LANE_KERNEL, len, XDP_PASS);
+}
+
+static __always_inline int lane_drop(struct shunt_steer_slot *slot, int reason, __u64 len)
+{
+	return count(slot, reason, SHUNT_LANE_DROP, len, XDP_DROP);
+}
+
+/* No socket serves the queue of a frame that was meant for user, or for xdp, which ends with it. */
+static __always_inline int unserved(struct shunt_steer_slot *slot, int reason, __u64 len)
+{
+	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
+	return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The lane xdp: frames that leave by another port without leaving the kernel's receive path.
+ *
+ * Three things make it fail open:
+ *
+ *  - A frame goes this way only while a socket serves its queue. The kernel takes the sockets out
+ * of their map when the daemon ends, however that ends, and from the next frame on everything is
+ * the kernel's, but for a daemon that hands over (handover.bpf.h).
+ *  - What is routed goes this way only while the thread that keeps the tables gives signs of life.
+ *  - The redirect is asked for before a byte is written. Where the other port's slot is empty, the
+ *    frame goes to the kernel as it came. */
+#ifndef SHUNT_STEER_LANE_XDP_BPF_H
+#define SHUNT_STEER_LANE_XDP_BPF_H
+
+#include "steer/lane_user.bpf.h"
+#include "steer/route.bpf.h"
+#include "steer/switch.bpf.h"
+
+static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				 struct shunt_steer_slot *slot, int reason, const bool is_sg,
+				 const bool can_trim)
+{
+	if (half->hop)
+		return to_hop(ctx, half, reason, is_sg);
+	if (reason == SHUNT_STEER_BRIDGED)
+		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
+							: SHUNT_STEER_NO_XDP_PORT;
+	if (READ_ONCE(slot->gate.is_stale))
+		return SHUNT_STEER_STALE;
+	if (reason == SHUNT_STEER_FORWARD4)
+		return route(ctx, half, false, is_sg, can_trim);
+	return route(ctx, half, true, is_sg, can_trim);
+}
+
+/* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */
+static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_steer_half *half,
+					struct shunt_steer_slot *slot, __u32 queue, bool is_ruled,
+					__u64 len, const bool is_sg)
+{
+	__u32 to = switch_port(ctx, half->bridge, half->in_port);
+
+	if (to == SWITCH_NONE || !redirects(to, is_sg))
+		return lane_user(ctx, slot, queue, SHUNT_STEER_BRIDGED, len);
+	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
+			  SHUNT_LANE_XDP, len);
+}
+
+/* reason: the mode's, one of the lane user. is_ruled: a rule gave the frame to this lane. can_trim:
+ * the program may cut what follows a packet. */
+static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				    struct shunt_steer_slot *slot, int reason, bool is_ruled,
+				    __u64 len, const bool is_sg, const bool can_trim)
+{
+	__u32 queue = ctx->rx_queue_index;
+	int done;
+
+	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
+		return unserved(slot, reason, len);
+	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
+		return switch_frame(ctx, half, slot, queue, is_ruled, len, is_sg);
+	/* mix: routed here if there are tables for it */
+	if (half->bridge && !generation())
+		return lane_user(ctx, slot, queue, reason, len);
+	done = leave(ctx, half, slot, reason, is_sg, can_trim);
+	if (done == ROUTE_WORKER)
+		return lane_user(ctx, slot, queue, reason, len);
+	if (done < SHUNT_STEER_XDP_FORWARD4)
+		return lane_kernel(slot, done, len);
+	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len);
+}
+
+#endif

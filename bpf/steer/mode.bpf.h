@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The modes: which frames forwarding can finish, and why not the others. Each function returns a
+ * reason: of the lane user where forwarding can finish the frame, whatever its lane will be, else
+ * of the lane kernel. */
+#ifndef SHUNT_STEER_MODE_BPF_H
+#define SHUNT_STEER_MODE_BPF_H
+
+#include "steer/frame.bpf.h"
+#include "steer/local.bpf.h"
+
+/* ---- layer 3 -------------------------------------------------------------------------------- */
+
+/* Addresses that forwarding never sees in its good case: 0/8, 127/8, 169.254/16,
+ * 224/4 and above. The rest is one comparison each. */
+static __always_inline bool is_odd4(__u32 addr)
+{
+	return addr - 0x01000000 >= 0xdf000000 || addr >> 24 == 127 || addr >> 16 == 0xa9fe;
+}
+
+static __always_inline int odd4_reason(__u32 src, __u32 dst)
+{
+	if (dst >> 28 == 0xe || dst == 0xffffffff)
+		return SHUNT_STEER_MULTICAST;
+	if (dst >> 16 == 0xa9fe || src >> 16 == 0xa9fe)
+		return SHUNT_STEER_LINK_LOCAL;
+	return SHUNT_STEER_MARTIAN;
+}
+
+/* beyond: bytes of the packet in later buffers, behind end. */
+static __always_inline int ipv4_reason(const struct shunt_steer_half *half, const struct ipv4 *ip,
+				       const void *end, __s64 beyond)
+{
+	__u32 tot_len, src, dst;
+
+	if ((const void *)(ip + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	tot_len = bpf_ntohs(ip->tot_len_be);
+	if (ip->version_ihl != 0x45) {
+		__u32 ihl_bytes = (ip->version_ihl & 0xf) * 4;
+
+		if (ip->version_ihl >> 4 != 4 || ihl_bytes < 20 || tot_len < ihl_bytes ||
+		    tot_len > end - (const void *)ip + beyond)
+			return SHUNT_STEER_BAD_HEADER;
+		return SHUNT_STEER_IP_OPTIONS;
+	}
+	if (tot_len < 20 || tot_len > end - (const void *)ip + beyond)
+		return SHUNT_STEER_BAD_HEADER;
+	if (ip->ttl <= 1)
+		return SHUNT_STEER_TTL;
+	src = bpf_ntohl(ip->src_be);
+	dst = bpf_ntohl(ip->dst_be);
+	if (is_odd4(src) || is_odd4(dst))
+		return odd4_reason(src, dst);
+	if (is_local4(half, ip->dst_be))
+		return SHUNT_STEER_LOCAL_ADDRESS;
+	return SHUNT_STEER_FORWARD4;
+}
+
+/* First bytes 00, fe and ff hold all that is special: ::/64 (unspecified, loopback,
+ * mapped IPv4), fe80::/10, ff00::/8. What else is there is ordinary unicast. */
+static __always_inline bool is_odd6(__u64 hi)
+{
+	__u64 addr = bpf_be64_to_cpu(hi);
+
+	return addr - (1ULL << 56) >= 0xfdULL << 56;
+}
+
+/* -1 if all is well after all. */
+static __always_inline int odd6_reason(__u64 src_hi, __u64 dst_hi)
+{
+	__u64 src = bpf_be64_to_cpu(src_hi), dst = bpf_be64_to_cpu(dst_hi);
+
+	if (dst >> 56 == 0xff)
+		return SHUNT_STEER_MULTICAST;
+	if (dst >> 54 == 0xfe80 >> 6 || src >> 54 == 0xfe80 >> 6)
+		return SHUNT_STEER_LINK_LOCAL;
+	if (dst == 0 || src == 0 || src >> 56 == 0xff)
+		return SHUNT_STEER_MARTIAN;
+	return -1;
+}
+
+static __always_inline int ipv6_reason(const struct shunt_steer_half *half, const struct ipv6 *ip,
+				       const void *end, __s64 beyond)
+{
+	if ((const void *)(ip + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	if (ip->version_class >> 4 != 6 ||
+	    bpf_ntohs(ip->payload_len_be) > end - (const void *)(ip + 1) + beyond)
+		return SHUNT_STEER_BAD_HEADER;
+	if (ip->nexthdr == NEXTHDR_HOP)
+		return SHUNT_STEER_HOPBYHOP;
+	if (ip->hop_limit <= 1)
+		return SHUNT_STEER_HOP_LIMIT;
+	if (is_odd6(ip->src[0]) || is_odd6(ip->dst[0])) {
+		int reason = odd6_reason(ip->src[0], ip->dst[0]);
+
+		if (reason >= 0)
+			return reason;
+	}
+	if (is_local6(half, ip->dst[0], ip->dst[1]))
+		return SHUNT_STEER_LOCAL_ADDRESS;
+	return SHUNT_STEER_FORWARD6;
+}
+
+static __always_inline int other_mac_reason(const struct eth *eth)
+{
+	if (is_link_local_control(eth))
+		return SHUNT_STEER_LINK_LOCAL_CONTROL;
+	if (eth->type_be == bpf_htons(ETH_P_ARP))
+		return SHUNT_STEER_ARP;
+	return eth->dst[0] & 1 ? SHUNT_STEER_MULTICAST : SHUNT_STEER_OTHER_MAC;
+}
+
+static __always_inline int layer3_reason(const struct shunt_steer_half *half, const struct eth *eth,
+					 const void *end, __s64 beyond)
+{
+	if (shunt_steer_mac_word(*(const __u64 *)eth) != half->mac_word)
+		return other_mac_reason(eth);
+	switch (eth->type_be) {
+	case bpf_htons(ETH_P_IP):
+		return ipv4_reason(half, (const void *)(eth + 1), end, beyond);
+	case bpf_htons(ETH_P_IPV6):
+		return ipv6_reason(half, (const void *)(eth + 1), end, beyond);
+	case bpf_htons(ETH_P_ARP):
+		return SHUNT_STEER_ARP;
+	case bpf_htons(ETH_P_8021Q):
+	case bpf_htons(ETH_P_8021AD):
+		return SHUNT_STEER_VLAN;
+	default:
+		return SHUNT_STEER_ETHERTYPE;
+	}
+}
+
+/* ---- cross-connect -------------------------------------------------------------------------- */
+
+/* Broadcast and multicast crosses, unless it asks for this host. A tagged one
+ * asks for another network's. */
+static __always_inline int group_reason(const struct shunt_steer_half *half, const struct eth *eth,
+					const void *end)
+{
+	const struct ipv6 *ip6 = (const void *)(eth + 1);
+	const __u8 *l3 = (const void *)(eth + 1), *icmp6 = (const void *)(ip6 + 1);
+
+	if (is_link_local_control(eth))
+		return SHUNT_STEER_LINK_LOCAL_CONTROL;
+	if (eth->type_be == bpf_htons(ETH_P_ARP) && (const void *)(l3 + 28) <= end) {
+		__be32 target_be;
+
+		__builtin_memcpy(&target_be, l3 + 24, sizeof(target_be));
+		if (is_local4(half, target_be))
+			return SHUNT_STEER_ARP;
+	} else if (eth->type_be == bpf_htons(ETH_P_IPV6) && (const void *)(icmp6 + 24) <= end &&
+		   ip6->nexthdr == NEXTHDR_ICMP6 && icmp6[0] == ICMP6_SOLICIT) {
+		const __u64 *target = (const void *)(icmp6 + 8);
+
+		if (is_local6(half, target[0], target[1]))
+			return SHUNT_STEER_ND;
+	}
+	return SHUNT_STEER_BRIDGED;
+}
+
+static __always_inline int xconnect_reason(const struct shunt_steer_half *half,
+					   const struct eth *eth, const void *end)
+{
+	if (shunt_steer_mac_word(*(const __u64 *)eth) == half->mac_word)
+		return SHUNT_STEER_OWN_MAC;
+	if (eth->dst[0] & 1)
+		return group_reason(half, eth, end);
+	return SHUNT_STEER_BRIDGED;
+}
+
+/* ---- bridge --------------------------------------------------------------------------------- */
+
+/* The kernel's bridge floods groups, and delivers them to the host as well: both need every
+ * one of them. Were userspace to flood, the host would miss them or the others get them twice. */
+static __always_inline int bridge_reason(const struct shunt_steer_half *half, const struct eth *eth)
+{
+	__u64 dst = shunt_steer_mac_word(*(const __u64 *)eth);
+
+	if (dst == half->mac_word || dst == half->mac2_word)
+		return SHUNT_STEER_OWN_MAC;
+	if (eth->dst[0] & 1)
+		return is_link_local_control(eth) ? SHUNT_STEER_LINK_LOCAL_CONTROL
+						  : SHUNT_STEER_MULTICAST;
+	return SHUNT_STEER_BRIDGED;
+}
+
+static __always_inline int mix_reason(const struct shunt_steer_half *half, const struct eth *eth,
+				      const void *end, __s64 beyond)
+{
+	if (shunt_steer_mac_word(*(const __u64 *)eth) == half->mac_word)
+		return layer3_reason(half, eth, end, beyond);
+	return xconnect_reason(half, eth, end);
+}
+
+static __always_inline int mode_reason(const struct shunt_steer_half *half, const struct eth *eth,
+				       const void *end, __s64 beyond)
+{
+	if (half->mode == SHUNT_STEER_MODE_LAYER3)
+		return layer3_reason(half, eth, end, beyond);
+	if (half->mode == SHUNT_STEER_MODE_XCONNECT)
+		return xconnect_reason(half, eth, end);
+	if (half->mode == SHUNT_STEER_MODE_BRIDGE)
+		return bridge_reason(half, eth);
+	if (half->mode == SHUNT_STEER_MODE_MIX)
+		return mix_reason(half, eth, end, beyond);
+	if (half->mode == SHUNT_STEER_MODE_TRANSPARENT)
+		return SHUNT_STEER_BRIDGED;
+	return SHUNT_STEER_OFF;
+}
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bridging in lane xdp: from a station that is known, to one that is known, between ports that may
+ * forward. Everything else is the worker's: it learns, floods and drops with a reason, and the
+ * table that it learns into is this one (shunt_steer_mac.h). */
+#ifndef SHUNT_STEER_SWITCH_BPF_H
+#define SHUNT_STEER_SWITCH_BPF_H
+
+#include "steer/frame.bpf.h"
+#include "steer/maps.bpf.h"
+
+/* shunt_mac_hash */
+static __always_inline __u64 mac_hash(__u64 key, __u64 factor)
+{
+	const __u64 mask = (1ULL << SHUNT_STEER_MAC_KEY_BITS) - 1;
+
+	key ^= key >> 30;
+	key = key * factor & mask;
+	key ^= key >> 30;
+	key = key * factor & mask;
+	return key ^ key >> 30;
+}
+
+/* shunt_mac_key of bridge 0; that of another bridge has bridge_bits besides. */
+static __always_inline __u64 mac_key(const __u8 *mac)
+{
+	return (__u64) * (const __u16 *)(mac + 4) << 32 | *(const __u32 *)mac;
+}
+
+/* number: the bridge's, from 1. */
+static __always_inline __u64 bridge_bits(__u32 number)
+{
+	return (__u64)(number - 1) << SHUNT_STEER_MAC_BRIDGE_SHIFT;
+}
+
+struct mac_hit {
+	struct shunt_steer_mac_bucket *bucket;
+	__u64 word; /* the slot's; 0: none */
+	__u32 at;   /* the slot's number */
+};
+
+static __always_inline void mac_match(struct mac_hit *hit, void *macs, __u32 bucket, __u64 want)
+{
+	hit->bucket = bpf_map_lookup_elem(macs, &bucket);
+	hit->word = 0;
+	hit->at = 0;
+	if (!hit->bucket)
+		return;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < SHUNT_STEER_MAC_SLOT_CNT; i++) {
+		__u64 word = READ_ONCE(hit->bucket->slots[i]);
+
+		if (word >> SHUNT_STEER_MAC_SAME_SHIFT == want >> SHUNT_STEER_MAC_SAME_SHIFT) {
+			hit->word = word;
+			hit->at = i;
+			break;
+		}
+	}
+	FORGET(hit->at, want);
+}
+
+/* shunt_mac_find */
+static __always_inline void mac_find(struct mac_hit *hit, void *macs, __u64 hash)
+{
+	__u64 rest = hash & ((1ULL << SHUNT_STEER_MAC_REST_BITS) - 1);
+	__u64 want = SHUNT_STEER_MAC_VALID | rest << SHUNT_STEER_MAC_REST_SHIFT;
+	__u32 first = hash >> SHUNT_STEER_MAC_REST_BITS;
+
+	mac_match(hit, macs, first, want);
+	if (!hit->word)
+		mac_match(hit, macs,
+			  first ^ (rest * 0x9e3779b97f4a7c15ULL >> 4 >> SHUNT_STEER_MAC_REST_BITS),
+			  want | SHUNT_STEER_MAC_SECOND);
+}
+
+/* shunt_mac_heard: false where the worker has something to learn. */
+static __always_inline bool mac_heard(void *macs, const struct shunt_steer_bridge *bridge,
+				      __u64 key, __u32 port)
+{
+	__u8 tick = READ_ONCE(bridge->tick);
+	struct mac_hit hit;
+
+	mac_find(&hit, macs, mac_hash(key, bridge->factor));
+	if (!hit.word || !hit.bucket)
+		return false;
+	if ((hit.word & SHUNT_STEER_MAC_PORT) != port + 1)
+		return hit.word & SHUNT_STEER_MAC_STATIC;
+	if (hit.bucket->seen[hit.at & 7] != tick)
+		WRITE_ONCE(hit.bucket->seen[hit.at & 7], tick);
+	return true;
+}
+
+/* A port's number, or: */
+#define SWITCH_NONE 0xff /* none */
+#define SWITCH_ALL  0xfe /* unknown, or a group: every other port of the bridge */
+
+/* The bridges' state, and in *macs the table; NULL without either. */
+static __always_inline const struct shunt_steer_bridge *bridges_of(void **macs)
+{
+	__u32 zero = 0, last = SHUNT_STEER_MAC_BUCKETS;
+
+	*macs = bpf_map_lookup_elem(&shunt_macs, &zero);
+	return *macs ? bpf_map_lookup_elem(*macs, &last) : NULL;
+}
+
+/* The port by which a frame leaves that came in on port `in`. number: the bridge's, from 1. */
+__noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct shunt_steer_bridge *bridge;
+	const struct eth *eth = data;
+	void *macs;
+	__u64 src, forwarding, from;
+	struct mac_hit hit;
+	__u32 to;
+
+	bridge = bridges_of(&macs);
+	if (!bridge || (const void *)(eth + 1) > end)
+		return SWITCH_NONE;
+	src = mac_key(eth->src);
+	if (!src || (eth->src[0] | eth->dst[0]) & 1)
+		return SWITCH_NONE;
+	forwarding = READ_ONCE(bridge->forwarding);
+	from = forwarding & ~READ_ONCE(bridge->kernels);
+	if (!(from >> (in & 63) & 1) || !mac_heard(macs, bridge, src | bridge_bits(number), in))
+		return SWITCH_NONE;
+	mac_find(&hit, macs, mac_hash(mac_key(eth->dst) | bridge_bits(number), bridge->factor));
+	to = (hit.word & SHUNT_STEER_MAC_PORT) - 1; /* without an entry: none too */
+	if (to >= SHUNT_STEER_PORTS_MAX || to == in || !(forwarding >> to & 1))
+		return SWITCH_NONE;
+	return to;
+}
+
+/* The same between two daemons, when no worker learns: what station sent the frame does not matter.
+ */
+__noinline __u32 switch_port_meanwhile(struct xdp_md *ctx, __u32 number, __u32 in)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct shunt_steer_bridge *bridge;
+	const struct eth *eth = data;
+	void *macs;
+	struct mac_hit hit;
+	__u32 to;
+
+	bridge = bridges_of(&macs);
+	if (!bridge || (const void *)(eth + 1) > end)
+		return SWITCH_NONE;
+	if (!(bridge->forwarding >> (in & 63) & 1))
+		return SWITCH_NONE;
+	if (eth->dst[0] & 1)
+		return SWITCH_ALL;
+	mac_find(&hit, macs, mac_hash(mac_key(eth->dst) | bridge_bits(number), bridge->factor));
+	if (!hit.word)
+		return SWITCH_ALL;
+	to = (hit.word & SHUNT_STEER_MAC_PORT) - 1;
+	return to < SHUNT_STEER_PORTS_MAX && to != in ? to : SWITCH_NONE;
+}
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From an address to an adjacency, in the tables that userspace keeps (shunt_tables.h), and the
+ * answers of late.
+ *
+ * A walk of the tables is four to ten dependent loads, each through two map lookups; so the
+ * answer for a destination is remembered, header and all, and the next packet to it takes one
+ * load. An answer is good for one generation of the tables, which userspace moves on whenever it
+ * has changed anything. Queues on several CPUs share the memory without locks: the last word of
+ * an entry is the sum of the others, so that an entry that two have written at once is good for no
+ * destination. Where several paths lead to one, nothing is remembered: each flow has its own. */
+#ifndef SHUNT_STEER_TABLES_BPF_H
+#define SHUNT_STEER_TABLES_BPF_H
+
+#include "steer/frame.bpf.h"
+#include "steer/maps.bpf.h"
+
+#define PHI	   0x9e3779b97f4a7c15ULL
+#define STEPS6_MAX 22 /* 18 + 22 * 5 = 128 */
+
+/* What a packet leaves with, as an answer keeps it (shunt_tables.h). */
+struct way {
+	__u64 eth;
+	__u64 rest;
+};
+
+static __always_inline __u32 way_port(const struct way *way)
+{
+	return way->rest >> SHUNT_TABLES_REST_PORT_SHIFT & 0xffff;
+}
+
+static __always_inline __u32 way_mtu(const struct way *way)
+{
+	return way->rest >> SHUNT_TABLES_REST_MTU_SHIFT;
+}
+
+static __always_inline const struct shunt_tables_line *line_at(enum shunt_table table, __u64 at)
+{
+	__u32 chunk = shunt_ctl.tables.base[table] + (__u32)(at >> SHUNT_TABLES_CHUNK_SHIFT);
+	__u32 line = at >> SHUNT_TABLES_LINE_SHIFT & (SHUNT_TABLES_LINES - 1);
+	void *lines = bpf_map_lookup_elem(&shunt_tables, &chunk);
+
+	return lines ? bpf_map_lookup_elem(lines, &line) : NULL;
+}
+
+/* 0, which means no route, where there is no memory. */
+static __always_inline __u64 word64(enum shunt_table table, __u64 idx)
+{
+	const struct shunt_tables_line *line = line_at(table, idx * 8);
+
+	return line ? *(volatile __u64 *)&line->words[idx & 7] : 0;
+}
+
+static __always_inline __u32 word32(enum shunt_table table, __u64 idx)
+{
+	const struct shunt_tables_line *line = line_at(table, idx * 4);
+
+	return line ? ((volatile __u32 *)line->words)[idx & 15] : 0;
+}
+
+/* The leaf of one of a word's 32 slots, by the lowest bits of slot. */
+static __always_inline __u32 leaf_of4(__u64 word, __u32 slot)
+{
+	__u32 rank = __builtin_popcountll(word >> ((~slot | 32) & 63));
+
+	return word >> 32 ? word32(SHUNT_TABLE_LEAVES4, (__u32)word + rank) : (__u32)word;
+}
+
+/* The slot of the next hop of an address in host order. */
+__noinline __u32 slot4(__u32 addr)
+{
+	__u64 word = word64(SHUNT_TABLE_ROOT4, addr >> SHUNT_TABLES_ROOT4_SHIFT);
+	__u32 leaf = leaf_of4(word, addr >> 8);
+
+	if (leaf & SHUNT_TABLES_TAIL) {
+		__u64 tail = (__u64)(leaf & SHUNT_TABLES_NH) * 8 + (addr >> 5 & 7);
+
+		leaf = leaf_of4(word64(SHUNT_TABLE_TAILS4, tail), addr);
+	}
+	return word32(SHUNT_TABLE_SLOTS, leaf & SHUNT_TABLES_NH);
+}
+
+/* hi, lo: the bits of the address that are yet to come, at the top. word: of the node reached. */
+struct walk6 {
+	__u64 hi, lo, word;
+};
+
+/* One node; 1 ends the walk, in a leaf. */
+static long step6(__u32 i, struct walk6 *w)
+{
+	__u32 shift = (__u32)(~w->hi >> (64 - SHUNT_TABLES_STRIDE)) | 32;
+
+	if (!(w->word >> 32))
+		return 1;
+	w->word = word64(SHUNT_TABLE_NODES6,
+			 (__u32)w->word + (__u32)__builtin_popcountll(w->word >> (shift & 63)));
+	w->hi = w->hi << SHUNT_TABLES_STRIDE | w->lo >> (64 - SHUNT_TABLES_STRIDE);
+	w->lo <<= SHUNT_TABLES_STRIDE;
+	return 0;
+}
+
+static __always_inline __u32 slot6(const __u64 dst[2])
+{
+	struct walk6 w = {bpf_be64_to_cpu(dst[0]), bpf_be64_to_cpu(dst[1]), 0};
+
+	w.word = word64(SHUNT_TABLE_ROOT6, w.hi >> (64 - SHUNT_TABLES_ROOT6_BITS));
+	w.hi = w.hi << SHUNT_TABLES_ROOT6_BITS | w.lo >> (64 - SHUNT_TABLES_ROOT6_BITS);
+	w.lo <<= SHUNT_TABLES_ROOT6_BITS;
+	bpf_loop(STEPS6_MAX, step6, &w, 0);
+	return word32(SHUNT_TABLE_SLOTS, w.word >> 32 ? 0 : w.word & SHUNT_TABLES_NH);
+}
+
+/* ---- next hops ------------------------------------------------------------------------------ */
+
+/* lib/fib/flow.h, where products are of 128 bits. */
+static __always_inline __u64 flow_mix(__u64 a, __u64 b)
+{
+	__u64 al = (__u32)a, ah = a >> 32, bl = (__u32)b, bh = b >> 32;
+	__u64 ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
+	__u64 mid = (ll >> 32) + (__u32)lh + (__u32)hl;
+
+	return (mid << 32 | (__u32)ll) ^ (hh + (lh >> 32) + (hl >> 32) + (mid >> 32));
+}
+
+#define FLOW_K0 0xa0761d6478bd642fULL
+#define FLOW_K1 0xe7037ed1a0b428dbULL
+#define FLOW_K2 0x8ebc6af09c88c6e3ULL
+
+static __always_inline __u32 flow4(const struct ipv4 *ip, const void *end)
+{
+	__u64 addrs = (__u64)ip->dst_be << 32 | ip->src_be, h;
+	__u32 ports = 0;
+
+	if (!(ip->frag_off_be & bpf_htons(IP4_FRAGMENT)))
+		ports = ports_of(ip + 1, end, bpf_ntohs(ip->tot_len_be) - 20, ip->proto);
+	h = flow_mix(addrs ^ FLOW_K0, shunt_ctl.tables.flow_seed ^ FLOW_K1);
+	h = flow_mix(h ^ FLOW_K1, ((__u64)ports << 8 | ip->proto) ^ FLOW_K2);
+	return (__u32)(h ^ h >> 32);
+}
+
+static __always_inline __u32 flow6(const struct ipv6 *ip, const void *end)
+{
+	__u32 ports = ports_of(ip + 1, end, bpf_ntohs(ip->payload_len_be), ip->nexthdr);
+	__u64 h, g;
+
+	h = flow_mix(ip->src[0] ^ FLOW_K0, ip->src[1] ^ shunt_ctl.tables.flow_seed ^ FLOW_K1);
+	g = flow_mix(ip->dst[0] ^ FLOW_K1, ip->dst[1] ^ FLOW_K2);
+	h = flow_mix(h ^ FLOW_K1, g ^ FLOW_K0);
+	h = flow_mix(h ^ FLOW_K0, ((__u64)ports << 8 | ip->nexthdr) ^ FLOW_K2);
+	return (__u32)(h ^ h >> 32);
+}
+
+/* The slot of the group's member for a flow. */
+static __always_inline __u32 member_of(__u32 slot, __u32 hash)
+{
+	__u32 size = slot >> SHUNT_TABLES_SIZE_SHIFT & 7;
+	__u64 at = (__u64)(slot & SHUNT_TABLES_INDEX) * SHUNT_TABLES_UNIT +
+		   (hash >> ((27 - size) & 31));
+
+	return word32(SHUNT_TABLE_SLOTS, word32(SHUNT_TABLE_BUCKETS, at));
+}
+
+/* The adjacency that a slot names, NULL without memory. */
+static __always_inline const struct shunt_tables_adj *adj_of(__u32 slot)
+{
+	const struct shunt_tables_line *line = line_at(SHUNT_TABLE_ADJS, (__u64)slot * 32);
+
+	return line ? (const void *)&line->words[(slot & 1) * 4] : NULL;
+}
+
+static __always_inline bool way_take(struct way *way, __u32 slot)
+{
+	const struct shunt_tables_adj *adj = adj_of(slot);
+	__u64 mtu;
+
+	if (!adj || adj->kind != SHUNT_TABLES_REWRITE)
+		return false;
+	mtu = adj->mtu > 0xffff ? 0xffff : adj->mtu;
+	way->eth = adj->eth[0];
+	way->rest = (__u32)adj->eth[1] | (__u64)adj->port << SHUNT_TABLES_REST_PORT_SHIFT |
+		    mtu << SHUNT_TABLES_REST_MTU_SHIFT;
+	return true;
+}
+
+/* ---- answers of late ------------------------------------------------------------------------ */
+
+static __always_inline __u32 generation(void)
+{
+	return READ_ONCE(shunt_ctl.tables.generation);
+}
+
+/* True if dst is a destination with one way, which is then remembered. */
+__noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
+			  struct shunt_tables_answer4 *answer)
+{
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct ipv4 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
+	__u32 slot;
+
+	if (!way || !answer || (const void *)(ip + 1) > end)
+		return false;
+	slot = slot4(bpf_ntohl(ip->dst_be));
+	if (slot & SHUNT_TABLES_GROUP)
+		return way_take(way, member_of(slot, flow4(ip, end)));
+	if (!way_take(way, slot))
+		return false;
+	WRITE_ONCE(answer->key, key);
+	WRITE_ONCE(answer->eth, way->eth);
+	WRITE_ONCE(answer->rest, way->rest);
+	WRITE_ONCE(answer->sum, (key ^ way->eth) + way->rest + PHI);
+	return true;
+}
+
+static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, const struct ipv4 *ip)
+{
+	__u64 key = (__u64)ip->dst_be << 32 | generation();
+	struct shunt_tables_answer4 *answer = &shunt_cache4[ip->dst_be * PHI >> (64 - CACHE4_BITS)];
+
+	way->eth = READ_ONCE(answer->eth);
+	way->rest = READ_ONCE(answer->rest);
+	if (READ_ONCE(answer->key) == key &&
+	    READ_ONCE(answer->sum) == (key ^ way->eth) + way->rest + PHI)
+		return true;
+	return way_walk4(ctx, way, key, answer);
+}
+
+__noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
+			  struct shunt_tables_answer6 *answer)
+{
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct ipv6 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
+	__u64 dst[2];
+	__u32 slot;
+
+	if (!way || !answer || (const void *)(ip + 1) > end)
+		return false;
+	dst[0] = ip->dst[0];
+	dst[1] = ip->dst[1];
+	slot = slot6(dst);
+	if (slot & SHUNT_TABLES_GROUP)
+		return way_take(way, member_of(slot, flow6(ip, end)));
+	if (!way_take(way, slot))
+		return false;
+	WRITE_ONCE(answer->dst[0], dst[0]);
+	WRITE_ONCE(answer->dst[1], dst[1]);
+	WRITE_ONCE(answer->generation, gen);
+	WRITE_ONCE(answer->eth, way->eth);
+	WRITE_ONCE(answer->rest, way->rest);
+	WRITE_ONCE(answer->sum, (dst[0] ^ way->eth) + (dst[1] ^ way->rest) * 3 + gen + PHI);
+	return true;
+}
+
+static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const struct ipv6 *ip)
+{
+	__u64 hi = ip->dst[0], lo = ip->dst[1], gen = generation();
+	struct shunt_tables_answer6 *answer =
+		&shunt_cache6[(hi * 3 ^ lo) * PHI >> (64 - CACHE6_BITS)];
+
+	way->eth = READ_ONCE(answer->eth);
+	way->rest = READ_ONCE(answer->rest);
+	if (READ_ONCE(answer->dst[0]) == hi && READ_ONCE(answer->dst[1]) == lo &&
+	    READ_ONCE(answer->generation) == gen &&
+	    READ_ONCE(answer->sum) == (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI)
+		return true;
+	return way_walk6(ctx, way, gen, answer);
+}
+
+/* ---- where a packet may come from (fib_validate_source of the kernel) ----------------------- */
+
+__noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own_port)
+{
+	__u32 slot = slot4(src);
+	const struct shunt_tables_adj *adj;
+
+	if (slot & SHUNT_TABLES_GROUP)
+		slot = member_of(slot, 0);
+	adj = adj_of(slot);
+	if (!adj)
+		return false;
+	if (flags & SHUNT_TABLES_RPF4)
+		return adj->kind == SHUNT_TABLES_REWRITE && adj->port == own_port;
+	return adj->kind != SHUNT_TABLES_LOCAL;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One device, asked for by rtnetlink and interface index: /sys may belong to another network
+ * namespace. */
+#ifndef SHUNT_DEVICE_LINK_H
+#define SHUNT_DEVICE_LINK_H
+
+#include <libmnl/libmnl.h>
+
+/* shunt_link_ask calls take(attr, arg) for every attribute of the device's RTM_NEWLINK. Returns 0
+ * or -errno: -ENODEV where there is no such device, -EAGAIN without an answer in a second. Thread:
+ * control. Cost: a netlink exchange. */
+int shunt_link_ask(unsigned ifindex, mnl_attr_cb_t take, void *arg);
+
+#endif
