@@ -9,8 +9,8 @@
 #define likely(x)	    __builtin_expect(!!(x), 1)
 #define unlikely(x)	    __builtin_expect(!!(x), 0)
 
-/* Two cores of x86-64 and arm64 servers never share a line of this size; the
- * adjacent-line prefetcher makes 128 the safe distance for hot shared words. */
+/* The cache line of x86-64 and arm64 servers: what different threads write must lie in different
+ * lines, or each write takes the line away from the other core. */
 #define SHUNT_CACHELINE	    64
 #define SHUNT_CACHE_ALIGNED __attribute__((aligned(SHUNT_CACHELINE)))
 

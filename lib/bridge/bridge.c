@@ -20,7 +20,7 @@ void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_b
 	unsigned i;
 
 	*out = (struct shunt_bridge_params){
-		.macs = b->macs, .ways = &b->ways, .learn = &b->learns[worker]};
+		.macs = b->macs, .masks = &b->masks, .learn = &b->learns[worker]};
 	memcpy(out->bridge, b->bridge_of, sizeof(out->bridge));
 	for (i = 0; i < b->bridge_cnt; i++)
 		out->members[i] = b->bridges[i].members;
@@ -132,8 +132,8 @@ static void open_unbridged(struct shunt_bridge *b)
 
 	for (i = 0; i < b->bridge_cnt; i++)
 		if (!b->bridges[i].ifindex)
-			b->ways.forwarding |= b->bridges[i].members;
-	b->ways.learning = b->ways.flooding = b->ways.forwarding;
+			b->masks.forwarding |= b->bridges[i].members;
+	b->masks.learning = b->masks.flooding = b->masks.forwarding;
 }
 
 static bool has_beneath(const struct shunt_bridge *b)

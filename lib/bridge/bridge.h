@@ -48,7 +48,7 @@ struct shunt_bridge {
 	const struct shunt_ports *ports;
 	struct shunt_mac_table *macs;
 	struct shunt_xdp_macs *xdp_macs; /* its memory, which lane xdp reads; NULL: no devices */
-	struct shunt_bridge_ways ways;
+	struct shunt_bridge_masks masks;
 	struct shunt_learn *learns; /* one a worker */
 	unsigned learn_cnt;
 	struct shunt_fdb *fdb;	       /* NULL: no kernel bridge beneath */

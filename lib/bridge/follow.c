@@ -82,7 +82,7 @@ static void follow_foreign(struct shunt_bridge *b, const struct shunt_fdb_port *
 	}
 	for (i = 0; i < b->foreign_cnt; i++)
 		mask |= 1ULL << b->foreign[i].bridge;
-	__atomic_store_n(&b->ways.foreign, mask, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->masks.foreign, mask, __ATOMIC_RELAXED);
 }
 
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
@@ -101,7 +101,7 @@ static void set_kernels(struct shunt_bridge *b)
 	unsigned i;
 
 	for (i = 0; i < b->ports->cnt; i++)
-		set_bit(&b->ways.kernels, i, shunt_bridge_leaves(b, i));
+		set_bit(&b->masks.kernels, i, shunt_bridge_leaves(b, i));
 	shunt_bridge_publish(b);
 }
 
@@ -147,9 +147,9 @@ static void follow_port(void *arg, const struct shunt_fdb_port *port)
 		return;
 	}
 	is_member = bridge_over(b, port->bridge) == b->bridge_of[at];
-	set_bit(&b->ways.forwarding, (unsigned)at, is_member && port->forwards);
-	set_bit(&b->ways.learning, (unsigned)at, is_member && port->learns);
-	set_bit(&b->ways.flooding, (unsigned)at, is_member && port->floods);
+	set_bit(&b->masks.forwarding, (unsigned)at, is_member && port->forwards);
+	set_bit(&b->masks.learning, (unsigned)at, is_member && port->learns);
+	set_bit(&b->masks.flooding, (unsigned)at, is_member && port->floods);
 	b->left[at] = port->left;
 	set_kernels(b);
 	/* Of a member that may not forward, the kernel tells which stations it forgets. */

@@ -38,8 +38,8 @@ void shunt_bridge_publish(struct shunt_bridge *b)
 	if (!b->xdp_macs)
 		return;
 	/* read by the programs, which order nothing by them */
-	__atomic_store_n(&b->xdp_macs->bridge->forwarding, b->ways.forwarding, __ATOMIC_RELAXED);
-	__atomic_store_n(&b->xdp_macs->bridge->kernels, b->ways.kernels, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->xdp_macs->bridge->forwarding, b->masks.forwarding, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->xdp_macs->bridge->kernels, b->masks.kernels, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
 }
 

@@ -72,6 +72,18 @@ int shunt_arena_commit(struct shunt_arena *arena, size_t bytes)
 	return 0;
 }
 
+int shunt_arena_init_full(struct shunt_arena *arena, size_t bytes,
+			  struct shunt_arena_budget *budget, const char *what,
+			  struct shunt_err *err)
+{
+	int ret = shunt_arena_init(arena, bytes, budget, what, err);
+
+	if (ret || !shunt_arena_commit(arena, bytes))
+		return ret;
+	shunt_arena_fini(arena);
+	return shunt_err_set(err, ENOMEM, "%s: no memory for %zu KiB", what, bytes >> 10);
+}
+
 void shunt_arena_fini(struct shunt_arena *arena)
 {
 	if (!arena->base)

@@ -40,6 +40,12 @@ int shunt_arena_init(struct shunt_arena *arena, size_t reserve_bytes,
  * Thread: control. Cost: a syscall for each 2 MiB. */
 int shunt_arena_commit(struct shunt_arena *arena, size_t bytes);
 
+/* shunt_arena_init_full does both for bytes. Returns 0, or -ENOMEM with *err filled and nothing
+ * held. Thread: control. Cost: setup. */
+int shunt_arena_init_full(struct shunt_arena *arena, size_t bytes,
+			  struct shunt_arena_budget *budget, const char *what,
+			  struct shunt_err *err);
+
 /* shunt_arena_fini gives everything back; legal on a zeroed arena. Thread: control. */
 void shunt_arena_fini(struct shunt_arena *arena);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bulk lookups exist in two forms: portable C, and AVX-512 with its count of set bits for eight
  * lanes at once (Ice Lake, Zen 4 and later). Which one runs is decided at create, by asking the
- * CPU, so that one binary is right everywhere. Nobody outside lib/fib includes this. */
+ * CPU, so that one binary is right everywhere. Private to lib/fib. */
 #ifndef SHUNT_FIB_CPU_H
 #define SHUNT_FIB_CPU_H
 

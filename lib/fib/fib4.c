@@ -378,7 +378,7 @@ uint32_t shunt_fib4_route_cnt(const struct shunt_fib4 *fib)
 	return fib->routes.cnt;
 }
 
-void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib4_bytes *out)
+void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib_bytes *out)
 {
 	const struct shunt_runs *leaf = &fib->leaf_runs, *tail = &fib->tail_runs;
 
@@ -404,16 +404,12 @@ void shunt_fib4_destroy(struct shunt_fib4 *fib)
 static int init(struct shunt_fib4 *fib, struct shunt_err *err)
 {
 	struct shunt_arena_budget *budget = &fib->budget;
-	size_t root_bytes = ROOT_CNT * sizeof(uint64_t);
-	int ret = shunt_arena_init(&fib->root_arena, root_bytes, budget, "IPv4 FIB", err);
+	int ret = shunt_arena_init_full(&fib->root_arena, ROOT_CNT * sizeof(uint64_t), budget,
+					"IPv4 FIB", err);
 
-	if (ret)
-		return ret;
-	if (shunt_arena_commit(&fib->root_arena, root_bytes))
-		return shunt_err_set(err, ENOMEM, "IPv4 FIB: no memory for its root of %zu KiB",
-				     root_bytes >> 10);
-	ret = shunt_runs_init(&fib->leaf_runs, sizeof(uint32_t), 1u << 28, budget,
-			      "IPv4 FIB leaves", err);
+	if (!ret)
+		ret = shunt_runs_init(&fib->leaf_runs, sizeof(uint32_t), 1u << 28, budget,
+				      "IPv4 FIB leaves", err);
 	if (!ret)
 		ret = shunt_runs_init(&fib->tail_runs, TAIL_WORDS * sizeof(uint64_t), 1u << 22,
 				      budget, "IPv4 FIB tails", err);

@@ -35,7 +35,8 @@
 
 struct shunt_fib4;
 
-struct shunt_fib4_bytes {
+/* What the memory of a table is used for, of either family. */
+struct shunt_fib_bytes {
 	size_t lookup;	  /* what lookups read, in use */
 	size_t idle;	  /* free or waiting for a grace period, of the same arrays */
 	size_t routes;	  /* the routes as given (control side only) */
@@ -93,7 +94,7 @@ uint32_t shunt_fib4_route_cnt(const struct shunt_fib4 *fib);
 void shunt_fib4_tables(const struct shunt_fib4 *fib, const void *tables[3]);
 
 /* shunt_fib4_bytes says what memory is used for. Thread: control. */
-void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib4_bytes *out);
+void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib_bytes *out);
 
 /* shunt_fib4_lookup returns the next hop for one address in network order, 0 for no route.
  * Thread: any registered QSBR thread; the answer's meaning holds until its next quiescent

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The IPv4 bulk lookup with AVX-512: eight addresses a step. Words and leaves are loaded one by
  * one (on Zen 4 faster than gathers, and each load is whole), all between is done on
- * eight lanes; so few instructions that the CPU itself keeps some 40 addresses in flight. */
+ * eight lanes: few enough instructions for the CPU itself to keep some 40 addresses in flight. */
 #include "fib/fib4_lookup.h"
 
 #include <arpa/inet.h>

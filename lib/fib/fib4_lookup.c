@@ -58,7 +58,6 @@ uint32_t shunt_fib4_lookup(const struct shunt_fib4 *fib, uint32_t dst_be)
 	return leaf & LEAF_INDEX;
 }
 
-/* The few addresses whose /24 has a tail, one by one. */
 void shunt_fib4_finish_tails(const struct shunt_fib4 *fib, const uint32_t *dst_be, uint32_t *nh,
 			     unsigned n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the variants of the IPv4 bulk lookup share. Nobody outside lib/fib includes this. */
+/* What the variants of the IPv4 bulk lookup share. Private to lib/fib. */
 #ifndef SHUNT_FIB_FIB4_LOOKUP_H
 #define SHUNT_FIB_FIB4_LOOKUP_H
 

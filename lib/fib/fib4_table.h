@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The IPv4 table's layout, shared by its control side (fib4.c) and data side
- * (fib4_lookup.c). Nobody else includes this.
+ * (fib4_lookup.c). Private to them.
  *
  * Word, 64 bits: if the upper half is 0, the lower half is the leaf of all 32 slots.
  * Otherwise bit 63 - i says that a new run begins at slot i (bit 63 is always set), and

@@ -337,7 +337,7 @@ void shunt_fib6_tables(const struct shunt_fib6 *fib, const void *tables[2])
 	tables[1] = fib->elems;
 }
 
-void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib6_bytes *out)
+void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib_bytes *out)
 {
 	const struct shunt_runs *runs = &fib->runs;
 
@@ -360,16 +360,12 @@ void shunt_fib6_destroy(struct shunt_fib6 *fib)
 static int init(struct shunt_fib6 *fib, struct shunt_err *err)
 {
 	struct shunt_arena_budget *budget = &fib->budget;
-	size_t root_bytes = ROOT_CNT * sizeof(uint64_t);
-	int ret = shunt_arena_init(&fib->root_arena, root_bytes, budget, "IPv6 FIB", err);
+	int ret = shunt_arena_init_full(&fib->root_arena, ROOT_CNT * sizeof(uint64_t), budget,
+					"IPv6 FIB", err);
 
-	if (ret)
-		return ret;
-	if (shunt_arena_commit(&fib->root_arena, root_bytes))
-		return shunt_err_set(err, ENOMEM, "IPv6 FIB: no memory for its root of %zu KiB",
-				     root_bytes >> 10);
-	ret = shunt_runs_init(&fib->runs, sizeof(uint64_t), 1u << 28, budget, "IPv6 FIB nodes",
-			      err);
+	if (!ret)
+		ret = shunt_runs_init(&fib->runs, sizeof(uint64_t), 1u << 28, budget,
+				      "IPv6 FIB nodes", err);
 	budget->source = NULL; /* what follows is of the control side alone */
 	return ret ? ret : shunt_routes6_init(&fib->routes, budget, err);
 }

@@ -32,13 +32,6 @@
 
 struct shunt_fib6;
 
-struct shunt_fib6_bytes {
-	size_t lookup;	  /* what lookups read, in use */
-	size_t idle;	  /* free or waiting for a grace period, of the same arrays */
-	size_t routes;	  /* the routes as given (control side only) */
-	size_t committed; /* all memory taken from the system */
-};
-
 /* shunt_fib6_create_on does what shunt_fib6_create does with memory of the source, which must
  * outlive it; NULL: the system's. Thread: control. */
 int shunt_fib6_create_on(struct shunt_fib6 **out, const struct shunt_arena_source *source,
@@ -91,7 +84,7 @@ uint32_t shunt_fib6_route_cnt(const struct shunt_fib6 *fib);
 void shunt_fib6_tables(const struct shunt_fib6 *fib, const void *tables[2]);
 
 /* shunt_fib6_bytes says what memory is used for. Thread: control. */
-void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib6_bytes *out);
+void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib_bytes *out);
 
 /* shunt_fib6_lookup returns the next hop for one address, 0 for no route. Thread: any
  * registered QSBR thread; the answer's meaning holds until its next quiescent state. Cost: one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The IPv6 table's layout, shared by its control side (fib6.c) and data side
- * (fib6_lookup.c). Nobody else includes this.
+ * (fib6_lookup.c). Private to them.
  *
  * Word, 64 bits: if the upper half is 0, the word is a leaf, good for all that lies below: length
  * of the route << 24 | next hop, 0 for none. Otherwise it is a node: bit 63 - i says that a new

@@ -2,8 +2,8 @@
 /* The flow hash: equal for all packets of a flow (addresses, protocol, ports), well spread
  * otherwise. Two 64-bit halves are multiplied to 128 bits and folded (wyhash's mixing step,
  * Wang Yi 2019): 3 to 6 multiplications, no table, the same on every CPU.
- * Limits: not symmetric; not meant to withstand one who knows the seed. Two routers in a row
- * should not use one seed, or the second splits only what the first sends it, unevenly.
+ * Limits: not symmetric; no defence against a sender that knows the seed. Two routers in a row
+ * must use different seeds: with one seed the second would split unevenly what the first sends it.
  *
  *	hash = shunt_flow4_hash(ip, l3_len, seed);
  *	adj = shunt_nexthop_adj(nexthops, nh, hash);

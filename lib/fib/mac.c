@@ -24,8 +24,8 @@ struct shunt_mac_control {
 
 /* --- made and unmade -------------------------------------------------------------------------- */
 
-/* Newton: each step doubles the low bits that are right; an odd number is its own inverse in
- * three. */
+/* Newton: each step doubles the low bits that are right. It begins with three: an odd number is
+ * its own inverse modulo 8. */
 static uint64_t inverse(uint64_t odd)
 {
 	uint64_t x = odd;
@@ -53,25 +53,15 @@ static unsigned bucket_bits(uint32_t max)
 	return bits;
 }
 
-static int take_memory(struct shunt_mac_table *table, void *mem, uint32_t max,
-		       struct shunt_err *err)
+static int take_memory(struct shunt_mac_table *table, void *mem, struct shunt_err *err)
 {
 	struct shunt_mac_control *c = table->control;
-	const uint64_t bytes = c->bucket_cnt * sizeof(*table->buckets);
-	int ret;
+	int ret = mem ? 0
+		      : shunt_arena_init_full(&c->arena, c->bucket_cnt * sizeof(*table->buckets),
+					      &c->budget, "MAC table", err);
 
-	table->buckets = mem;
-	if (mem)
-		return 0;
-	ret = shunt_arena_init(&c->arena, bytes, &c->budget, "MAC table", err);
-	if (ret)
-		return ret;
-	ret = shunt_arena_commit(&c->arena, bytes);
-	if (ret)
-		return shunt_err_set(err, -ret, "MAC table: not enough memory for %u stations",
-				     max);
-	table->buckets = (void *)c->arena.base;
-	return 0;
+	table->buckets = mem ? mem : (void *)c->arena.base;
+	return ret;
 }
 
 static int create(struct shunt_mac_table **out, uint32_t max, uint64_t seed, void *mem,
@@ -99,7 +89,7 @@ static int create(struct shunt_mac_table **out, uint32_t max, uint64_t seed, voi
 	c->factor_inverse = inverse(table->factor);
 	c->bucket_cnt = 1ULL << bits;
 	c->max = max;
-	ret = take_memory(table, mem, max, err);
+	ret = take_memory(table, mem, err);
 	if (ret) {
 		shunt_mac_destroy(table);
 		return ret;
@@ -237,8 +227,9 @@ static void add_step(struct search *s, uint64_t bucket, unsigned from, unsigned 
 	s->steps[s->cnt++] = (struct step){bucket, from, (uint8_t)slot};
 }
 
-/* Moves the entries along the way found, the last first, so that each is there before it is
- * gone here. Returns the first bucket, with slot *at free to be written over. */
+/* Moves the entries along the steps found, the last first, so that each entry is in its new slot
+ * before its old one is written over. Returns the first bucket; its slot *at may be written over.
+ */
 static uint64_t shift_along(struct shunt_mac_table *table, const struct search *s, unsigned last,
 			    unsigned *at)
 {

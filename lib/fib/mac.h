@@ -4,15 +4,15 @@
  * Made small, because a lookup costs what its cache misses cost. A bucket is a cache line: seven
  * entries of one word, and behind them a byte each that says when the station was last heard. An
  * address is mixed by a bijection of 60 bits whose top bits are the bucket, so the word need only
- * hold the rest of them. Two buckets a station (cuckoo), the first whenever it has room: 100,000
- * fit into 1 MiB, and at least three lookups in four touch one line.
+ * hold the rest of them. A station has two buckets (cuckoo hashing) and takes the first whenever
+ * that has room: 100,000 fit into 1 MiB, and at least three lookups in four touch one line.
  *
- * Who writes: the control thread alone puts entries in, moves and removes them, each with one
- * store of one word; so a lookup needs no lock and never sees half an entry. An entry on its
- * way to its other bucket is written there before it goes here; a lookup that misses it just
- * then floods one frame. Workers store one thing, the byte: all store the same value, and to
- * lose such a store does no harm. A table for each worker instead would learn each station as often
- * as there are workers and, as the two directions of a flow reach different workers, flood.
+ * The control thread alone puts entries in, moves and removes them, each with one store of one
+ * word; so a lookup needs no lock and never sees half an entry. An entry that moves to its other
+ * bucket is written there before it is cleared here; a lookup that misses it in between floods one
+ * frame. Workers store nothing but the byte. All store the same value, and a lost store does no
+ * harm. The table is one for all workers: the two directions of a flow may reach different
+ * workers, and with a table each they would flood.
  *
  * Limits: 4096 bridges, 126 ports; time has a resolution of 1/64 of the ageing time.
  *
@@ -64,7 +64,7 @@ _Static_assert(sizeof(struct shunt_mac_bucket) == SHUNT_CACHELINE, "a lookup is 
 struct shunt_mac_table {
 	/* per packet, read-only */
 	struct shunt_mac_bucket *buckets;
-	uint64_t factor; /* odd, secret: nobody outside can choose addresses that collide */
+	uint64_t factor; /* odd, secret: no sender can choose addresses that collide */
 	uint8_t rest_bits;
 	uint8_t tick; /* now; one writer, control */
 	struct shunt_mac_control *control;

@@ -35,16 +35,11 @@ static uint32_t find(const struct shunt_routes6 *routes, shunt_key6 addr, unsign
 
 static int allocate(struct shunt_routes6 *routes, unsigned bits, struct shunt_err *err)
 {
-	size_t bytes = sizeof(*routes->entries) << bits;
-	int ret = shunt_arena_init(&routes->arena, bytes, routes->budget, "IPv6 routes", err);
+	int ret = shunt_arena_init_full(&routes->arena, sizeof(*routes->entries) << bits,
+					routes->budget, "IPv6 routes", err);
 
 	if (ret)
 		return ret;
-	if (shunt_arena_commit(&routes->arena, bytes)) {
-		shunt_arena_fini(&routes->arena);
-		return shunt_err_set(err, ENOMEM, "IPv6 routes: no memory for %zu KiB",
-				     bytes >> 10);
-	}
 	routes->entries = (struct shunt_route6 *)routes->arena.base;
 	routes->bits = bits;
 	return 0;

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <urcu-qsbr.h>
 
-/* Retired runs for one grace period. Fewer: more of them, which liburcu's thread takes some 10 ms
- * each for; more: more memory is idle in limbo. */
+/* Retired runs for one grace period. Fewer: more grace periods, for each of which liburcu's thread
+ * takes some 10 ms. More: more memory is idle in limbo. */
 #define LIMBO_CNT     16384u
 
 /* How long an allocation that finds no memory waits for a grace period: many times what one takes
@@ -18,8 +18,8 @@
 /* Elements that only deletions may take. */
 #define SPARE_CNT     4096u
 
-/* A grace period that was asked for. Who of the two is last, the table or liburcu's thread, which a
- * worker that hangs keeps waiting, frees it. */
+/* A grace period that was asked for. The table and liburcu's thread both let go of it, in either
+ * order, as a worker that hangs keeps the thread waiting: the last of the two frees it. */
 struct shunt_runs_grace {
 	struct rcu_head head;
 	enum { UNDER_WAY, OVER, FORSAKEN } state;
@@ -157,7 +157,7 @@ static void reclaim(struct shunt_runs *runs)
 		runs->limbo_cnt * sizeof(*runs->limbo));
 }
 
-/* Waits, but only once for a worker who hangs. Returns whether anything may have come back. */
+/* Waits, but only once for a worker that hangs. Returns whether anything may have come back. */
 static bool wait_for_grace(struct shunt_runs *runs)
 {
 	const struct timespec pause = {.tv_nsec = 1000 * 1000};

@@ -3,8 +3,8 @@
  * element, with deferred freeing. A retired run may still be read by workers; it waits in
  * limbo until a grace period of liburcu (QSBR) has passed and only then is handed out
  * again. Grace periods are waited for by a thread of liburcu's, one for thousands of retired
- * runs: a burst of updates does not wait for one each, nor for a worker who hangs, whose limbo
- * only grows.
+ * runs. So a burst of updates does not wait for one each, and a worker that hangs makes limbo grow
+ * but stops no update.
  * Limits: free runs are split when memory is short but not joined, so a table that
  * changes its shape wholly may hold some free runs of sizes it no longer needs.
  *

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Why a worker let go of a packet that did not come out. Every such packet has
- * exactly one of these reasons. */
+/* Why a worker dropped a packet. Every dropped packet has exactly one of these reasons. */
 #ifndef SHUNT_GRAPH_DROP_H
 #define SHUNT_GRAPH_DROP_H
 
-/* name, where (who is to look at it), help */
+/* name, where (the part that drops: graph, bridge, transmit), help */
 #define SHUNT_DROPS(X)                                                                          \
 	X(none, "", "not dropped")                                                              \
 	X(tx_ring_full, "transmit", "the output port's transmit ring had no room")              \

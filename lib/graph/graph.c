@@ -154,8 +154,8 @@ void shunt_graph_inject(struct shunt_graph *graph, unsigned to, const struct shu
 	pend(graph, to, pkts, cnt);
 }
 
-/* Sends each packet to its own next node, one 32-byte move each: where traffic is mixed, runs
- * to the same node are short. Returns the node when all have the same, and nothing moved. */
+/* Sends each packet to its own next node, one 32-byte move each: in mixed traffic, runs of packets
+ * to one node are short. Returns the node, and moves nothing, when it is the same for all. */
 static unsigned scatter(struct shunt_graph *graph, const struct shunt_pkt *pkts, unsigned cnt)
 {
 	const uint16_t *next = graph->next;

@@ -11,7 +11,7 @@
  * Limits: no cycles; a node may copy packets (shunt_graph_inject), but at most one copy of each
  * packet to each node behind; a graph belongs to one worker.
  *
- *   shunt_graph_init(&graph, &env);
+ *   shunt_graph_init(&graph, &pool, queues, port_cnt);
  *   shunt_graph_add(&graph, &shunt_node_xconnect, params, &err);
  *   ...                         one tx node per port, drop: added by shunt_graph_seal
  *   shunt_graph_run(&graph, entry, pkts, n);
@@ -107,8 +107,8 @@ struct shunt_graph {
 	uint16_t next[SHUNT_BATCH_MAX];
 };
 
-/* shunt_graph_init makes an empty graph over the worker's pool and his queues
- * (queues[port], NULL where he has none; the array stays the caller's and must
+/* shunt_graph_init makes an empty graph over the worker's pool and its queues
+ * (queues[port], NULL where it has none; the array stays the caller's and must
  * outlive the graph). Thread: init. */
 void shunt_graph_init(struct shunt_graph *graph, struct shunt_pool *pool,
 		      struct shunt_queue **queues, unsigned port_cnt);
@@ -174,8 +174,8 @@ static inline void shunt_graph_set_reason(struct shunt_pkt *pkts, unsigned cnt,
 void shunt_graph_flush(struct shunt_graph *graph);
 
 /* shunt_graph_inject adds packets, for a node that makes copies: they go to node to, one behind
- * the caller, before what he returns. At most one for each packet of his batch and each node:
- * that is the room there is. Thread: owner worker, from a node's function. Cost: batch. */
+ * the caller, before what the caller returns. At most one for each packet of its batch and each
+ * node: there is room for no more. Thread: owner worker, from a node's function. Cost: batch. */
 void shunt_graph_inject(struct shunt_graph *graph, unsigned to, const struct shunt_pkt *pkts,
 			unsigned cnt);
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Back where it came from is the kernel's: it sends a redirect besides. */
+/* A packet that leaves by the port it came in on is punted: the kernel also sends a redirect. */
 static void fill_tx(struct shunt_ip *ip, const struct shunt_graph *graph, unsigned in)
 {
 	unsigned out;

@@ -15,11 +15,12 @@
 /* Of one node; which fields count depends on the node. */
 struct shunt_ip {
 	struct shunt_ip_params tables;
-	uint16_t on;   /* the next node of good packets: lookup, or rewrite */
-	uint16_t rpf;  /* and of those whose source is looked up first */
-	uint16_t punt; /* and those of the others */
+	uint16_t on;  /* the next node of good packets: lookup, or rewrite */
+	uint16_t rpf; /* the next node of packets whose source is looked up first */
+	uint16_t punt;
 	uint16_t drop;
-	/* by input and output port; punt where it must not, or cannot, leave */
+	/* by input and output port: a transmit node; punt where a packet must not, or cannot, leave
+	 */
 	uint16_t tx[SHUNT_PORT_MAX][SHUNT_PORT_MAX];
 };
 
@@ -82,20 +83,65 @@ static inline uint32_t shunt_ip_trim(uint8_t *l3, uint32_t l3_len, uint32_t min_
 	return likely(len >= min_len) ? len : shunt_ip_pad(l3, l3_len, min_len);
 }
 
-/* shunt_ip_divert sends packet i to a node of its own when all before went straight on: only
- * then next[] is written at all. bad: how many were diverted before. Returns 1, or 0 when to
- * is on. */
+/* shunt_ip_divert sends packet i to the node to, the others to on. next[] is first written when
+ * the first packet is diverted; bad: how many were diverted before. Returns 1, or 0 when to is on.
+ * Thread: owner worker. */
 unsigned shunt_ip_divert(uint16_t *next, unsigned i, unsigned cnt, unsigned bad, uint16_t on,
 			 uint16_t to);
 
-/* shunt_ip_turn_away says where a packet goes whose adjacency is not to be written. */
+/* shunt_ip_turn_away returns the node for a packet whose adjacency is no rewrite: punt or drop.
+ * Thread: owner worker. */
 uint16_t shunt_ip_turn_away(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 			    const struct shunt_adj *adj);
 
-/* shunt_ip_hold_back says where a packet goes that must not leave by its adjacency: it tells
- * the kernel to fragment, to answer or to redirect. */
+/* shunt_ip_hold_back returns the node for a packet that must not leave by its adjacency: punt, so
+ * that the kernel fragments, answers or redirects. Thread: owner worker. */
 uint16_t shunt_ip_hold_back(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 			    const struct shunt_adj *adj);
+
+/* shunt_ip_choose takes each packet from its next-hop index to its adjacency: the second half of
+ * every lookup. hash_of is the flow hash of the family; it is computed for groups only. Returns
+ * what the node's function returns. Inlined, so that hash_of is. Thread: owner worker.
+ * Cost: batch. */
+static inline unsigned shunt_ip_choose(const struct shunt_node *node, struct shunt_pkt *pkts,
+				       unsigned cnt, uint16_t *next, const uint32_t *nh,
+				       uint32_t (*hash_of)(const uint8_t *ip, uint32_t l3_len,
+							   uint64_t seed))
+{
+	const struct shunt_ip *const state = node->priv;
+	const struct shunt_nexthops *const table = state->tables.nexthops;
+	const uint32_t *const slots = table->slots;
+	const uint16_t on = state->on;
+	unsigned i, bad = 0;
+
+	for (i = 0; i < cnt; i++) {
+		const struct shunt_adj *adj;
+		uint32_t hash = 0;
+
+		if (unlikely(__atomic_load_n(&slots[nh[i]], __ATOMIC_RELAXED) &
+			     SHUNT_NEXTHOP_GROUP))
+			hash = hash_of(shunt_ip_header(node, &pkts[i]), pkts[i].len - SHUNT_ETH_LEN,
+				       state->tables.flow_seed);
+		adj = shunt_nexthop_adj(table, nh[i], hash);
+		pkts[i].adj = (uint32_t)(adj - table->adjs);
+		if (unlikely(adj->kind != SHUNT_ADJ_REWRITE))
+			bad += shunt_ip_divert(next, i, cnt, bad, on,
+					       shunt_ip_turn_away(state, &pkts[i], adj));
+	}
+	return likely(!bad) ? on : SHUNT_NEXT_EACH;
+}
+
+/* shunt_ip4_decrease_ttl does what ip_decrease_ttl of the kernel does: TTL less one, and the
+ * checksum up by 0x0100 in network order, end around carry (RFC 1624, equation 3, for this one
+ * change). Thread: owner worker. Cost: packet. */
+static inline void shunt_ip4_decrease_ttl(uint8_t *ip)
+{
+	uint32_t check = shunt_ip_load16(ip + 10) + (uint32_t)htons(0x0100);
+	uint16_t folded = (uint16_t)(check + (check >= 0xffff));
+
+	memcpy(ip + 10, &folded, sizeof(folded));
+	ip[8]--;
+}
 
 /* shunt_ip_write_eth writes the adjacency's Ethernet addresses in front of l3 in one move of
  * 16 bytes; EtherType and the two bytes behind it are those that are there, so that one
@@ -108,6 +154,36 @@ static inline void shunt_ip_write_eth(uint8_t *l3, const struct shunt_adj *adj)
 	memcpy(&header, adj->eth, sizeof(header));
 	header[3] = shunt_ip_load32(l3 - 2);
 	memcpy(l3 - SHUNT_ETH_LEN, &header, sizeof(header));
+}
+
+/* shunt_ip_rewrite is the function of both rewrite nodes; decrease is what the family does to TTL
+ * or hop limit. Nothing is written before the packet is known to leave: a punted packet is as it
+ * came. Inlined, so that decrease is. Thread: owner worker. Cost: batch. */
+static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct shunt_pkt *pkts,
+					unsigned cnt, uint16_t *next, void (*decrease)(uint8_t *ip))
+{
+	const struct shunt_ip *const state = node->priv;
+	const struct shunt_adj *const adjs = state->tables.nexthops->adjs;
+	const uint16_t *const tx = state->tx[pkts[0].port];
+	const uint16_t first = tx[adjs[pkts[0].adj].port], punt = state->punt;
+	uint8_t *const mem = node->mem;
+	unsigned i, diff = 0;
+
+	for (i = 0; i < cnt; i++) {
+		const struct shunt_adj *adj = &adjs[pkts[i].adj];
+		uint8_t *ip = shunt_pkt_data(&pkts[i], mem) + SHUNT_ETH_LEN;
+		uint16_t to = tx[adj->port];
+
+		if (unlikely(to == punt || pkts[i].len - SHUNT_ETH_LEN > adj->mtu)) {
+			to = shunt_ip_hold_back(state, &pkts[i], adj);
+		} else {
+			shunt_ip_write_eth(ip, adj);
+			decrease(ip);
+		}
+		next[i] = to;
+		diff |= to ^ first;
+	}
+	return likely(!diff) ? first : SHUNT_NEXT_EACH;
 }
 
 #endif

@@ -25,7 +25,7 @@ void shunt_learn_fini(struct shunt_learn *learn)
 
 /* --- the worker's side ------------------------------------------------------------------------ */
 
-/* True when this was told in the same millisecond: control has not had the time to act. */
+/* True when this was told in the same millisecond: control had no time to act on it yet. */
 static bool is_repeated(struct shunt_learn *learn, uint64_t key, unsigned port, uint64_t now_ns)
 {
 	uint64_t slot = key * 0x9e3779b97f4a7c15ULL >> 54;
@@ -59,7 +59,8 @@ void shunt_learn_put(struct shunt_learn *learn, uint64_t key, unsigned port, uin
 	}
 	learn->budget--;
 	learn->ring[learn->head % SHUNT_LEARN_LEN] = (struct shunt_told){key, port};
-	/* Sequentially consistent, as is control's store to awake: one of us sees the other. */
+	/* Sequentially consistent, as is control's store to awake: at least one thread sees the
+	 * other's. */
 	__atomic_store_n(&learn->head, learn->head + 1, __ATOMIC_SEQ_CST);
 	shunt_counter_add(&learn->stats.told, 1);
 }

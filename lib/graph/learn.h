@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a worker tells the control thread: this station was heard on that port. A ring with one
- * writer and one reader, for each worker. Learning is the control thread's because a table with
- * one writer needs no lock, because the kernel's bridge is to be told as well, and because
- * a station that moves a thousand times a second, or a million of them invented, must not cost the
- * data path: so many a millisecond are told, the rest is counted and heard again later.
+ * writer and one reader, for each worker. The control thread learns, and not the worker, because
+ *  - a table with one writer needs no lock;
+ *  - the kernel's bridge must be told as well;
+ *  - stations that move, or are invented by an attacker, must not slow the data path down: a
+ *bounded number is told in a millisecond, the rest is counted and heard again later.
  *
  *	shunt_learn_init(&learn, &err);
  *	shunt_learn_put(&learn, key, port, now_ns);         worker
@@ -22,8 +23,8 @@
 #define SHUNT_LEARN_LEN	   4096u
 #define SHUNT_LEARN_RECENT 1024u
 
-/* Stations told in a millisecond: 100,000 new ones are known after 0.4 s; the rest of the
- * control thread's time is not an attacker's. */
+/* Stations told in a millisecond: 100,000 new ones are known after 0.4 s. More: an attacker could
+ * keep the control thread busy. */
 #define SHUNT_LEARN_PER_MS 256u
 
 /* Counters of a worker's bridging: one writer, the worker. name, help */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* This host's IPv4 addresses, to tell a forged source: a packet from outside that claims to
- * come from here is a martian to the kernel. One bit of a 2048-bit filter says of nearly
- * every source that it is none of them; behind it is a sorted list. Immutable: a change is a
- * new one, published by liburcu.
- */
+/* This host's IPv4 addresses, to find forged sources: the kernel refuses a packet from outside
+ * whose source is one of them (a martian). One bit of a 2048-bit filter excludes nearly every
+ * source; a sorted list decides the others. Immutable: a change is a new list, published by
+ * liburcu. */
 #ifndef SHUNT_GRAPH_LOCAL4_H
 #define SHUNT_GRAPH_LOCAL4_H
 

@@ -4,8 +4,8 @@
  * flooded, by copies, to the bridge's other ports.
  *
  * Three passes over the batch: the frames' first lines are fetched, then both addresses are hashed
- * and their lines of the table fetched, then all is decided. With 100,000 stations the table
- * fills an L2 cache; a miss there is what bridging costs, so they must overlap.
+ * and their lines of the table fetched, then each frame's output is decided. With 100,000 stations
+ * the table fills an L2 cache, and misses there are most of the cost: the passes let them overlap.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "io/chain.h"
 
 /* Frames ahead whose header line is fetched while addresses are hashed. */
-#define PREFETCH_AHEAD 8u
+#define PREFETCH_AHEAD	8u
 
 /* Of the pool's frames, flooding leaves so many to receive and unicast: one in 16. */
-#define RESERVE_SHARE  16u
+#define RESERVE_DIVISOR 16u
 
 struct addresses {
 	uint64_t dst, src; /* hashes */
@@ -139,7 +139,7 @@ static uint16_t to_host(const struct batch *b, struct shunt_pkt *pkt)
 	return b->br->punt;
 }
 
-/* The destinations that the straight line has no part in. */
+/* Destinations other than a known station behind a port that forwards. */
 static uint16_t go_unusual(struct batch *b, struct shunt_pkt *pkt, const struct addresses *a,
 			   unsigned port)
 {
@@ -166,7 +166,7 @@ static inline uint16_t decide(struct batch *b, struct shunt_pkt *pkt, const stru
 		b->told = true;
 	}
 	port = shunt_mac_lookup(p->macs, a->dst);
-	/* Names and group addresses shift out of the 64 bits that outputs has. */
+	/* SHUNT_MAC_HOST and _NONE are above SHUNT_PORT_MAX. */
 	if (likely(!a->is_group && port < SHUNT_PORT_MAX && b->outputs >> port & 1))
 		return b->br->tx[port];
 	return go_unusual(b, pkt, a, port);
@@ -213,8 +213,8 @@ static inline unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsign
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	struct bridge *br = node->priv;
-	const struct shunt_bridge_ways *ways = br->params.ways;
-	uint64_t forwarding = __atomic_load_n(&ways->forwarding, __ATOMIC_RELAXED);
+	const struct shunt_bridge_masks *masks = br->params.masks;
+	uint64_t forwarding = __atomic_load_n(&masks->forwarding, __ATOMIC_RELAXED);
 	const unsigned port = pkts[0].port;
 	struct batch b = {
 		.node = node,
@@ -223,16 +223,16 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 			br->params.members[br->params.bridge[port]] & forwarding & ~(1ULL << port),
 		.now_ns = node->graph->now_ns,
 		.port = port,
-		.learns = __atomic_load_n(&ways->learning, __ATOMIC_RELAXED) >> port & 1,
-		.is_foreign = __atomic_load_n(&ways->foreign, __ATOMIC_RELAXED) >>
+		.learns = __atomic_load_n(&masks->learning, __ATOMIC_RELAXED) >> port & 1,
+		.is_foreign = __atomic_load_n(&masks->foreign, __ATOMIC_RELAXED) >>
 				      br->params.bridge[port] &
 			      1,
 	};
 	unsigned to;
 
-	if (unlikely(__atomic_load_n(&ways->kernels, __ATOMIC_RELAXED) >> port & 1))
+	if (unlikely(__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> port & 1))
 		return run_kernels(&b, pkts, cnt);
-	b.unknown = b.outputs & __atomic_load_n(&ways->flooding, __ATOMIC_RELAXED);
+	b.unknown = b.outputs & __atomic_load_n(&masks->flooding, __ATOMIC_RELAXED);
 	read_batch(&b, pkts, cnt);
 	if (likely(forwarding >> port & 1))
 		to = run_batch(&b, pkts, cnt, next);
@@ -265,7 +265,7 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
 	br->params = *(const struct shunt_bridge_params *)params;
 	br->punt = punt < 0 ? graph->drop_node : (uint16_t)punt;
-	br->reserve = graph->pool->total / RESERVE_SHARE;
+	br->reserve = graph->pool->total / RESERVE_DIVISOR;
 	for (port = 0; port < SHUNT_PORT_MAX; port++) {
 		br->tx[port] = shunt_graph_tx_or_drop(graph, (uint16_t)port);
 		if (br->tx[port] == graph->drop_node)

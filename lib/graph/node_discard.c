@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The discard service (RFC 863) for the graph: UDP over IPv4 to port 9, which is what shunt-gen
- * sends by default, ends here. So the cost of receiving is measured without transmission. */
+ * sends by default, is dropped. So the cost of receiving can be measured without transmission. */
 #include <arpa/inet.h>
 #include <net/ethernet.h>
 #include <netinet/in.h>

@@ -3,12 +3,12 @@
  * application that spends so many cycles on a packet, or looks something up in a table of so many
  * bytes. With both, the lookup comes first and the cycles are added to what it takes.
  *
- * Cycles are the clock's (TSC), spent a batch at a time. What a batch overshot is taken off the
- * next, so that the average is what was asked for however few the cycles are.
+ * Cycles are the clock's (TSC), spent a batch at a time. What a batch spends too many, the next one
+ * spends less, so that the average is right even for few cycles.
  *
- * The list is one random cycle through cache lines, one step a packet, each step's address known
- * only when the one before has come: what neither prefetching nor reordering can hide. It is on
- * 2 MiB pages where the kernel has some, as a large table would be. */
+ * The list is one random cycle through cache lines, one step a packet. Each step's address is known
+ * only when the step before is loaded, so neither prefetching nor reordering hides its cost. It is
+ * on 2 MiB pages where the kernel has some, as a large table would be. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@
 #define LIST_MAX   (1u << 30)
 #define CYCLES_MAX 1000000000u
 #define HUGE_BYTES (2u << 20)
-/* Cycles that a batch may have spent too many and the next spends less: a few readings of the
- * clock. With more, the packets behind an interrupt would be done for nothing. */
+/* Cycles that are carried over to the next batch at most: a few readings of the clock. More: after
+ * an interrupt, packets would cost nothing for a while. */
 #define CARRY_MAX  200
 
 struct line {
@@ -50,12 +50,12 @@ static void walk(struct emulate *emulate, unsigned cnt)
 
 	while (cnt--)
 		at = at->next;
-	/* kept, though nobody asks where it led */
+	/* keeps the compiler from leaving the walk out */
 	__asm__ volatile("" : "+r"(at));
 	emulate->at = at;
 }
 
-/* Waits for the last step: the clock would be read, and the cycles be spent, beside it else. */
+/* Waits for the last step: without it the clock would be read before the step is done. */
 static inline void arrive(void)
 {
 #if defined(__x86_64__)

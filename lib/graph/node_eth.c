@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Ethernet input: by destination address and EtherType to the node that goes on. The first
- * node that touches a packet's bytes, so the one that fetches them.
+/* Ethernet input: sends each frame on by destination address and EtherType. It is the first node
+ * that reads a packet's bytes, so it prefetches them.
  *
- * A class of frames is an entry of enum class, its way is set in init.
+ * A class of frames is an entry of enum class; its verdict is set in init.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "graph/nodes.h"
 
 /* Frames ahead whose header line is fetched: it was last written by another core or by the
- * device. */
+ * device. 4 and 16 measured alike. */
 #define PREFETCH_AHEAD 8u
 
 enum class {
@@ -26,14 +26,14 @@ enum class {
 	CLASS_CNT
 };
 
-struct way {
+struct verdict {
 	uint16_t next;
 	uint8_t reason; /* for the punt node */
 };
 
 struct eth {
 	const uint64_t *macs;
-	struct way ways[CLASS_CNT];
+	struct verdict verdicts[CLASS_CNT];
 	bool bridges[SHUNT_PORT_MAX];
 	const struct shunt_eth_live *live;
 };
@@ -66,31 +66,31 @@ static inline enum class classify(const uint8_t *data, uint64_t mac) {
 	return ethertype_be == htons(ETHERTYPE_IPV6) ? OURS_IP6 : OURS_OTHER;
 }
 
-/* The ways of the port's classes as control has set them now. */
-static void load_ways(const struct eth *eth, unsigned port, struct way *ways)
+/* The verdicts of the port's classes as control has set them now. */
+static void load_verdicts(const struct eth *eth, unsigned port, struct verdict *verdicts)
 {
-	memcpy(ways, eth->ways, sizeof(eth->ways));
+	memcpy(verdicts, eth->verdicts, sizeof(eth->verdicts));
 	if (eth->bridges[port])
-		ways[FOREIGN] = eth->ways[BRIDGED];
+		verdicts[FOREIGN] = eth->verdicts[BRIDGED];
 	if (unlikely(!__atomic_load_n(&eth->live->ip4[port], __ATOMIC_RELAXED)))
-		ways[OURS_IP4] = ways[OURS_OFF];
+		verdicts[OURS_IP4] = verdicts[OURS_OFF];
 	if (unlikely(!__atomic_load_n(&eth->live->ip6[port], __ATOMIC_RELAXED)))
-		ways[OURS_IP6] = ways[OURS_OFF];
+		verdicts[OURS_IP6] = verdicts[OURS_OFF];
 }
 
 static unsigned sort(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct eth *eth = node->priv;
 	const uint64_t mac = own_mac(eth, pkts[0].port);
-	struct way ways[CLASS_CNT];
+	struct verdict verdicts[CLASS_CNT];
 	unsigned i;
 
-	load_ways(eth, pkts[0].port, ways);
+	load_verdicts(eth, pkts[0].port, verdicts);
 	for (i = 0; i < cnt; i++) {
 		enum class class = classify(shunt_pkt_data(&pkts[i], node->mem), mac);
 
-		pkts[i].reason = ways[class].reason;
-		next[i] = ways[class].next;
+		pkts[i].reason = verdicts[class].reason;
+		next[i] = verdicts[class].next;
 	}
 	return SHUNT_NEXT_EACH;
 }
@@ -100,8 +100,7 @@ static inline bool is_on(const uint8_t *ports, const struct shunt_pkt *pkts)
 	return __atomic_load_n(&ports[pkts[0].port], __ATOMIC_RELAXED);
 }
 
-/* Most batches are all to the port's address and all of one family: then nothing is written.
- * Four packets ahead or sixteen measured alike. */
+/* Most batches are all to the port's address and all of one family: then nothing is written. */
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct eth *eth = node->priv;
@@ -127,9 +126,9 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	if (unlikely(foreign || any != all))
 		return sort(node, pkts, cnt, next);
 	if (any == htons(ETHERTYPE_IP) && is_on(eth->live->ip4, pkts))
-		return eth->ways[OURS_IP4].next;
+		return eth->verdicts[OURS_IP4].next;
 	if (any == htons(ETHERTYPE_IPV6) && is_on(eth->live->ip6, pkts))
-		return eth->ways[OURS_IP6].next;
+		return eth->verdicts[OURS_IP6].next;
 	return sort(node, pkts, cnt, next);
 }
 
@@ -146,12 +145,12 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 	if (!eth)
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
 	eth->macs = in->macs;
-	eth->ways[OURS_IP4] = (struct way){ip4, SHUNT_PUNT_none};
-	eth->ways[OURS_IP6] = (struct way){ip6, SHUNT_PUNT_none};
-	eth->ways[OURS_OTHER] = (struct way){punt, SHUNT_PUNT_not_ip};
-	eth->ways[FOREIGN] = (struct way){punt, SHUNT_PUNT_other_mac};
-	eth->ways[OURS_OFF] = (struct way){punt, SHUNT_PUNT_not_router};
-	eth->ways[BRIDGED] = (struct way){bridge, SHUNT_PUNT_none};
+	eth->verdicts[OURS_IP4] = (struct verdict){ip4, SHUNT_PUNT_none};
+	eth->verdicts[OURS_IP6] = (struct verdict){ip6, SHUNT_PUNT_none};
+	eth->verdicts[OURS_OTHER] = (struct verdict){punt, SHUNT_PUNT_not_ip};
+	eth->verdicts[FOREIGN] = (struct verdict){punt, SHUNT_PUNT_other_mac};
+	eth->verdicts[OURS_OFF] = (struct verdict){punt, SHUNT_PUNT_not_router};
+	eth->verdicts[BRIDGED] = (struct verdict){bridge, SHUNT_PUNT_none};
 	memcpy(eth->bridges, in->bridges, sizeof(eth->bridges));
 	eth->live = in->live;
 	node->priv = eth;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* IPv4 input: what Linux checks in ip_rcv_core, ip_route_input_slow and ip_forward before it
- * forwards. The loop knows the good packet alone: 20 bytes of header, everything in order.
- * Whatever else comes is looked at again by judge(), check by check in the kernel's order.
+ * forwards. The loop accepts the good packet alone: 20 bytes of header, everything in order.
+ * judge() looks at every other packet again, check by check in the kernel's order.
  *
- * Dropped here is what the kernel drops without a word (net/ipv4/ip_input.c); what it answers
- * or logs is punted.
+ * What the kernel drops without an answer or a log (net/ipv4/ip_input.c) is dropped here; what it
+ * answers or logs is punted.
  */
 #include "graph/ip.h"
 
@@ -128,7 +128,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		}
 		pkts[i].len = shunt_ip_trim(ip, total_len, min_len);
 		dst_be = shunt_ip_load32(ip + 16);
-		pkts[i].adj = dst_be; /* for lookup */
+		pkts[i].dst_be = dst_be;
 		shunt_fib4_prefetch(words, dst_be);
 	}
 	return likely(!bad) ? on : SHUNT_NEXT_EACH;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Reverse path filter (RFC 3704): on ports with rp_filter, a packet goes on if the route back
- * to its source leaves by the port it came in on. Everything less plain (no route, several
- * paths, the loose mode's other port) is punted: the kernel knows all of fib_validate_source.
+ * to its source leaves by the port it came in on. Every other case (no route, several paths,
+ * another port in loose mode) is punted, and the kernel decides (fib_validate_source).
  *
- * Without rp_filter the kernel looks sources up where routes of type local were added by hand
- * (fib_has_custom_local_routes): then those alone are punted whose route is this host.
+ * Without rp_filter the kernel looks sources up only where routes of type local were added by hand
+ * (fib_has_custom_local_routes): then packets whose source is routed to this host are punted.
  */
 #include "graph/ip.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* IPv6 input: what Linux checks in ip6_rcv_core and ip6_forward before it forwards. As in
- * IPv4 input, the loop knows the good packet and judge() everything else.
+ * IPv4 input, the loop accepts the good packet and judge() looks at every other.
  */
 #include "graph/ip.h"
 

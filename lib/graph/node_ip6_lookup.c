@@ -3,40 +3,18 @@
 #include "fib/flow.h"
 #include "graph/ip.h"
 
-static inline bool is_group(const uint32_t *slots, uint32_t nh)
-{
-	return __atomic_load_n(&slots[nh], __ATOMIC_RELAXED) & SHUNT_NEXTHOP_GROUP;
-}
-
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct shunt_ip *const state = node->priv;
-	const struct shunt_nexthops *const table = state->tables.nexthops;
-	const uint32_t *const slots = table->slots;
-	const uint16_t on = state->on;
 	uint32_t nh[SHUNT_BATCH_MAX];
 	uint8_t dst[SHUNT_BATCH_MAX][16];
-	unsigned i, bad = 0;
+	unsigned i;
 
 	dst[0][0] = 0; /* for the compiler: a batch is never empty */
 	for (i = 0; i < cnt; i++)
 		memcpy(dst[i], shunt_ip_header(node, &pkts[i]) + 24, sizeof(dst[i]));
 	shunt_fib6_lookup_bulk(state->tables.fib6, (const uint8_t(*)[16])dst, nh, cnt);
-	for (i = 0; i < cnt; i++) {
-		const struct shunt_adj *adj;
-		uint32_t hash = 0;
-
-		if (unlikely(is_group(slots, nh[i])))
-			hash = shunt_flow6_hash(shunt_ip_header(node, &pkts[i]),
-						pkts[i].len - SHUNT_ETH_LEN,
-						state->tables.flow_seed);
-		adj = shunt_nexthop_adj(table, nh[i], hash);
-		pkts[i].adj = (uint32_t)(adj - table->adjs);
-		if (unlikely(adj->kind != SHUNT_ADJ_REWRITE))
-			bad += shunt_ip_divert(next, i, cnt, bad, on,
-					       shunt_ip_turn_away(state, &pkts[i], adj));
-	}
-	return likely(!bad) ? on : SHUNT_NEXT_EACH;
+	return shunt_ip_choose(node, pkts, cnt, next, nh, shunt_flow6_hash);
 }
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)

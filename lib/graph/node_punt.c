@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Punt: hands packets to the kernel as received on their port. Each is copied and its frame
- * freed at once, so a slow kernel costs no frames; what was gathered in a turn is sent at its
- * end. A token bucket for each reason bounds what a flood of one kind costs, so that
- * another kind (a neighbour to resolve) still gets through.
+ * freed at once, so a slow kernel holds no frames; the copies of a turn are sent at its end. A
+ * token bucket for each reason bounds what a flood of one kind costs, so that another kind (a
+ * neighbour to resolve) still gets through.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "graph/nodes.h"
 #include "io/chain.h"
 
-/* A bucket holds a tenth of a second's packets: less, and a burst of first packets to new
- * neighbours is cut; more, and a flood holds the worker up for longer. At least 32. */
-#define BURST_SHARE 10u
-#define BURST_MIN   32u
+/* A bucket holds a tenth of a second's packets, at least 32. Less: a burst of first packets to new
+ * neighbours is cut. More: a flood holds the worker up for longer. */
+#define BURST_DIVISOR 10u
+#define BURST_MIN     32u
 
 struct bucket {
 	uint64_t tokens_ns; /* a packet costs punt.cost_ns of them */
@@ -118,7 +118,7 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 	memcpy(punt->ifindex, in->ifindex, sizeof(punt->ifindex));
 	if (in->rate) {
 		punt->cost_ns = SHUNT_MAX(SHUNT_NS_PER_SEC / in->rate, 1ULL);
-		punt->burst_ns = SHUNT_MAX(in->rate / BURST_SHARE, BURST_MIN) * punt->cost_ns;
+		punt->burst_ns = SHUNT_MAX(in->rate / BURST_DIVISOR, BURST_MIN) * punt->cost_ns;
 	}
 	for (i = 0; i < SHUNT_PUNT_CNT; i++)
 		punt->buckets[i].tokens_ns = punt->burst_ns;

@@ -3,23 +3,16 @@
  * and source address; static3 is a router besides (RFC 1812, section 5.3.1): TTL
  * or hop limit goes down by one and the IPv4 checksum follows, as Linux does it.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <net/ethernet.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "graph/nodes.h"
+#include "graph/ip.h"
 
 /* Frames ahead of the one being written whose header line is fetched. The line
  * was last written by another core or by the device. */
 #define PREFETCH_AHEAD 8
-
-/* As they lie behind an Ethernet header: at even addresses, no more. */
-typedef struct iphdr ipv4_hdr __attribute__((aligned(2)));
-typedef struct ip6_hdr ipv6_hdr __attribute__((aligned(2)));
 
 struct hop {
 	uint64_t macs_lo; /* destination and the first two bytes of source */
@@ -55,38 +48,26 @@ static inline void rewrite_macs(uint8_t *eth, const struct hop *hop)
 	memcpy(eth + 8, &hop->macs_hi, 4);
 }
 
-/* ip_decrease_ttl of the kernel: the sum goes up by 0x0100 in network order, end
- * around carry (RFC 1624, equation 3, for this one change). */
-static inline void decrease_ttl(ipv4_hdr *ip)
-{
-	uint32_t check = ip->check;
-
-	check += htons(0x0100);
-	ip->check = (uint16_t)(check + (check >= 0xffff));
-	ip->ttl--;
-}
-
 /* Returns 0, or the reason the packet cannot go on. */
 static inline unsigned decrease(uint8_t *data, uint32_t len)
 {
-	const struct ether_header *eth = (const void *)data;
-	ipv4_hdr *ip = (void *)(eth + 1);
-	ipv6_hdr *ip6 = (void *)(eth + 1);
+	const uint16_t ethertype_be = shunt_ip_load16(data + 12);
+	uint8_t *ip = data + SHUNT_ETH_LEN;
 
-	if (likely(eth->ether_type == htons(ETHERTYPE_IP))) {
-		if (unlikely(len < sizeof(*eth) + sizeof(*ip)))
+	if (likely(ethertype_be == htons(ETHERTYPE_IP))) {
+		if (unlikely(len < SHUNT_ETH_LEN + sizeof(struct iphdr)))
 			return SHUNT_DROP_truncated;
-		if (unlikely(ip->ttl <= 1))
+		if (unlikely(ip[8] <= 1))
 			return SHUNT_DROP_not_forwardable;
-		decrease_ttl(ip);
+		shunt_ip4_decrease_ttl(ip);
 		return SHUNT_DROP_none;
 	}
-	if (eth->ether_type == htons(ETHERTYPE_IPV6)) {
-		if (unlikely(len < sizeof(*eth) + sizeof(*ip6)))
+	if (ethertype_be == htons(ETHERTYPE_IPV6)) {
+		if (unlikely(len < SHUNT_ETH_LEN + sizeof(struct ip6_hdr)))
 			return SHUNT_DROP_truncated;
-		if (unlikely(ip6->ip6_hlim <= 1))
+		if (unlikely(ip[7] <= 1))
 			return SHUNT_DROP_not_forwardable;
-		ip6->ip6_hlim--;
+		ip[7]--;
 		return SHUNT_DROP_none;
 	}
 	return SHUNT_DROP_not_forwardable;

@@ -40,7 +40,7 @@ static unsigned run_tx(struct shunt_node *node, struct shunt_pkt *pkts, unsigned
 	unsigned sent;
 
 	(void)next;
-	/* Only then can another port send longer frames to it than it takes. */
+	/* only then can a frame of another port be too long for this one */
 	if (unlikely(max_len < tx->longest)) {
 		cnt = drop_too_big(node->graph, pkts, cnt, max_len);
 		if (!cnt)

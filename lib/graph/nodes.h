@@ -56,7 +56,7 @@ struct shunt_pair_params {
 /* How IPv4 sources are looked up, of a port. */
 enum shunt_source_check {
 	SHUNT_SOURCE_ANY = 0,
-	SHUNT_SOURCE_RPF,	/* rp_filter: the way back must be by that port */
+	SHUNT_SOURCE_RPF,	/* rp_filter: the route back must leave by that port */
 	SHUNT_SOURCE_NOT_LOCAL, /* not one of this host's by any route of type local */
 };
 
@@ -70,7 +70,7 @@ struct shunt_eth_live {
 /* Parameters of eth_input: by input port. A frame to its MAC address goes to the IP nodes where
  * live says so; every other frame is punted. */
 struct shunt_eth_params {
-	/* Six bytes as in memory, and two zeros; outlives the graph, control may change a word. */
+	/* six bytes as in memory, then two of 0; outlives the graph; control may change a word */
 	const uint64_t *macs;
 	const struct shunt_eth_live *live; /* outlives the graph */
 	bool bridges[SHUNT_PORT_MAX];	   /* frames to another address go to the bridge node */
@@ -96,18 +96,18 @@ struct shunt_punt_params {
 };
 
 /* Which ports the kernel's bridge lets do what, a bit a port: control writes, workers read. */
-struct shunt_bridge_ways {
+struct shunt_bridge_masks {
 	uint64_t forwarding; /* all that a bridge does */
 	uint64_t learning;   /* these learn */
 	uint64_t flooding;   /* unknown stations are looked for on these */
 	uint64_t foreign;    /* bridges, a bit each, that have ports of the kernel's alone */
-	uint64_t kernels;    /* what comes in on these only the kernel's bridge forwards rightly */
+	uint64_t kernels;    /* ports whose frames only the kernel's bridge forwards correctly */
 };
 
 /* Parameters of bridge. */
 struct shunt_bridge_params {
 	const struct shunt_mac_table *macs; /* of all bridges and workers */
-	const struct shunt_bridge_ways *ways;
+	const struct shunt_bridge_masks *masks;
 	struct shunt_learn *learn;	    /* the worker's own */
 	uint8_t bridge[SHUNT_PORT_MAX];	    /* by input port: number of its bridge */
 	uint64_t members[SHUNT_BRIDGE_MAX]; /* by bridge: its ports, a bit each */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The data side of a worker: his turn, and how he waits. Starting, stopping and
- * asking him is in worker_control.c. */
+/* The data side of a worker: its turn, and how it waits. Starting, stopping and
+ * asking it is in worker_control.c. */
 #include "graph/worker.h"
 
 #include <errno.h>
@@ -10,14 +10,14 @@
 
 #include "base/clock.h"
 
-/* Ends of sleeps that no packet ended: the heartbeat of an idle worker, and how soon he looks again
+/* Ends of sleeps that no packet ended: the heartbeat of an idle worker, and how soon it looks again
  * for what no descriptor tells. */
 #define SLEEP_MAX_MS 100
 #define SLEEP_MIN_MS 1
 
 /* Packets after which a queue sends, though more come. A kick is a system call and an interrupt of
- * the driver's, some 2,000 instructions with igb: with fewer packets a kick each batch pays for
- * one, with more the first of them waits for longer than a NAPI poll takes. */
+ * the driver's, some 2,000 instructions with igb. Fewer: each packet pays more of a kick. More:
+ * the first packet waits longer than a NAPI poll takes. */
 #define FLUSH_EVERY  256
 
 /* --- a turn ----------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ void shunt_worker_loop(struct shunt_worker *w)
 {
 	urcu_qsbr_register_thread();
 	w->turn_end = w->last_work = shunt_clock_cycles();
-	/* Who hangs in his first turn hangs as well. */
+	/* A worker that hangs in its first turn is found as well. */
 	beat(w, w->turn_end);
 	while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
 		unsigned received = shunt_worker_turn(w);

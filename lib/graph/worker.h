@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The worker: a pinned thread that runs to completion. One turn takes a batch
- * from each of his queues through the graph, flushes, and decides how to wait.
- * Everything he touches per packet is his own: pool, queues, graph, counters.
+ * from each of its queues through the graph, flushes, and decides how to wait.
+ * Everything that it touches per packet is its own: pool, queues, graph, counters.
  *
  * Measured from the inside (Gallenmüller et al., ANCS 2015, section 3): the
  * clock is read once a turn; turns that received nothing are c_busy, the others
@@ -85,32 +85,24 @@ struct shunt_worker_opts {
 	unsigned batch; /* 1..SHUNT_BATCH_MAX */
 	enum shunt_poll_mode poll;
 	uint32_t idle_us; /* adaptive: sleep after so long without a packet */
-	/* Called in the worker's thread before his first turn, e.g. to give up rights;
-	 * NULL for none. With -errno and err set he does not start. */
+	/* Called in the worker's thread before its first turn, e.g. to give up rights;
+	 * NULL for none. With -errno and err set the worker does not start. */
 	int (*enter)(void *arg, struct shunt_err *err);
 	void *enter_arg;
 };
 
 struct shunt_worker {
-	/* per turn */
+	/* per packet */
 	struct shunt_pool pool;
-	struct shunt_queue *rx_queues[SHUNT_WORKER_QUEUE_MAX]; /* dense: the queues he serves */
+	struct shunt_graph graph;
+	/* per turn */
+	struct shunt_queue *rx_queues[SHUNT_WORKER_QUEUE_MAX]; /* dense: the queues it serves */
 	uint16_t entry[SHUNT_WORKER_QUEUE_MAX]; /* graph entry node of each of them */
 	unsigned rx_queue_cnt;
-	struct shunt_graph graph;
+	bool stop; /* control sets it, and adds one to request */
+	uint32_t request;
+	uint32_t answer; /* the latest request that a turn's end has answered */
 	struct shunt_worker_opts opts;
-	struct shunt_worker_stats stats SHUNT_CACHE_ALIGNED;
-	/* control */
-	struct shunt_queue *queues[SHUNT_PORT_MAX]; /* by port index: where he transmits */
-	pthread_t thread;
-	bool running;
-	int wake_fd;	  /* eventfd that ends a sleep */
-	uint32_t request; /* control adds one; the worker answers after his turn */
-	uint32_t answer;
-	bool stop;
-	struct shunt_ledger ledger;			   /* valid once answer == request */
-	struct pollfd pollfds[SHUNT_WORKER_QUEUE_MAX + 1]; /* wake_fd, then the sockets */
-	unsigned pollfd_cnt;
 	unsigned sample_due;  /* working turns until one is timed */
 	unsigned unflushed;   /* packets since all queues were to send */
 	uint64_t idle_cycles; /* opts.idle_us in ticks */
@@ -118,10 +110,20 @@ struct shunt_worker {
 	uint64_t turn_end;    /* ticks at the end of the latest turn */
 	uint64_t last_work;   /* ticks at the end of the latest turn with packets */
 	uint64_t last_beat;
+	struct shunt_worker_stats stats SHUNT_CACHE_ALIGNED;
+	struct shunt_pkt pkts[SHUNT_BATCH_MAX] SHUNT_CACHE_ALIGNED; /* the batch */
+	/* per sleep */
+	struct pollfd pollfds[SHUNT_WORKER_QUEUE_MAX + 1]; /* wake_fd, then the sockets */
+	unsigned pollfd_cnt;
+	int wake_fd; /* eventfd that ends a sleep */
+	/* control */
+	struct shunt_queue *queues[SHUNT_PORT_MAX]; /* by port index: where it transmits */
+	pthread_t thread;
 	int tid;
-	uint64_t beat_suspected; /* the heartbeat that control found too old, */
-	uint64_t suspected_ns;	 /* and when */
-	struct shunt_pkt pkts[SHUNT_BATCH_MAX] SHUNT_CACHE_ALIGNED;
+	bool running;
+	struct shunt_ledger ledger; /* valid once answer == request */
+	uint64_t beat_suspected;    /* the heartbeat that control found too old, */
+	uint64_t suspected_ns;	    /* and when */
 };
 
 /* Cycles per packet over the worker's life, Gallenmüller et al.'s split. Negative
@@ -150,7 +152,7 @@ int shunt_worker_init(struct shunt_worker *worker, const struct shunt_worker_opt
 
 /* shunt_worker_add_queue gives the worker an open queue; its packets enter the
  * graph at node 0 unless worker->entry says otherwise, and the first queue of a
- * port is where he transmits. The worker closes it, and frees its meta. Returns 0, -ENOSPC.
+ * port is where the worker transmits. The worker closes it, and frees its meta. Returns 0, -ENOSPC.
  * Thread: control, before start. */
 int shunt_worker_add_queue(struct shunt_worker *worker, struct shunt_queue *queue);
 
@@ -183,12 +185,12 @@ int shunt_worker_check_cpu(unsigned id, int cpu, struct shunt_err *err);
 int shunt_worker_start(struct shunt_worker *worker, struct shunt_err *err);
 
 /* shunt_worker_stop ends the thread after its current turn and joins it; legal
- * when it never ran. Returns 0, or -ETIMEDOUT: he hangs, and what is his must stay as it
- * is until the process ends. Thread: control. */
+ * when it never ran. Returns 0, or -ETIMEDOUT: the worker hangs, and what it uses must stay
+ * until the process ends. Thread: control. */
 int shunt_worker_stop(struct shunt_worker *worker, unsigned timeout_ms);
 
-/* shunt_worker_ledger asks the worker for his ledger, taken between two turns
- * (or takes it, when he is not running). Returns 0, or -ETIMEDOUT when he did
+/* shunt_worker_ledger asks the worker for its ledger, taken between two turns
+ * (or takes it, when the worker is not running). Returns 0, or -ETIMEDOUT when it did
  * not answer within timeout_ms. Thread: control. */
 int shunt_worker_ledger(struct shunt_worker *worker, struct shunt_ledger *out, unsigned timeout_ms);
 

@@ -111,12 +111,12 @@ static void *thread_main(void *arg)
 	char name[16];
 	int ret;
 
-	/* By himself: another's name is a file, which may be out of reach by now. */
+	/* By the thread itself: another thread's name is a file, which may be out of reach. */
 	snprintf(name, sizeof(name), "shunt-w%u", w->opts.id);
 	pthread_setname_np(pthread_self(), name);
 	ret = w->opts.enter ? w->opts.enter(w->opts.enter_arg, &start->err) : 0;
 	start->ret = ret;
-	/* Before the controller goes on, who tells it. */
+	/* Before the semaphore: the control thread reads it as soon as it goes on. */
 	w->tid = gettid();
 	sem_post(&start->entered);
 	if (ret)
@@ -133,7 +133,7 @@ static int refuse_cpu(unsigned id, int cpu, struct shunt_err *err)
 			     id, cpu);
 }
 
-/* The kernel alone knows; so it is tried. */
+/* Only the kernel knows which CPUs are allowed: one is tried. */
 int shunt_worker_check_cpu(unsigned id, int cpu, struct shunt_err *err)
 {
 	cpu_set_t before, wanted;
@@ -162,7 +162,7 @@ int shunt_worker_start(struct shunt_worker *w, struct shunt_err *err)
 		pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	}
 	w->stop = false;
-	/* he is waited for from now on, not since the machine was started */
+	/* the first heartbeat is waited for from now on */
 	__atomic_store_n(&w->stats.heartbeat_ns, shunt_clock_ns(), __ATOMIC_RELAXED);
 	sem_init(&start.entered, 0, 0);
 	ret = pthread_create(&w->thread, &attr, thread_main, &start);
@@ -188,7 +188,7 @@ static void wake(struct shunt_worker *w)
 	uint64_t one = 1;
 
 	if (write(w->wake_fd, &one, sizeof(one)) < 0)
-		return; /* the counter is at its limit: he is being woken already */
+		return; /* the counter is at its limit: the worker is being woken already */
 }
 
 int shunt_worker_stop(struct shunt_worker *w, unsigned timeout_ms)
@@ -319,8 +319,8 @@ static int judge(const struct shunt_worker *w, const struct shunt_ledger *ledger
 		(unsigned long long)ledger->total, doubles, missing, driver, strays);
 }
 
-/* One look; *moved if the kernel gave frames back meanwhile, which were then counted twice or not.
- */
+/* One look; *moved if the kernel gave frames back meanwhile: those may be counted twice or not at
+ * all. */
 static int look(const struct shunt_worker *w, uint8_t *seen, bool *moved, struct shunt_err *err)
 {
 	struct shunt_ledger before, after;

@@ -2,8 +2,8 @@
 /* Chains: packets that lie in several frames, because none is long enough (jumbo frames).
  * The packet itself stays what it is, 32 bytes that travel by value: its addr is in the first
  * frame, its flags say SHUNT_PKT_CHAINED, and the pool's links, one a frame, lead from piece to
- * piece. So a node that looks at headers and lengths alone need not know; whoever reads or
- * copies a whole packet comes here.
+ * piece. A node that looks at headers and lengths alone need not know of chains; one that reads
+ * or copies a whole packet uses these functions.
  *
  * Headers lie in the first piece: the kernel fills each frame before it takes the next, and
  * so does shunt_chain_put. A packet may be cut by lowering its len; what lies behind goes back
@@ -23,7 +23,10 @@
 
 /* The kernel's MAX_SKB_FRAGS: a copying transmit makes each piece behind the first one of
  * these, and a driver's receive has as many. */
-#define SHUNT_CHAIN_MAX 17u
+#define SHUNT_CHAIN_MAX	      17u
+
+/* The longest packet: an MTU of 65535, the Ethernet header and a VLAN tag. */
+#define SHUNT_CHAIN_BYTES_MAX 65553
 
 /* shunt_chain_link returns the link of the frame that addr is in. Thread: owner worker. */
 static inline struct shunt_link *shunt_chain_link(const struct shunt_pool *pool, uint64_t addr)

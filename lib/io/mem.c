@@ -9,12 +9,11 @@
 #include "io/chain.h"
 
 #define FRAME_MAX	     1518
-#define CHAINED_MAX	     65553 /* where the pool has links: an MTU of 65535 and a VLAN tag */
 #define HUGE_BYTES	     (2u << 20)
 
 /* Copies fetch a set that is larger than the first-level cache so many frames ahead: it is
- * read from memory, in order, and its misses are not the forwarder's cost. A small one is in
- * the cache; fetching past its end can mean a page walk for each frame (9 cycles, measured). */
+ * read from memory, in order, and its misses are not the forwarder's cost. A small set is in the
+ * cache, and fetching past its end can mean a page walk for each frame. */
 #define PREFETCH_AHEAD	     16
 #define PREFETCH_ABOVE_BYTES (16u << 10)
 
@@ -25,9 +24,9 @@ struct mem_queue {
 	uint32_t ahead;	 /* bytes from the frame in hand to the one to fetch; 0: none */
 	uint32_t *lens;
 	unsigned frame_cnt;
-	unsigned next;		     /* frame of the set to hand out */
-	uint64_t left;		     /* frames still to hand out */
-	uint8_t *out_chained;	     /* where they end in a pool with links: CHAINED_MAX bytes */
+	unsigned next;	      /* frame of the set to hand out */
+	uint64_t left;	      /* frames still to hand out */
+	uint8_t *out_chained; /* where they end in a pool with links: SHUNT_CHAIN_BYTES_MAX bytes */
 	uint8_t out[FRAME_MAX + 50]; /* where copied frames end */
 };
 
@@ -36,20 +35,14 @@ static struct mem_queue *mem_of(struct shunt_queue *queue)
 	return shunt_container_of(queue, struct mem_queue, queue);
 }
 
-/* Frames of 60 to 64 bytes, the ones whose cost is the question, get a copy of
- * constant length: four vector moves instead of a call. The frame behind has
- * room for the excess on both sides. */
+/* Frames of up to 64 bytes, which benchmarks use, get a copy of constant length: four vector
+ * moves instead of a call. Source and destination have room for the excess. */
 static inline void copy_frame(uint8_t *dst, const uint8_t *src, uint32_t len)
 {
 	if (likely(len <= 64))
 		memcpy(dst, src, 64);
 	else
 		memcpy(dst, src, len);
-}
-
-static void mem_reclaim(struct shunt_queue *queue)
-{
-	(void)queue;
 }
 
 /* One body for both: `copy` is a constant in each caller. */
@@ -59,7 +52,7 @@ static inline unsigned receive(struct shunt_queue *queue, struct shunt_pkt *pkts
 	struct mem_queue *mem = mem_of(queue);
 	struct shunt_pool *pool = queue->pool;
 	unsigned n = SHUNT_MIN(max, pool->free_cnt), next = mem->next, i;
-	/* in registers: the stores below might change them, for all the compiler knows */
+	/* in registers: the compiler must assume that the stores below change them */
 	const uint32_t *const lens = mem->lens;
 	const uint8_t *const set = mem->set;
 	uint8_t *const base = pool->mem;
@@ -91,9 +84,7 @@ static inline unsigned receive(struct shunt_queue *queue, struct shunt_pkt *pkts
 		next = next + 1 == frame_cnt ? 0 : next + 1;
 	}
 	mem->next = next;
-	shunt_counter_add(&queue->stats.rx_packets, n);
-	shunt_counter_add(&queue->stats.rx_bytes, bytes);
-	shunt_counter_add(&queue->stats.rx_batches, 1);
+	shunt_queue_count_rx(queue, n, bytes);
 	return n;
 }
 
@@ -117,8 +108,7 @@ static inline unsigned transmit(struct shunt_queue *queue, const struct shunt_pk
 		}
 	}
 	shunt_pool_free_pkts(queue->pool, pkts, cnt);
-	shunt_counter_add(&queue->stats.tx_packets, cnt);
-	shunt_counter_add(&queue->stats.tx_bytes, bytes);
+	shunt_queue_count_tx(queue, cnt, bytes);
 	shunt_counter_add(&queue->stats.tx_completed, cnt);
 	return cnt;
 }
@@ -161,9 +151,7 @@ static unsigned mem_rx_chained(struct shunt_queue *queue, struct shunt_pkt *pkts
 	}
 	if (!n)
 		return 0;
-	shunt_counter_add(&queue->stats.rx_packets, n);
-	shunt_counter_add(&queue->stats.rx_bytes, bytes);
-	shunt_counter_add(&queue->stats.rx_batches, 1);
+	shunt_queue_count_rx(queue, n, bytes);
 	return n;
 }
 
@@ -178,23 +166,6 @@ static unsigned mem_tx_chained(struct shunt_queue *queue, const struct shunt_pkt
 	return transmit(queue, pkts, cnt, false);
 }
 
-static void mem_flush(struct shunt_queue *queue)
-{
-	(void)queue;
-}
-
-static void mem_ledger(const struct shunt_queue *queue, struct shunt_ledger *ledger)
-{
-	(void)queue;
-	(void)ledger;
-}
-
-static void mem_audit(const struct shunt_queue *queue, uint8_t *seen)
-{
-	(void)queue;
-	(void)seen;
-}
-
 static void mem_close(struct shunt_queue *queue)
 {
 	struct mem_queue *mem = mem_of(queue);
@@ -205,38 +176,22 @@ static void mem_close(struct shunt_queue *queue)
 	free(mem);
 }
 
-static const struct shunt_queue_ops mem_ops = {
-	.kind = "mem",
-	.reclaim = mem_reclaim,
-	.rx = mem_rx,
-	.tx = mem_tx,
-	.flush = mem_flush,
-	.ledger = mem_ledger,
-	.audit = mem_audit,
-	.close = mem_close,
-};
+/* They differ in nothing but what receive and transmit copy. */
+#define MEM_OPS(name, rx_fn, tx_fn)                  \
+	static const struct shunt_queue_ops name = { \
+		.kind = "mem",                       \
+		.reclaim = shunt_queue_nothing,      \
+		.rx = rx_fn,                         \
+		.tx = tx_fn,                         \
+		.flush = shunt_queue_nothing,        \
+		.ledger = shunt_queue_ledger_none,   \
+		.audit = shunt_queue_audit_none,     \
+		.close = mem_close,                  \
+	}
 
-static const struct shunt_queue_ops mem_copy_ops = {
-	.kind = "mem",
-	.reclaim = mem_reclaim,
-	.rx = mem_rx_copy,
-	.tx = mem_tx_copy,
-	.flush = mem_flush,
-	.ledger = mem_ledger,
-	.audit = mem_audit,
-	.close = mem_close,
-};
-
-static const struct shunt_queue_ops mem_chained_ops = {
-	.kind = "mem",
-	.reclaim = mem_reclaim,
-	.rx = mem_rx_chained,
-	.tx = mem_tx_chained,
-	.flush = mem_flush,
-	.ledger = mem_ledger,
-	.audit = mem_audit,
-	.close = mem_close,
-};
+MEM_OPS(mem_ops, mem_rx, mem_tx);
+MEM_OPS(mem_copy_ops, mem_rx_copy, mem_tx_copy);
+MEM_OPS(mem_chained_ops, mem_rx_chained, mem_tx_chained);
 
 /* Without copy, frame i of the pool carries frame i of the set. */
 static void fill_pool(const struct mem_queue *mem, struct shunt_pool *pool)
@@ -296,7 +251,7 @@ int shunt_mem_open(struct shunt_queue **out, struct shunt_pool *pool,
 {
 	struct mem_queue *mem;
 	unsigned i;
-	int ret = check_frames(opts, pool->links ? CHAINED_MAX : FRAME_MAX, err);
+	int ret = check_frames(opts, pool->links ? SHUNT_CHAIN_BYTES_MAX : FRAME_MAX, err);
 
 	if (ret)
 		return ret;
@@ -310,7 +265,7 @@ int shunt_mem_open(struct shunt_queue **out, struct shunt_pool *pool,
 	mem->set = alloc_set((size_t)opts->frame_cnt * mem->stride);
 	mem->lens = calloc(opts->frame_cnt, sizeof(*mem->lens));
 	if (pool->links)
-		mem->out_chained = malloc(CHAINED_MAX);
+		mem->out_chained = malloc(SHUNT_CHAIN_BYTES_MAX);
 	if (!mem->set || !mem->lens || (pool->links && !mem->out_chained)) {
 		mem_close(&mem->queue);
 		return shunt_err_set(err, ENOMEM, "mem port: not enough memory for %u frames",

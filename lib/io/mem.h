@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The in-memory port: receive hands out a fixed set of frames for ever at full
- * speed, transmit swallows. It is what the benchmarks measure nodes with; DPDK's
- * null port is its like. Without copy the received frames come from the pool as
+ * speed, transmit frees what it is given. Benchmarks measure nodes with it, as
+ * DPDK's do with its null port. Without copy the received frames come from the pool as
  * they are (each was given a frame of the set at open), with copy their bytes are
  * written on receive and read on transmit, as a driver's copy would. In a pool with
  * links they are always copied, and long ones take several frames.
@@ -20,9 +20,6 @@ struct shunt_mem_opts {
 	unsigned frame_cnt;
 	uint64_t limit; /* frames to hand out in all; 0: no limit */
 };
-
-/* Where in a frame a packet starts: the kernel's XDP headroom. */
-#define SHUNT_FRAME_HEADROOM 256
 
 /* shunt_mem_open makes a queue over pool. Every frame of the pool must be free:
  * without copy they are given their bytes now. Returns 0 with *out set, or

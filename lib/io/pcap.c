@@ -9,10 +9,6 @@
 #include <time.h>
 
 #include "io/chain.h"
-#include "io/mem.h"
-
-/* An MTU of 65535 and a VLAN tag. */
-#define CHAINED_MAX 65553
 
 struct record {
 	uint32_t at; /* in bytes[] */
@@ -26,7 +22,8 @@ struct pcap_queue {
 	uint32_t bytes_len, bytes_room, record_cnt, record_room;
 	uint32_t next;
 	bool repeat;
-	uint8_t *chained; /* where packets of several frames are put together; CHAINED_MAX */
+	uint8_t *chained; /* where packets of several frames are put together; SHUNT_CHAIN_BYTES_MAX
+			   */
 	pcap_t *dead;	  /* the format of the output */
 	pcap_dumper_t *dumper;
 };
@@ -34,11 +31,6 @@ struct pcap_queue {
 static struct pcap_queue *pcap_of(struct shunt_queue *queue)
 {
 	return shunt_container_of(queue, struct pcap_queue, queue);
-}
-
-static void pcap_reclaim(struct shunt_queue *queue)
-{
-	(void)queue;
 }
 
 static unsigned pcap_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max)
@@ -65,9 +57,7 @@ static unsigned pcap_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsig
 		n++;
 	}
 	if (n) {
-		shunt_counter_add(&queue->stats.rx_packets, n);
-		shunt_counter_add(&queue->stats.rx_bytes, bytes);
-		shunt_counter_add(&queue->stats.rx_batches, 1);
+		shunt_queue_count_rx(queue, n, bytes);
 	}
 	return n;
 }
@@ -96,8 +86,7 @@ static unsigned pcap_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts,
 		}
 	}
 	shunt_pool_free_pkts(queue->pool, pkts, cnt);
-	shunt_counter_add(&queue->stats.tx_packets, cnt);
-	shunt_counter_add(&queue->stats.tx_bytes, bytes);
+	shunt_queue_count_tx(queue, cnt, bytes);
 	shunt_counter_add(&queue->stats.tx_completed, cnt);
 	return cnt;
 }
@@ -110,18 +99,6 @@ static void pcap_flush_turn(struct shunt_queue *queue)
 
 	if (pq->dumper)
 		pcap_dump_flush(pq->dumper);
-}
-
-static void pcap_ledger(const struct shunt_queue *queue, struct shunt_ledger *ledger)
-{
-	(void)queue;
-	(void)ledger;
-}
-
-static void pcap_audit(const struct shunt_queue *queue, uint8_t *seen)
-{
-	(void)queue;
-	(void)seen;
 }
 
 static void pcap_close_queue(struct shunt_queue *queue)
@@ -140,12 +117,12 @@ static void pcap_close_queue(struct shunt_queue *queue)
 
 static const struct shunt_queue_ops pcap_ops = {
 	.kind = "pcap",
-	.reclaim = pcap_reclaim,
+	.reclaim = shunt_queue_nothing,
 	.rx = pcap_rx,
 	.tx = pcap_tx,
 	.flush = pcap_flush_turn,
-	.ledger = pcap_ledger,
-	.audit = pcap_audit,
+	.ledger = shunt_queue_ledger_none,
+	.audit = shunt_queue_audit_none,
 	.close = pcap_close_queue,
 };
 
@@ -187,7 +164,7 @@ static int read_records(struct pcap_queue *pq, pcap_t *file, const char *path,
 			struct shunt_err *err)
 {
 	const uint32_t room = pq->queue.pool->links
-				      ? CHAINED_MAX
+				      ? SHUNT_CHAIN_BYTES_MAX
 				      : pq->queue.pool->frame_size - SHUNT_FRAME_HEADROOM;
 	struct pcap_pkthdr *hdr;
 	const u_char *data;
@@ -268,7 +245,7 @@ int shunt_pcap_open(struct shunt_queue **out, struct shunt_pool *pool,
 	pq->queue.fd = -1;
 	pq->repeat = opts->repeat;
 	if (pool->links) {
-		pq->chained = malloc(CHAINED_MAX);
+		pq->chained = malloc(SHUNT_CHAIN_BYTES_MAX);
 		if (!pq->chained)
 			ret = shunt_err_set(err, ENOMEM, "pcap port: not enough memory");
 	}

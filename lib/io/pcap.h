@@ -16,7 +16,7 @@ struct shunt_pcap_opts {
 	uint16_t port;
 	uint16_t queue;
 	const char *in;	 /* file to replay, or NULL */
-	const char *out; /* file to write, or NULL: what is sent is swallowed */
+	const char *out; /* file to write, or NULL: what is sent is only freed */
 	bool repeat;	 /* replay for ever */
 };
 

@@ -28,12 +28,13 @@ struct shunt_pkt {
 	uint16_t port;	/* index of the input port */
 	uint8_t reason; /* enum shunt_drop, or the punt reason: read by those nodes only */
 	uint8_t flags;	/* SHUNT_PKT_*; defined where the pool has links, see io/pool.h */
-	/* scratch between nodes; undefined after receive */
-	uint32_t adj;	 /* adjacency index, from lookup */
-	uint32_t hash;	 /* flow hash */
-	uint16_t l3_off; /* offset of the network header from addr */
-	uint16_t l3_len; /* length that the network header claims, in bytes */
-	uint32_t user;	 /* for an application's own nodes */
+	/* what one node leaves for the next; undefined after receive */
+	union {
+		uint32_t dst_be; /* IPv4 destination, from input to lookup */
+		uint32_t adj;	 /* index of the adjacency, from lookup on */
+	};
+	uint32_t reserved;
+	uint64_t user; /* for an application's own nodes */
 };
 
 _Static_assert(sizeof(struct shunt_pkt) == 32, "two packets a cache line");

@@ -3,7 +3,7 @@
  * a stack of the free ones. A stack, because the frame freed last is the one
  * still in the cache. The ledger says where every frame is:
  *
- *   pool + fill + rx + held + tx + completion = total
+ *   pool + fill + driver_rx + rx + held + tx + driver_tx + completion = total
  *
  * Limits: one owner thread, no locks; frames of 2048 or 4096 bytes (what the
  * kernel's aligned mode takes). A packet above frame_size minus headroom takes

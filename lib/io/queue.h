@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The port contract: what a worker asks of a queue, whatever is behind it (an
  * AF_XDP socket, memory, a capture file). A port is a device with one queue a
- * worker and queue index; a queue belongs to one worker and shares his pool.
+ * worker and queue index; a queue belongs to one worker and shares its pool.
  *
  * A turn of the worker, for each queue: reclaim, rx, (graph, tx), flush.
  *
@@ -20,9 +20,11 @@
 #include "io/pkt.h"
 #include "io/pool.h"
 
-/* Bytes of a frame that no packet can use: the kernel's XDP headroom of 256 and
- * the 32 that virtio_net asks for. */
-#define SHUNT_FRAME_OVERHEAD (256 + 32)
+/* Where in a frame a packet starts: behind the kernel's XDP headroom. */
+#define SHUNT_FRAME_HEADROOM 256
+
+/* Bytes of a frame that no packet can use: the headroom, and the 32 that virtio_net asks for. */
+#define SHUNT_FRAME_OVERHEAD (SHUNT_FRAME_HEADROOM + 32)
 
 #define SHUNT_PORT_MAX	     64 /* ports of one engine */
 
@@ -74,9 +76,9 @@ struct shunt_queue_ops {
 	 * none. Thread: owner worker. Cost: a syscall. */
 	void (*busy_poll)(struct shunt_queue *queue);
 
-	/* beat tells who watches over the worker that he lives at now_ns
-	 * (CLOCK_MONOTONIC); is_asleep: and that he sleeps from now on until a frame
-	 * comes. NULL where nobody watches. Thread: owner worker. Cost: a store. */
+	/* beat says that the worker runs at now_ns (CLOCK_MONOTONIC), for the watch
+	 * over workers; is_asleep: that it sleeps from now on until a frame comes.
+	 * NULL where nothing watches. Thread: owner worker. Cost: a store. */
 	void (*beat)(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep);
 
 	/* ledger adds the frames that the queue holds to *ledger.
@@ -102,5 +104,39 @@ struct shunt_queue {
 	bool has_unsent; /* flush's word: the kernel took less, and nothing but a flush helps */
 	struct shunt_queue_stats stats SHUNT_CACHE_ALIGNED;
 };
+
+/* shunt_queue_count_rx counts a receive of n packets, n over 0; shunt_queue_count_tx n packets
+ * that tx accepted. Thread: owner worker. Cost: batch. */
+static inline void shunt_queue_count_rx(struct shunt_queue *queue, unsigned n, uint64_t bytes)
+{
+	shunt_counter_add(&queue->stats.rx_packets, n);
+	shunt_counter_add(&queue->stats.rx_bytes, bytes);
+	shunt_counter_add(&queue->stats.rx_batches, 1);
+}
+
+static inline void shunt_queue_count_tx(struct shunt_queue *queue, unsigned n, uint64_t bytes)
+{
+	shunt_counter_add(&queue->stats.tx_packets, n);
+	shunt_counter_add(&queue->stats.tx_bytes, bytes);
+}
+
+/* What a queue without rings has for reclaim or flush, for ledger and for audit. */
+static inline void shunt_queue_nothing(struct shunt_queue *queue)
+{
+	(void)queue;
+}
+
+static inline void shunt_queue_ledger_none(const struct shunt_queue *queue,
+					   struct shunt_ledger *ledger)
+{
+	(void)queue;
+	(void)ledger;
+}
+
+static inline void shunt_queue_audit_none(const struct shunt_queue *queue, uint8_t *seen)
+{
+	(void)queue;
+	(void)seen;
+}
 
 #endif

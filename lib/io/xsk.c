@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The data side: rings in use. Opening is in port_xsk_open.c. */
+/* The data side: rings in use. Opening is in xsk_open.c. */
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -92,8 +92,8 @@ static void refill(struct xsk_queue *xsk)
 		set_dry(xsk);
 		return;
 	}
-	/* All that is owed, unless a driver gave a frame back that it never took (see
-	 * create_rings): then what the kernel has not taken must not be overwritten. */
+	/* All that is owed fits, unless a driver delivered a frame twice (create_rings): then
+	 * entries that the kernel has not taken must not be overwritten. */
 	n = SHUNT_MIN(n, xsk_prod_nb_free(&xsk->fill, n));
 	if (unlikely(!n))
 		return;
@@ -121,7 +121,7 @@ static void xsk_reclaim(struct shunt_queue *queue)
 
 /* --- receive and transmit --------------------------------------------------------------------- */
 
-/* gcc would gather four packets' fields into vectors and scatter them again. */
+/* Keeps gcc from gathering four packets' fields into vectors and scattering them again. */
 static inline uint32_t scalar(uint32_t value)
 {
 	__asm__("" : "+r"(value));
@@ -180,9 +180,7 @@ static unsigned xsk_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsign
 	bytes += take_packets(pkts + first, ring, n - first, queue->port);
 	xsk_ring_cons__release(&xsk->rx, n);
 	xsk->fill_owed += n;
-	shunt_counter_add(&queue->stats.rx_packets, n);
-	shunt_counter_add(&queue->stats.rx_bytes, bytes);
-	shunt_counter_add(&queue->stats.rx_batches, 1);
+	shunt_queue_count_rx(queue, n, bytes);
 	return n;
 }
 
@@ -207,8 +205,7 @@ static inline unsigned transmit(struct shunt_queue *queue, const struct shunt_pk
 	bytes += put_packets(ring, pkts + first, cnt - first, has_meta);
 	xsk_ring_prod__submit(&xsk->tx, cnt);
 	xsk->tx_outstanding += cnt;
-	shunt_counter_add(&queue->stats.tx_packets, cnt);
-	shunt_counter_add(&queue->stats.tx_bytes, bytes);
+	shunt_queue_count_tx(queue, cnt, bytes);
 	return cnt;
 }
 
@@ -270,7 +267,8 @@ static void kick_tx(struct xsk_queue *xsk)
 		wake_tx_napi(xsk);
 }
 
-/* Nothing is kicked yet that another turn adds to, unless the ring gets full of it. */
+/* A kick can wait when another turn follows at once and adds to it, until the ring is a quarter
+ * full of what waits. */
 static bool can_wait(const struct xsk_queue *xsk)
 {
 	return xsk->queue.has_more && xsk->in_use.zerocopy &&
@@ -312,7 +310,7 @@ static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
 	if (!gate)
 		return;
 	if (is_asleep) {
-		/* what comes from now on wakes him */
+		/* what comes from now on wakes the worker */
 		slot = (const void *)((const char *)gate - offsetof(struct shunt_steer_slot, gate));
 		__atomic_store_n(&gate->sent, shunt_steer_sent(&slot->counters), __ATOMIC_RELAXED);
 	}

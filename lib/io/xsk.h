@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The AF_XDP port, over libxdp's ring helpers. All sockets of a worker share
- * the UMEM of his pool, whatever device or queue they are bound to, so that a
- * frame received on one goes out on another without a copy of ours. Whether the
- * kernel copies is its word: ask shunt_xsk_in_use after open.
+ * the UMEM of its pool, whatever device or queue they are bound to, so that shunt
+ * copies no frame between them. Whether the kernel copies is decided by the
+ * kernel: ask shunt_xsk_in_use after open.
  *
  * Limits: aligned frames; the transmit ring is the worker's own, and so is
  * everything else. Packets of several frames need Linux 6.6 (XDP_USE_SG), a pool with
@@ -31,7 +31,7 @@ struct shunt_xsk_opts {
 	bool generic;	    /* the XDP program is attached in generic (skb) mode */
 	uint32_t ring_size; /* fill, transmit and completion ring, power of two; receive: half */
 	int xsks_fd;	    /* XSKMAP, or -1 */
-	struct shunt_steer_gate *gate; /* of the queue, outlives it; NULL: nobody watches */
+	struct shunt_steer_gate *gate; /* of the queue, outlives it; NULL: no watch */
 	bool busy_poll;		       /* SO_PREFER_BUSY_POLL */
 	uint32_t busy_budget; /* packets a busy poll, 1..65535; above 64 needs CAP_NET_ADMIN */
 };
@@ -61,9 +61,9 @@ struct shunt_xsk_kernel_stats {
 /* shunt_xsk_open binds an AF_XDP socket whose UMEM is pool's memory; the first
  * one of a pool registers it, and asks for packets of several frames where the pool has links. The
  * fill ring is filled before the bind. A busy queue (EBUSY right after another socket closed) is
- * tried again for two seconds, longer where the CPUs are others'. Returns 0 with *out set, or
- * -errno with err set and nothing held; when the first one of a umem fails, that umem is good for
- * destroy only. Thread: init. */
+ * tried again for two seconds, or longer where other processes have the CPUs. Returns 0 with *out
+ * set, or -errno with err set and nothing held; when the first one of a umem fails, that umem is
+ * good for destroy only. Thread: init. */
 struct shunt_xsk_umem;
 int shunt_xsk_open(struct shunt_queue **out, struct shunt_xsk_umem *umem,
 		   const struct shunt_xsk_opts *opts, struct shunt_err *err);

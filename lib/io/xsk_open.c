@@ -41,8 +41,9 @@
  * (TX_BATCH_SIZE in net/xdp/xsk.c). */
 #define TX_BUDGET_DEFAULT 32
 
-/* The kernel tears a socket's queue down some time after close() returned: two seconds of tries,
- * counted, for where others have the CPUs neither the kernel nor the clock's reader gets on. */
+/* The kernel tears a socket's queue down some time after close() returned, so bind is tried for two
+ * seconds. Tries are counted, no clock is read: where other processes have the CPUs, the kernel
+ * gets no further either. */
 #define BUSY_PAUSE_NS	  (10 * 1000 * 1000)
 #define BUSY_TRIES	  200u
 
@@ -92,7 +93,7 @@ static int map_ring(struct xsk_queue *xsk, unsigned which, const struct xdp_ring
 		(r)->cached_cons = *(r)->consumer;                             \
 	} while (0)
 
-/* The receive ring has half the fill ring's size, so that a worker who falls behind finds it full
+/* The receive ring has half the fill ring's size, so that when a worker falls behind it is full
  * before the driver finds no frame: igb (Linux 7.3) that runs out of frames at its ring's end takes
  * old descriptors for new ones and delivers frames twice. */
 static int create_rings(struct xsk_queue *xsk, uint32_t size)
@@ -205,8 +206,8 @@ static int bind_queue(const struct xsk_queue *xsk, const struct shunt_xsk_opts *
 
 /* A copying transmit stops where the socket's send buffer ends until the driver has sent something:
  * at the default of 208 KiB after some ninety packets of 1514 bytes or, where each piece is a page,
- * nine of 9014. It should be the ring that ends first. Without CAP_NET_ADMIN it stays as it is:
- * slower. */
+ * nine of 9014. The ring should end first. Without CAP_NET_ADMIN the buffer keeps its size, and
+ * transmit is slower. */
 static void widen_send_buffer(const struct xsk_queue *xsk)
 {
 	int bytes = (int)SHUNT_MIN(xsk->tx.size * 2ULL * SHUNT_FRAME_SIZE_MAX, 1ULL << 30);
@@ -263,8 +264,8 @@ static int fill_ring(struct xsk_queue *xsk, const char *ifname, struct shunt_err
 	return 0;
 }
 
-/* Over a descriptor of its own: the caller may close his before the queue, and its
- * number be another file's when the queue leaves the map again. */
+/* Over a descriptor of its own: the caller may close the one it gave before the queue leaves the
+ * map, and that number may be another file's by then. */
 static int enter_map(struct xsk_queue *xsk, const struct shunt_xsk_opts *opts,
 		     struct shunt_err *err)
 {

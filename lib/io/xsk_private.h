@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the two halves of the AF_XDP port share; nobody else includes it. */
+/* What the files of the AF_XDP port share. */
 #ifndef SHUNT_IO_XSK_PRIVATE_H
 #define SHUNT_IO_XSK_PRIVATE_H
 
@@ -47,7 +47,7 @@ struct xsk_queue {
 	int xsks_fd;
 };
 
-/* The second one's packets may take several frames; its rx and tx are in port_xsk_sg.c. */
+/* The second one's packets may take several frames; its rx and tx are in xsk_sg.c. */
 extern const struct shunt_queue_ops shunt_xsk_ops, shunt_xsk_sg_ops;
 extern const struct shunt_queue_ops
 	shunt_xsk_tx_meta_ops; /* transmit looks for SHUNT_PKT_TX_META */

@@ -73,9 +73,7 @@ unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsi
 		return 0;
 	xsk_ring_cons__release(&xsk->rx, taken);
 	xsk->fill_owed += taken;
-	shunt_counter_add(&queue->stats.rx_packets, k);
-	shunt_counter_add(&queue->stats.rx_bytes, bytes);
-	shunt_counter_add(&queue->stats.rx_batches, 1);
+	shunt_queue_count_rx(queue, k, bytes);
 	return k;
 }
 
@@ -134,7 +132,6 @@ unsigned shunt_xsk_sg_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts
 	xsk_ring_prod__reserve(&xsk->tx, used, &at);
 	xsk_ring_prod__submit(&xsk->tx, used);
 	xsk->tx_outstanding += used;
-	shunt_counter_add(&queue->stats.tx_packets, k);
-	shunt_counter_add(&queue->stats.tx_bytes, bytes);
+	shunt_queue_count_tx(queue, k, bytes);
 	return k;
 }

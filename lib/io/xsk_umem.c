@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A worker's memory as a UMEM, with or without room for what transmit is told of a packet. */
+/* A worker's memory as a UMEM, with or without room for transmit metadata. */
 #include <errno.h>
 #include <linux/if_xdp.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct tx_meta) == 24, "the kernel's layout");
 
 /* Room before a received packet, after the kernel's own 256 bytes: virtio_net
  * puts its header there and refuses zero-copy without it. */
-#define UMEM_HEADROOM (SHUNT_FRAME_OVERHEAD - 256)
+#define UMEM_HEADROOM (SHUNT_FRAME_OVERHEAD - SHUNT_FRAME_HEADROOM)
 
 int shunt_xsk_socket(struct shunt_err *err)
 {

@@ -37,17 +37,3 @@ uint64_t shunt_hist_quantile(const struct shunt_hist *hist, double q)
 	}
 	return shunt_hist_floor(SHUNT_MIN(i, SHUNT_HIST_BUCKETS - 1u));
 }
-
-double shunt_hist_mean(const struct shunt_hist *hist)
-{
-	double sum = 0, count = 0;
-	unsigned i;
-
-	for (i = 0; i < SHUNT_HIST_BUCKETS; i++) {
-		double n = (double)shunt_counter_read(&hist->bucket[i]);
-
-		sum += n * (double)shunt_hist_floor(i);
-		count += n;
-	}
-	return count > 0 ? sum / count : 0;
-}

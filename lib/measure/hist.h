@@ -49,8 +49,4 @@ uint64_t shunt_hist_count(const struct shunt_hist *hist);
  * q-quantile (0..1) of the values, 0 when there are none. Thread: any. */
 uint64_t shunt_hist_quantile(const struct shunt_hist *hist, double q);
 
-/* shunt_hist_mean returns the mean, each value taken as its bucket's floor.
- * Thread: any. */
-double shunt_hist_mean(const struct shunt_hist *hist);
-
 #endif

@@ -90,7 +90,7 @@ static void refresh(struct shunt_mirror_adjs *adjs, struct shunt_mirror_adj *adj
 		adj->now = now;
 }
 
-/* A new one of these attributes, with no reference yet. */
+/* A new adjacency, without a reference yet. */
 static uint32_t make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj_key *key,
 		     uint32_t mtu)
 {
@@ -111,7 +111,7 @@ static uint32_t make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_a
 	return idx;
 }
 
-/* The one with the device's MTU is in the index, the others hang on it. */
+/* The adjacency with the device's MTU is in the index; those with other MTUs are chained to it. */
 static uint32_t find_or_make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj_key *key,
 			     uint32_t mtu)
 {
@@ -194,7 +194,7 @@ void shunt_mirror_adj_reap(struct shunt_mirror_adjs *adjs)
 		if (!is_idle(adjs, idx, base == idx))
 			continue;
 		free_adj(adjs, base, hash, idx);
-		/* One with another MTU kept it. */
+		/* an adjacency with another MTU had kept the base */
 		if (base != idx && is_idle(adjs, base, true))
 			free_adj(adjs, base, hash, base);
 	}
@@ -240,7 +240,7 @@ void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex)
 
 	while ((idx = shunt_mirror_store_next(&adjs->store, idx))) {
 		adj = shunt_mirror_adj_at(adjs, idx);
-		if (!ifindex || adj->key.ifindex == ifindex)
+		if (adj->key.ifindex == ifindex)
 			refresh(adjs, adj);
 	}
 }

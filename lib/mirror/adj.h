@@ -56,13 +56,13 @@ uint32_t shunt_mirror_adj_get(struct shunt_mirror_adjs *adjs,
 void shunt_mirror_adj_put(struct shunt_mirror_adjs *adjs, uint32_t idx);
 void shunt_mirror_adj_reap(struct shunt_mirror_adjs *adjs);
 
-/* shunt_mirror_adj_is_used says whether frames are sent to the neighbour by any that is referred
- * to. */
+/* shunt_mirror_adj_is_used says whether an adjacency with a reference sends frames to the
+ * neighbour. */
 bool shunt_mirror_adj_is_used(const struct shunt_mirror_adjs *adjs,
 			      const struct shunt_mirror_neigh_info *info);
 
-/* shunt_mirror_adj_neigh and _link bring up to date what depends on a neighbour or a device
- * (0: every device). */
+/* shunt_mirror_adj_neigh and _link bring up to date what depends on a neighbour or a
+ * device. */
 void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
 			    const struct shunt_mirror_neigh_info *info);
 void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex);

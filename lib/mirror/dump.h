@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Dumps: asking the kernel for its tables, one after the other, and sweeping out what it did
- * not name. A run is a list of stages (links first, routes last) done for one purpose. */
+/* Dumps: the kernel is asked for its tables, one after the other, and what it did not name is
+ * swept out. A run is a list of stages (links first, routes last) done for one purpose. */
 #ifndef SHUNT_MIRROR_DUMP_H
 #define SHUNT_MIRROR_DUMP_H
 
@@ -40,7 +40,7 @@ struct shunt_mirror_dump {
 	unsigned check_cnt;
 };
 
-/* What a run came to, for the counters. */
+/* The result of a step, for the counters. */
 struct shunt_mirror_dump_result {
 	enum shunt_mirror_run run; /* RUN_NONE: no run ended */
 	uint64_t changes;	   /* this step's */

@@ -55,7 +55,7 @@ static struct shunt_mirror_path *known_path(struct shunt_mirror_fib *fib, uint32
 {
 	struct shunt_mirror_path *path = shunt_mirror_path_at(fib->table, idx);
 
-	if (!path->is_known && shunt_mirror_way_update(&fib->ways, path) < 0)
+	if (!path->is_known && shunt_mirror_target_update(&fib->targets, path) < 0)
 		return NULL;
 	return path;
 }
@@ -95,7 +95,7 @@ struct shunt_mirror_path *shunt_mirror_fib_best(struct shunt_mirror_fib *fib,
 	return best;
 }
 
-/* What the FIB should have for a prefix whose first route is idx (0: none); 0 for nothing. */
+/* The next hop that the FIB should have for a prefix, 0 for none; idx is its first route or 0. */
 static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
 		       unsigned len, uint32_t idx)
 {
@@ -105,7 +105,7 @@ static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, co
 
 	best = shunt_mirror_fib_best(fib, ip, idx, &must_punt);
 	if (must_punt)
-		want = fib->ways.fixed[SHUNT_ADJ_PUNT];
+		want = fib->targets.fixed[SHUNT_ADJ_PUNT];
 	else if (best)
 		want = best->nh;
 	if (len == len_max(ip))
@@ -113,7 +113,7 @@ static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, co
 	return want;
 }
 
-/* Puts into the FIB what counts for the prefix now. */
+/* Brings the FIB's route of the prefix up to date. */
 static void apply(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
 		  unsigned len)
 {
@@ -168,7 +168,7 @@ static void link_changed(void *ctx, uint32_t ifindex)
 {
 	struct shunt_mirror_fib *fib = ctx;
 
-	shunt_mirror_adj_link(&fib->ways.adjs, ifindex);
+	shunt_mirror_adj_link(&fib->targets.adjs, ifindex);
 	fib->are_paths_stale = true;
 }
 
@@ -176,7 +176,7 @@ static void neigh_changed(void *ctx, const struct shunt_mirror_neigh_info *info)
 {
 	struct shunt_mirror_fib *fib = ctx;
 
-	shunt_mirror_adj_neigh(&fib->ways.adjs, info);
+	shunt_mirror_adj_neigh(&fib->targets.adjs, info);
 	shunt_mirror_host_changed(fib, info);
 }
 
@@ -192,7 +192,7 @@ static void path_free(void *ctx, uint32_t idx)
 {
 	struct shunt_mirror_fib *fib = ctx;
 
-	shunt_mirror_way_free(&fib->ways, shunt_mirror_path_at(fib->table, idx));
+	shunt_mirror_target_free(&fib->targets, shunt_mirror_path_at(fib->table, idx));
 }
 
 /* Pushes the prefixes whose routes lead by a path that changed. */
@@ -222,7 +222,7 @@ static void update_paths(struct shunt_mirror_fib *fib)
 		path = shunt_mirror_path_at(fib->table, idx);
 		if (!path->refs || !path->is_known)
 			continue;
-		ret = shunt_mirror_way_update(&fib->ways, path);
+		ret = shunt_mirror_target_update(&fib->targets, path);
 		path->is_stale = ret > 0;
 		is_any_stale |= path->is_stale;
 		fib->is_failed |= ret < 0;
@@ -268,7 +268,7 @@ void shunt_mirror_fib_load(struct shunt_mirror_fib *fib)
 	fib->dirty_cnt = 0;
 	fib->dirty_pos = 0;
 	fib->are_hosts_stale = true;
-	/* What stayed known over a withdrawal may be out of date. */
+	/* paths that were worked out before a withdrawal may be out of date */
 	for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->paths, idx));)
 		shunt_mirror_path_at(fib->table, idx)->is_known = false;
 	fib->is_failed = sort_routes(fib, SHUNT_MIRROR_IP4);
@@ -336,14 +336,14 @@ int shunt_mirror_fib_flush(struct shunt_mirror_fib *fib, uint32_t budget)
 		load_some(fib, budget);
 	else
 		flush_some(fib, budget);
-	if (fib->is_failed || fib->ways.adjs.is_failed) {
+	if (fib->is_failed || fib->targets.adjs.is_failed) {
 		shunt_mirror_fib_withdraw(fib);
 		return -ENOMEM;
 	}
 	if (fib->is_loading || fib->dirty_cnt)
 		return 1;
 	shunt_mirror_path_reap(fib->table);
-	shunt_mirror_way_reap(&fib->ways);
+	shunt_mirror_target_reap(&fib->targets);
 	return 0;
 }
 
@@ -384,14 +384,7 @@ void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib)
 	fib->is_on = false;
 	fib->is_loading = false;
 	fib->is_failed = false;
-	fib->ways.adjs.is_failed = false;
-}
-
-void shunt_mirror_fib_ports_changed(struct shunt_mirror_fib *fib)
-{
-	shunt_mirror_adj_link(&fib->ways.adjs, 0);
-	fib->are_paths_stale = true;
-	fib->are_hosts_stale = true;
+	fib->targets.adjs.is_failed = false;
 }
 
 int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_table *table,
@@ -403,10 +396,10 @@ int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_tabl
 	fib->table = table;
 	fib->fib4 = fib4;
 	fib->fib6 = fib6;
-	fib->ways.adjs.table = table;
-	fib->ways.adjs.nexthops = nexthops;
-	fib->ways.adjs.port_of = port_of;
-	fib->ways.adjs.ctx = ctx;
+	fib->targets.adjs.table = table;
+	fib->targets.adjs.nexthops = nexthops;
+	fib->targets.adjs.port_of = port_of;
+	fib->targets.adjs.ctx = ctx;
 	shunt_mirror_store_init(&fib->hosts, sizeof(struct shunt_mirror_host), 0);
 	table->watch = (struct shunt_mirror_watch){
 		.ctx = fib,
@@ -416,7 +409,7 @@ int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_tabl
 		.nexthop = nexthop_changed,
 		.path_free = path_free,
 	};
-	return shunt_mirror_way_init(&fib->ways, err);
+	return shunt_mirror_target_init(&fib->targets, err);
 }
 
 void shunt_mirror_fib_fini(struct shunt_mirror_fib *fib)
@@ -428,8 +421,8 @@ void shunt_mirror_fib_fini(struct shunt_mirror_fib *fib)
 	if (fib->is_on)
 		shunt_mirror_fib_withdraw(fib);
 	while ((idx = shunt_mirror_store_next(&fib->table->paths, idx)))
-		shunt_mirror_way_free(&fib->ways, shunt_mirror_path_at(fib->table, idx));
-	shunt_mirror_way_fini(&fib->ways);
+		shunt_mirror_target_free(&fib->targets, shunt_mirror_path_at(fib->table, idx));
+	shunt_mirror_target_fini(&fib->targets);
 	shunt_mirror_store_fini(&fib->hosts);
 	memset(&fib->table->watch, 0, sizeof(fib->table->watch));
 	free(fib->dirty);

@@ -2,10 +2,11 @@
 /* From the mirrored objects to the forwarding table. The table says what changed (its watch);
  * here it is gathered and put into the FIB by shunt_mirror_fib_flush.
  *
- * Which of the routes to a prefix counts: the first that is usable. What a FIB cannot express
- * punts: prefixes with a route for one TOS or one source, IPv6 prefixes with several routes
- * of equal metric that are not one multipath route. A neighbour that is on the link by the
- * longest prefix that covers it, and has no route of its own, is put in as a host route.
+ * Of the routes to a prefix, the first usable one counts. Prefixes that a FIB cannot express punt:
+ *  - those with a route for one TOS or one source;
+ *  - IPv6 prefixes with several routes of equal metric that are not one multipath route.
+ * A neighbour is put in as a host route if the longest prefix that covers it is on its link, and it
+ * has no route of its own.
  *
  * Limit: IPv6 looks through table local first, whatever the prefix lengths; here the longest
  * prefix of both counts. They differ only below a hand-made local route to a whole prefix.
@@ -16,7 +17,7 @@
 #define SHUNT_MIRROR_FIB_H
 
 #include "mirror/route.h"
-#include "mirror/way.h"
+#include "mirror/target.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
 
@@ -39,9 +40,9 @@ struct shunt_mirror_fib {
 	struct shunt_mirror_table *table;
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
-	struct shunt_mirror_ways ways;
+	struct shunt_mirror_targets targets;
 	struct shunt_mirror_store hosts;
-	/* to be looked at */
+	/* prefixes to bring up to date */
 	struct shunt_mirror_prefix *dirty;
 	uint32_t dirty_cnt, dirty_max, dirty_pos;
 	bool are_paths_stale; /* a device or next-hop object changed */
@@ -81,9 +82,6 @@ int shunt_mirror_fib_flush(struct shunt_mirror_fib *fib, uint32_t budget);
 /* shunt_mirror_fib_withdraw takes every route out, the shortest first, until the next load:
  * when the mirror itself is not complete. */
 void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib);
-
-/* shunt_mirror_fib_ports_changed asks port_of again for every device. */
-void shunt_mirror_fib_ports_changed(struct shunt_mirror_fib *fib);
 
 static inline bool shunt_mirror_fib_has_work(const struct shunt_mirror_fib *fib)
 {

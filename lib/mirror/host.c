@@ -53,7 +53,7 @@ static void host_free(struct shunt_mirror_fib *fib, uint32_t idx)
 {
 	struct shunt_mirror_host *host = shunt_mirror_store_at(&fib->hosts, idx);
 
-	shunt_mirror_adj_put(&fib->ways.adjs, host->adj);
+	shunt_mirror_adj_put(&fib->targets.adjs, host->adj);
 	shunt_mirror_store_unlink(&fib->hosts, hash_of(host->ip, host->addr), idx);
 	shunt_mirror_store_free(&fib->hosts, idx);
 }
@@ -108,7 +108,7 @@ static uint32_t neighbour_adj(struct shunt_mirror_fib *fib, enum shunt_mirror_ip
 	neigh = shunt_mirror_neigh_get(fib->table, key.ifindex, key.gw_family, key.gw);
 	if (!neigh || !shunt_mirror_neigh_is_live(&neigh->info))
 		return 0;
-	adj = shunt_mirror_adj_get(&fib->ways.adjs, &key, path->key.mtu);
+	adj = shunt_mirror_adj_get(&fib->targets.adjs, &key, path->key.mtu);
 	fib->is_failed |= !adj;
 	return adj;
 }
@@ -120,7 +120,7 @@ static void host_make(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, con
 	struct shunt_mirror_host *host;
 
 	if (!idx) {
-		shunt_mirror_adj_put(&fib->ways.adjs, adj);
+		shunt_mirror_adj_put(&fib->targets.adjs, adj);
 		fib->is_failed = true;
 		return;
 	}
@@ -147,7 +147,7 @@ uint32_t shunt_mirror_host_update(struct shunt_mirror_fib *fib, enum shunt_mirro
 	if (!adj)
 		return want;
 	host_make(fib, ip, full, adj);
-	return shunt_mirror_adj_at(&fib->ways.adjs, adj)->nh;
+	return shunt_mirror_adj_at(&fib->targets.adjs, adj)->nh;
 }
 
 void shunt_mirror_host_changed(struct shunt_mirror_fib *fib,

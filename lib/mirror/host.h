@@ -16,7 +16,7 @@ void shunt_mirror_fib_push(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip
 
 /* shunt_mirror_host_update returns what the FIB should have for the address: the neighbour's
  * next hop if the longest prefix that covers it is on the neighbour's link, else want, what its
- * own route says, 0 for none. It keeps the books about which neighbours are in the FIB. */
+ * own route says, 0 for none. It records which neighbours are in the FIB. */
 uint32_t shunt_mirror_host_update(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
 				  const uint8_t *addr, uint32_t want);
 
@@ -24,8 +24,8 @@ uint32_t shunt_mirror_host_update(struct shunt_mirror_fib *fib, enum shunt_mirro
 void shunt_mirror_host_changed(struct shunt_mirror_fib *fib,
 			       const struct shunt_mirror_neigh_info *info);
 
-/* shunt_mirror_host_is_near says whether neighbours may lie within the prefix; wrong only in
- * saying yes. */
+/* shunt_mirror_host_is_near says whether neighbours may lie within the prefix. It may be true when
+ * there are none, never false when there are some. */
 bool shunt_mirror_host_is_near(const struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
 			       const uint8_t *dst, unsigned len);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Links and addresses of the mirrored table, and what goes with them; see mirror_table.h. */
+/* Links and addresses of the mirrored table, and what goes with them; see mirror/table.h. */
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
@@ -47,8 +47,8 @@ static bool is_alive(const struct shunt_mirror_table *table, uint32_t ifindex)
 }
 
 /* An IPv4 route goes when all its next hops are dead, or (fib_sync_down_dev) when one of its
- * devices is unregistered. Those of host scope stay while the device is only down. Of IPv6
- * routes the kernel tells. */
+ * devices is unregistered. Those of host scope stay while the device is only down. For IPv6 routes
+ * the kernel sends messages. */
 static bool dies_with(const struct shunt_mirror_table *table, const struct shunt_mirror_path *path,
 		      uint32_t ifindex, enum loss loss)
 {
@@ -96,8 +96,8 @@ static void link_lost(struct shunt_mirror_table *table, uint32_t ifindex, enum l
 	}
 }
 
-/* The carrier shows at once, the message about it comes when linkwatch gets to it (up to a
- * second later): a dump that is ahead of it has found nothing wrong. */
+/* A dump shows the carrier at once; the message about it comes up to a second later (linkwatch).
+ * A dump that is ahead of the message has found nothing wrong. */
 static bool is_same_but_carrier(struct shunt_mirror_link_info old,
 				const struct shunt_mirror_link_info *info)
 {

@@ -18,10 +18,10 @@
 #define BUF_BYTES	 (64u << 10)
 #define RCVBUF_BYTES	 (64u << 20)
 #define AUDIT_S		 60
-/* What a message counts for when a sweep is measured in messages: stepping over a route that
- * stays takes some 5 ns, a message 500. */
+/* Routes swept for the budget of one message: stepping over a route that stays takes some 5 ns, a
+ * message some 500. */
 #define SWEEP_PER_BUDGET 64
-/* The same for a route put into the FIB: up to a microsecond. */
+/* Routes put into the FIB for the same: each takes up to a microsecond. */
 #define FLUSH_PER_BUDGET 1
 #define NS_PER_MS	 1000000
 
@@ -36,7 +36,7 @@ struct shunt_mirror {
 	enum shunt_mirror_state state;
 	uint64_t audit_ns; /* when the next is due; 0: none */
 	bool has_given_up; /* memory ran out since the last complete dump began */
-	bool is_readable;  /* the last read was not the last there was */
+	bool is_readable;  /* the latest service left messages unread */
 	struct shunt_mirror_taker taker;
 	uint8_t buf[BUF_BYTES];
 };
@@ -65,7 +65,7 @@ const char *shunt_mirror_state_help(enum shunt_mirror_state state)
 
 /* --- one message -------------------------------------------------------------------------- */
 
-/* The end of a dump carries its errno, either way the kernel says it. */
+/* The errno at the end of a dump: NLMSG_DONE and NLMSG_ERROR carry it alike. */
 static int error_of(const struct nlmsghdr *nlh)
 {
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(int))
@@ -300,12 +300,6 @@ void shunt_mirror_audit(struct shunt_mirror *mirror)
 	mirror->dump.want_audit = true;
 }
 
-void shunt_mirror_ports_changed(struct shunt_mirror *mirror)
-{
-	if (mirror->fib.table)
-		shunt_mirror_fib_ports_changed(&mirror->fib);
-}
-
 struct shunt_mirror_table *shunt_mirror_table(struct shunt_mirror *mirror)
 {
 	return &mirror->table;
@@ -315,7 +309,7 @@ bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
 				const struct shunt_mirror_neigh_info *info)
 {
 	return mirror->fib.table && info->family != AF_BRIDGE &&
-	       shunt_mirror_adj_is_used(&mirror->fib.ways.adjs, info);
+	       shunt_mirror_adj_is_used(&mirror->fib.targets.adjs, info);
 }
 
 void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6)

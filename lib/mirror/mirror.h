@@ -6,9 +6,9 @@
  * One netlink socket carries both the dumps and the events, so that they come in the order in
  * which they happened. First everything is dumped; then events are followed. When the socket
  * overruns (ENOBUFS) everything is dumped again and what the kernel no longer has is swept
- * out: at no time is the table empty. From time to time an audit does the same and counts what
- * it had to put right. What the kernel removes without a message (IPv4 routes of a device that
- * goes down) is removed here by its rules, and a small dump checks that.
+ * out: at no time is the table empty. From time to time an audit does the same and counts the
+ * differences. What the kernel removes without a message (IPv4 routes of a device that goes down)
+ * is removed here by the kernel's rules, and a small dump checks that.
  *
  * Until the first dump is complete no route is in the FIB, and a lookup that finds nothing
  * punts; then the longest prefixes go in first. So a lookup never finds a shorter prefix than
@@ -123,8 +123,7 @@ int shunt_mirror_timeout_ms(const struct shunt_mirror *mirror);
 int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct shunt_err *err);
 
 /* shunt_mirror_resync asks for a complete dump, as after an overrun; shunt_mirror_audit for an
- * audit now. shunt_mirror_ports_changed asks port_of about every device again. */
-void shunt_mirror_ports_changed(struct shunt_mirror *mirror);
+ * audit now. Thread: control. */
 void shunt_mirror_resync(struct shunt_mirror *mirror);
 void shunt_mirror_audit(struct shunt_mirror *mirror);
 
@@ -132,7 +131,7 @@ void shunt_mirror_audit(struct shunt_mirror *mirror);
 bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
 				const struct shunt_mirror_neigh_info *info);
 
-/* shunt_mirror_set_mtu6 tells it of a device's MTU for IPv6, of which no message tells. */
+/* shunt_mirror_set_mtu6 sets a device's MTU for IPv6, which no message carries. Thread: control. */
 void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6);
 
 void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_stats *out);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Next-hop objects and groups of the mirrored table; see mirror_table.h. */
+/* Next-hop objects and groups of the mirrored table; see mirror/table.h. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "mirror/path.h"
 
-/* A group in a group is not possible (nexthop.c, valid_group_nh); the depth is bounded all the
- * same, for a kernel that lies. */
+/* The kernel allows no group in a group (its nexthop.c, valid_group_nh). The depth is bounded all
+ * the same, so that no message can make the walk endless. */
 #define DEPTH_MAX 4
 
 static bool eq(const void *obj, const void *key)

@@ -65,9 +65,6 @@ static void parse_link_attr(const struct nlattr *attr, struct shunt_mirror_link_
 	case IFLA_MASTER:
 		out->master = u32(attr);
 		break;
-	case IFLA_LINK:
-		out->lower = u32(attr);
-		break;
 	case IFLA_OPERSTATE:
 		copy(&out->operstate, 1, attr);
 		break;
@@ -186,9 +183,9 @@ static bool is_default_rule(const struct shunt_mirror_rule_info *rule)
 	       rule->family == AF_INET;
 }
 
-/* What no packet in transit without a mark has: this host as its input, an output already, a mark.
- */
-static bool is_of_others(const struct nlattr *attr)
+/* Selectors that match no packet in transit without a mark: this host as input, an output device, a
+ * mark. */
+static bool excludes_transit(const struct nlattr *attr)
 {
 	switch (mnl_attr_get_type(attr)) {
 	case FRA_OIFNAME:
@@ -229,12 +226,12 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 			is_plain &= u32(attr) == UINT32_MAX;
 		else if (mnl_attr_get_type(attr) != FRA_PROTOCOL)
 			is_plain = false;
-		passes_by |= is_of_others(attr);
+		passes_by |= excludes_transit(attr);
 	}
 	out->is_default = is_plain && is_default_rule(out);
 	out->diverts = !out->is_default && (!passes_by || frh->flags & FIB_RULE_INVERT);
 	stable = *frh;
-	stable.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT; /* the others come and go */
+	stable.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT; /* the others change */
 	out->digest = shunt_mirror_hash(&stable, sizeof(stable), 0);
 	out->digest = shunt_mirror_hash(mnl_nlmsg_get_payload_offset(nlh, sizeof(*frh)),
 					mnl_nlmsg_get_payload_len(nlh) - sizeof(*frh), out->digest);
@@ -303,9 +300,6 @@ static void parse_nexthop_attr(const struct nlattr *attr, struct shunt_mirror_ne
 		break;
 	case NHA_FDB:
 		out->flags |= SHUNT_MIRROR_NH_FDB;
-		break;
-	case NHA_GROUP_TYPE:
-		out->group_type = u16(attr);
 		break;
 	case NHA_GROUP:
 		parse_members(attr, out, members);

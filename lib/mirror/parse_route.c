@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* RTM_NEWROUTE and RTM_DELROUTE; see mirror_parse.h. This runs once a route of a dump. */
+/* RTM_NEWROUTE and RTM_DELROUTE; see mirror/parse.h. This runs once for each route of a dump. */
 #include "mirror/parse.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* What the attributes say before it is known whether they count: with a next-hop object or a
- * multipath attribute the single hop does not. */
+/* Attributes that are used only when all are read: with a next-hop object or a multipath attribute
+ * the single hop does not count. */
 struct found {
 	struct shunt_mirror_hop hop; /* RTA_OIF, RTA_GATEWAY, RTA_VIA, RTA_ENCAP */
 	const struct nlattr *multipath;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A path: what a route leads to, whatever its prefix. Routes with the same next hops, type,
- * protocol and attributes share one, as they share a fib_info in the kernel; a million routes
- * of a router have a few dozen. So a route is small, and what happens to a device or a
- * neighbour is worked out once a path.
- */
+/* A path: what a route leads to, without its prefix. Routes with the same next hops, type,
+ * protocol and attributes have one path together, as they have one fib_info in the kernel: a
+ * million routes of a router have a few dozen. So a route is small, and a change of a device or a
+ * neighbour is worked out once for each path. */
 #ifndef SHUNT_MIRROR_PATH_H
 #define SHUNT_MIRROR_PATH_H
 
@@ -48,11 +47,11 @@ struct shunt_mirror_path {
 	uint32_t hash;
 	uint32_t refs;
 	bool is_doomed;
-	bool is_stale;	/* mirror_fib: its routes must be looked at again */
-	bool is_usable; /* mirror_fib: forwards, or says what to do; else the next route counts */
-	bool is_known;	/* mirror_fib: nh and is_usable are worked out */
-	uint32_t nh;	/* mirror_fib: index of the FIB's next hop */
-	void *priv;	/* mirror_fib */
+	bool is_stale;	/* mirror/fib.h: its routes must be looked at again */
+	bool is_usable; /* mirror/fib.h: forwards, or says what to do; else the next route counts */
+	bool is_known;	/* mirror/fib.h: nh and is_usable are worked out */
+	uint32_t nh;	/* mirror/fib.h: index of the FIB's next hop */
+	void *priv;	/* mirror/target.h */
 	struct shunt_mirror_hop *hops; /* key.hop_cnt of them */
 };
 

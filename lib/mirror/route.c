@@ -18,7 +18,6 @@ struct run {
 struct prefix {
 	const uint8_t *dst;
 	unsigned len;
-	unsigned addr_len; /* bytes */
 };
 
 static unsigned addr_len(enum shunt_mirror_ip ip)
@@ -233,7 +232,8 @@ static uint32_t with_path(const struct shunt_mirror_table *table, enum shunt_mir
 	return 0;
 }
 
-/* The first route of the run whose path joins others (IPv6 multipath) or not, or 0. */
+/* The first route of the run that is (or, by is_ecmp, is not) a part of an IPv6 multipath route; 0
+ * for none. */
 static uint32_t with_ecmp(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
 			  const struct run *run, bool is_ecmp)
 {
@@ -251,8 +251,8 @@ static uint32_t with_ecmp(const struct shunt_mirror_table *table, enum shunt_mir
 	return 0;
 }
 
-/* A dump lists a run in its order: what it names goes to the end, so that at its end the run
- * is what was named, in that order, behind what will be swept. */
+/* A dump lists a run in its order. Each route that it names moves to the run's end: when the dump
+ * is over, the run has what will be swept first, then what was named, in the kernel's order. */
 static int put_seen(struct shunt_mirror_table *table, const struct shunt_mirror_route_info *info,
 		    struct run *run, uint32_t idx)
 {
@@ -272,7 +272,7 @@ static int put4(struct shunt_mirror_table *table, const struct shunt_mirror_rout
 {
 	uint32_t same = with_path(table, info->ip, run, path);
 
-	/* One that is there already is not replaced: its next-hop object was. */
+	/* with the same path nothing is replaced here: the next-hop object was */
 	if (how == SHUNT_MIRROR_HOW_REPLACE && run->first && !same)
 		return repath(table, info, run->first, path);
 	if (same) {
@@ -306,7 +306,7 @@ static int put6(struct shunt_mirror_table *table, const struct shunt_mirror_rout
 	return insert(table, info, run, run->last ? run->last : run->before, path);
 }
 
-/* What is doomed is gone in the kernel: it must not be replaced or counted. */
+/* Doomed routes are gone in the kernel: they must not be replaced or counted. */
 static void prune(struct shunt_mirror_table *table, const struct shunt_mirror_route_info *info)
 {
 	const struct shunt_mirror_route *route;
@@ -379,7 +379,7 @@ static int del_hops(struct shunt_mirror_table *table, const struct shunt_mirror_
 	return 1;
 }
 
-/* The only route of the run, if it leads where the message says: then they differ in an
+/* The only route of the run, if it has the next hops of the message: then the two differ in an
  * attribute that the kernel changed without a message. */
 static uint32_t alike(const struct shunt_mirror_table *table,
 		      const struct shunt_mirror_route_info *info, const struct run *run)

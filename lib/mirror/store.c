@@ -114,7 +114,6 @@ void shunt_mirror_store_free(struct shunt_mirror_store *store, uint32_t idx)
 void shunt_mirror_store_link(struct shunt_mirror_store *store, uint32_t hash, uint32_t idx)
 {
 	place(store->slots, store->mask, (struct shunt_mirror_slot){hash, idx});
-	store->linked_cnt++;
 }
 
 static uint32_t slot_of(const struct shunt_mirror_store *store, uint32_t hash, uint32_t idx)
@@ -143,7 +142,6 @@ void shunt_mirror_store_unlink(struct shunt_mirror_store *store, uint32_t hash, 
 		}
 	}
 	slots[hole].idx = 0;
-	store->linked_cnt--;
 }
 
 void shunt_mirror_store_relink(struct shunt_mirror_store *store, uint32_t hash, uint32_t old,

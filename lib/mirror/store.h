@@ -42,7 +42,6 @@ struct shunt_mirror_slot {
 struct shunt_mirror_store {
 	struct shunt_mirror_slot *slots;
 	uint32_t mask; /* slots - 1 */
-	uint32_t linked_cnt;
 	uint8_t **chunks;
 	uint32_t chunk_cnt;
 	uint32_t chunk_max; /* room in chunks[] */
@@ -59,8 +58,8 @@ static inline void *shunt_mirror_store_at(const struct shunt_mirror_store *store
 	       (size_t)(idx & (SHUNT_MIRROR_CHUNK_LEN - 1)) * store->obj_bytes;
 }
 
-/* shunt_mirror_hash mixes the bytes of a key. Not for an adversary: who can choose routes can
- * do worse. Thread: any. */
+/* shunt_mirror_hash mixes the bytes of a key. It does not withstand chosen keys: a peer that may
+ * choose routes can do worse than slow the mirror down. Thread: any. */
 static inline uint32_t shunt_mirror_hash(const void *key, size_t len, uint64_t seed)
 {
 	uint64_t h = seed ^ (len * 0x9e3779b97f4a7c15u), word;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Walks over all routes: what a dump did not name, what a doomed path takes along. */
+/* Walks over all routes: they remove what a dump did not name, and the routes of doomed paths. */
 #include "mirror/route.h"
 
 bool shunt_mirror_route_sweep(struct shunt_mirror_table *table,

@@ -85,8 +85,8 @@ void shunt_mirror_table_mark(struct shunt_mirror_table *table)
 
 /* --- neighbours -------------------------------------------------------------------------- */
 
-/* States that forward alike. The kernel does not tell of every step between them, nor between
- * those that do not forward. */
+/* States that forward alike. The kernel does not send a message for every step between them, nor
+ * for those between states that do not forward. */
 #define NUD_LIVE (NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT)
 
 bool shunt_mirror_neigh_is_live(const struct shunt_mirror_neigh_info *info)
@@ -104,7 +104,6 @@ static bool is_same_neigh(struct shunt_mirror_neigh_info old,
 	if (!shunt_mirror_neigh_is_live(&old))
 		return false;
 	old.state = info->state;
-	old.flags = info->flags;
 	return !memcmp(&old, info, sizeof(old));
 }
 
@@ -114,7 +113,7 @@ int shunt_mirror_neigh_put(struct shunt_mirror_table *table,
 	struct shunt_mirror_neigh_info old = {0};
 	int ret;
 
-	/* Multicast and the like: made silently, and no next hop of ours. */
+	/* multicast and the like: made without a message, and no next hop of a route */
 	if (info->family != AF_BRIDGE && !(info->state & ~NUD_NOARP))
 		return shunt_mirror_neigh_del(table, info);
 	ret = shunt_mirror_store_put(&table->neighs,

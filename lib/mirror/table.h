@@ -7,13 +7,13 @@
  * object that is put carries it, and what does not carry it when the dump is complete is
  * swept. So nothing is missing in between.
  *
- * The kernel does not tell of every deletion: IPv4 routes and next-hop objects that go with
- * a device or a next-hop object vanish without a message. The table does the same by the
+ * The kernel does not send a message for every deletion: IPv4 routes and next-hop objects that go
+ * with a device or a next-hop object vanish without a message. The table does the same by the
  * kernel's rules (net/ipv4/fib_semantics.c, fib_sync_down_dev; net/ipv4/nexthop.c,
  * remove_nexthop): such paths are doomed, and shunt_mirror_table_settle removes their routes
  * in one walk.
  *
- * put functions return 1 for a change, 0 for none, -ENOMEM; del functions 1 or 0. All of it:
+ * The put functions return 1 for a change, 0 for none, -ENOMEM; del functions 1 or 0. All of it:
  * thread control.
  */
 #ifndef SHUNT_MIRROR_TABLE_H
@@ -28,7 +28,6 @@ enum shunt_mirror_ip { SHUNT_MIRROR_IP4, SHUNT_MIRROR_IP6, SHUNT_MIRROR_IP_CNT }
 struct shunt_mirror_link_info {
 	uint32_t ifindex;
 	uint32_t master; /* ifindex of its bridge, bond, VRF; 0: none */
-	uint32_t lower;	 /* ifindex of the device below (macvlan, VLAN), or veth peer */
 	uint32_t mtu;
 	uint32_t flags; /* IFF_* */
 	uint16_t type;	/* ARPHRD_* */
@@ -72,12 +71,11 @@ struct shunt_mirror_addr {
 struct shunt_mirror_neigh_info {
 	uint32_t ifindex;
 	uint8_t family; /* AF_INET, AF_INET6, AF_BRIDGE */
-	uint8_t flags;	/* NTF_* */
+	uint8_t lladdr_len;
 	uint16_t vlan;
 	uint8_t addr[16];
 	uint16_t state; /* NUD_* */
-	uint8_t pad;
-	uint8_t lladdr_len;
+	uint16_t pad;
 	uint8_t lladdr[8];
 	uint32_t port; /* AF_BRIDGE: ifindex; the bridge's own if it is for itself */
 };
@@ -105,7 +103,7 @@ struct shunt_mirror_nexthop_info {
 	uint8_t flags;	   /* SHUNT_MIRROR_NH_* */
 	uint8_t proto;
 	uint16_t member_cnt; /* over 0: a group */
-	uint16_t group_type;
+	uint16_t pad;
 	uint8_t gw[16];
 };
 

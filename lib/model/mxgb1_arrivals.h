@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mxgb1's own: how many packets come while j are served (j = 0: during a vacation),
- * g and h of equations 10 and 11, and in the part of it that has passed when one looks
- * at any time (17). Also what its options may be. */
+ * g and h of equations 10 and 11, and in the part of that time which has passed at a random
+ * moment (17). Also the check of the model's options. */
 #ifndef SHUNT_MODEL_MXGB1_ARRIVALS_H
 #define SHUNT_MODEL_MXGB1_ARRIVALS_H
 

@@ -68,8 +68,8 @@ static bool is_above(const double *p, unsigned n, double limit)
 	return false;
 }
 
-/* visits[k][l]: how often one who enters the block at its state k is at l before he leaves for a
- * lower one, (I - T)^-1. */
+/* visits[k][l]: how often a walk that enters the block at its state k is at l before it leaves for
+ * a lower state, (I - T)^-1. */
 static int block_visits(const struct chain *c, size_t at, unsigned n, double *visits)
 {
 	lapack_int pivots[BLOCK];
@@ -89,7 +89,7 @@ static int block_visits(const struct chain *c, size_t at, unsigned n, double *vi
 		       : 0;
 }
 
-/* Who enters the block leaves it in the end, for certain: true if the visits say so. */
+/* A walk that enters the block must leave it with probability 1: true if the visits say so. */
 static bool is_left(const struct chain *c, size_t at, unsigned n, const double *visits)
 {
 	double leave[BLOCK], sum;
@@ -112,7 +112,7 @@ static bool is_left(const struct chain *c, size_t at, unsigned n, const double *
 }
 
 /* p[i][at..at+n-1] becomes how often the block's states are visited on an excursion from i above
- * `at`, and the chain over the states below what one sees who looks away meanwhile. */
+ * `at`. The rest becomes the chain over the states below: an excursion counts as one step. */
 static void remove_with(const struct chain *c, size_t at, unsigned n, const double *visits)
 {
 	const size_t column = below(at, c->fall);
@@ -149,8 +149,8 @@ static int remove_block(const struct chain *c, size_t at, unsigned n)
 		remove_with(c, at, n, visits);
 	if (!ret || n == 1)
 		return ret;
-	/* A block that is hardly ever left: what leaves it drowned in the diagonals. One state at a
-	 * time it does not. */
+	/* A block that is hardly ever left: in the sums of its diagonals what leaves it is rounded
+	 * away. One state at a time it is not. */
 	for (ret = 0; n && !ret; n--)
 		ret = remove_block(c, at + n - 1, 1);
 	return ret;

@@ -137,7 +137,7 @@ static int read_word(struct reader *r, const char *word)
 				     word);
 	if (known == 2)
 		value = word_next(r);
-	/* shorter than the text, whose words they are */
+	/* fits: it is made of the text's own words */
 	snprintf(r->match + used, sizeof(r->match) - used, " %s %s", word, value ? value : "");
 	return 0;
 }
@@ -196,7 +196,7 @@ int shunt_filter_parse(const char *text, struct shunt_filter *filter, struct shu
 
 	memset(filter, 0, sizeof(*filter));
 	filter->location = SHUNT_FILTER_ANY;
-	/* so that what is collected, a blank before each word, fits as well */
+	/* half: what is collected has a blank before each word, and must fit as well */
 	if (strlen(text) >= sizeof(r.text) / 2)
 		return shunt_err_set(err, EINVAL, "filter '%.60s...': longer than %zu characters",
 				     text, sizeof(r.text) / 2 - 1);

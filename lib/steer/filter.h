@@ -12,7 +12,7 @@
  * orders filters in some drivers; without it a free one is taken.
  *
  * Limits: single ports, no ranges; Ethernet fields or IP fields, not both; which of them a NIC can
- * compare only its driver knows, who refuses the others when the filter is set. */
+ * compare only its driver knows; it refuses the others when the filter is set. */
 #ifndef SHUNT_STEER_FILTER_H
 #define SHUNT_STEER_FILTER_H
 

@@ -6,8 +6,8 @@
  *     ethertype 0x88cc lane drop
  *     ipv6 lane kernel
  *
- * Words in any order, each at most once; `lane` must be there and last or not,
- * everything left out matches anything. `ipv4` and `ipv6` (or an address) name
+ * Words in any order, each at most once; `lane` must be there. What is left out
+ * matches anything. `ipv4` and `ipv6` (or an address) name
  * the family. `sport` and `dport` need `proto tcp`, `udp` or `sctp`. Rules are
  * tried in order, the first that matches decides; none: the mode's default.
  *
@@ -60,8 +60,8 @@ struct shunt_rule {
  * backwards, a word twice, no lane. Thread: control. */
 int shunt_rule_parse(const char *text, struct shunt_rule *rule, struct shunt_err *err);
 
-/* shunt_rule_parse_match reads what a rule compares, without a lane, for others who match by the
- * same words (steer/filter.h); the sentence does not quote the text. shunt_rule_has_word says
+/* shunt_rule_parse_match reads what a rule compares, without a lane, for filters, which match by
+ * the same words (steer/filter.h); the sentence does not quote the text. shunt_rule_has_word says
  * whether it knows the word: 0 no, 1 yes, 2 with a value behind it. shunt_rule_print_match writes
  * that part of the text, with a blank at its end, or nothing. Thread: control. */
 int shunt_rule_parse_match(const char *text, struct shunt_rule *rule, struct shunt_err *err);

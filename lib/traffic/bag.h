@@ -24,7 +24,7 @@ struct shunt_bag {
  * then full. Returns 0, -ENOMEM, or -E2BIG above SHUNT_BAG_MAX. Thread: any. */
 int shunt_bag_add(struct shunt_bag *bag, uint32_t value, uint32_t n);
 
-/* shunt_bag_draw takes a number out; the bag is not without any. Thread: owner. */
+/* shunt_bag_draw takes a number out of a bag into which one was put. Thread: owner. */
 uint32_t shunt_bag_draw(struct shunt_bag *bag, uint64_t *rng);
 
 /* shunt_bag_mean returns the mean of a full bag. Thread: any. */

@@ -12,19 +12,19 @@
 
 /* Both families are generated as 64-bit keys with the prefix at the top: no IPv6 route
  * of the synthetic table is longer than 64 bits but a few /128s, whose low half is random. */
-struct share {
+struct portion {
 	uint8_t len;
 	uint32_t per_100k;
 };
 
-/* Shares of prefix lengths as public collectors show them in 2024, in 1/100000. */
-static const struct share shares4[] = {
+/* Portions of prefix lengths as public collectors show them in 2024, in 1/100000. */
+static const struct portion portions4[] = {
 	{8, 2},	    {9, 2},	{10, 4},     {11, 11},	  {12, 31},    {13, 62},
 	{14, 125},  {15, 210},	{16, 1400},  {17, 850},	  {18, 1430},  {19, 2600},
 	{20, 4500}, {21, 5300}, {22, 11500}, {23, 10300}, {24, 61173}, {25, 100},
 	{26, 80},   {27, 60},	{28, 50},    {29, 80},	  {30, 60},    {32, 70},
 };
-static const struct share shares6[] = {
+static const struct portion portions6[] = {
 	{19, 5},   {20, 15},	{24, 30},   {28, 500},	{29, 3300}, {30, 700},
 	{31, 300}, {32, 12500}, {33, 1500}, {34, 1200}, {35, 700},  {36, 4300},
 	{37, 600}, {38, 1100},	{39, 800},  {40, 8200}, {41, 700},  {42, 1700},
@@ -122,24 +122,25 @@ static void fill_length(struct gen *g, unsigned len, uint32_t want)
 	}
 }
 
-static void generate(struct gen *g, const struct share *shares, unsigned share_cnt, uint32_t cnt)
+static void generate(struct gen *g, const struct portion *portions, unsigned portion_cnt,
+		     uint32_t cnt)
 {
 	uint32_t left = cnt, want;
 	unsigned i, most = 0;
 
-	for (i = 0; i < share_cnt; i++) {
-		want = (uint32_t)((uint64_t)cnt * shares[i].per_100k / 100000);
+	for (i = 0; i < portion_cnt; i++) {
+		want = (uint32_t)((uint64_t)cnt * portions[i].per_100k / 100000);
 		left -= SHUNT_MIN(want, left);
-		if (shares[i].per_100k > shares[most].per_100k)
+		if (portions[i].per_100k > portions[most].per_100k)
 			most = i;
 	}
-	for (i = 0; i < share_cnt; i++) {
-		want = (uint32_t)((uint64_t)cnt * shares[i].per_100k / 100000);
+	for (i = 0; i < portion_cnt; i++) {
+		want = (uint32_t)((uint64_t)cnt * portions[i].per_100k / 100000);
 		want = SHUNT_MIN(i == most ? want + left : want, cnt - g->cnt);
-		fill_length(g, shares[i].len, want);
+		fill_length(g, portions[i].len, want);
 	}
 	while (g->cnt < cnt)
-		fill_length(g, shares[most].len, cnt - g->cnt);
+		fill_length(g, portions[most].len, cnt - g->cnt);
 }
 
 static void gen_fini(struct gen *g)
@@ -176,7 +177,7 @@ int shunt_bgp4_generate(struct shunt_bgp4 *out, uint32_t cnt, uint32_t nh_cnt, u
 	if (err)
 		return err;
 	g.fresh = fresh4;
-	generate(&g, shares4, SHUNT_ARRAY_LEN(shares4), cnt);
+	generate(&g, portions4, SHUNT_ARRAY_LEN(portions4), cnt);
 	for (i = 0; i < cnt; i++) { /* inside-out Fisher-Yates */
 		j = (uint32_t)shunt_rng_below(&g.rng, i + 1);
 		out[i] = out[j];
@@ -197,7 +198,7 @@ int shunt_bgp6_generate(struct shunt_bgp6 *out, uint32_t cnt, uint32_t nh_cnt, u
 	if (err)
 		return err;
 	g.fresh = fresh6;
-	generate(&g, shares6, SHUNT_ARRAY_LEN(shares6), cnt);
+	generate(&g, portions6, SHUNT_ARRAY_LEN(portions6), cnt);
 	for (i = 0; i < cnt; i++) {
 		j = (uint32_t)shunt_rng_below(&g.rng, i + 1);
 		out[i] = out[j];

@@ -43,7 +43,7 @@ static struct shunt_eth_live live;
 static uint64_t own_macs[PORTS];
 static struct shunt_mac_table *macs;
 static struct shunt_learn learn;
-static struct shunt_bridge_ways ways;
+static struct shunt_bridge_masks masks;
 static int eth_node, bridge_node;
 static unsigned in_port, sent_cnt;
 
@@ -179,7 +179,7 @@ static void build_graph(void)
 					   .min_len = PADDED};
 	const struct shunt_punt_params punt = {.ifindex = {1, 2, 3, 4}};
 	const struct shunt_bridge_params bridge = {
-		.macs = macs, .ways = &ways, .learn = &learn, .members = {0xe}};
+		.macs = macs, .masks = &masks, .learn = &learn, .members = {0xe}};
 	struct shunt_eth_params eth = {
 		.macs = own_macs, .live = &live, .bridges = {[MIX_PORT] = true}};
 	struct shunt_err err;
@@ -221,9 +221,9 @@ static void apply_settings(uint8_t bits)
 	memset(live.ip4, !(bits & NO_IP4), PORTS);
 	memset(live.ip6, !(bits & NO_IP6), PORTS);
 	memset(live.rpf4, !!(bits & RPF), PORTS);
-	ways.forwarding = bits & BLOCKED ? 0x5 : 0xf;
-	ways.learning = ways.flooding = 0xf;
-	ways.foreign = !!(bits & FOREIGN);
+	masks.forwarding = bits & BLOCKED ? 0x5 : 0xf;
+	masks.learning = masks.flooding = 0xf;
+	masks.foreign = !!(bits & FOREIGN);
 	for (i = 0; i < PORTS; i++) {
 		sinks[i].room = bits & TX_FULL ? 1 : UINT32_MAX;
 		shunt_mac_flush(macs, 0, i);

@@ -235,7 +235,7 @@ Test(fib4, random_against_naive)
 	uint64_t seed = naive_seed(), rng = seed;
 	struct naive_fib *naive = calloc(1, sizeof(*naive));
 	struct shunt_fib4 *fib = create(0);
-	struct shunt_fib4_bytes empty, bytes;
+	struct shunt_fib_bytes empty, bytes;
 	unsigned step;
 
 	shunt_fib4_bytes(fib, &empty);

@@ -246,7 +246,7 @@ Test(fib6, random_against_naive)
 	uint64_t seed = naive_seed(), rng = seed;
 	struct naive_fib *naive = calloc(1, sizeof(*naive));
 	struct shunt_fib6 *fib = create(0);
-	struct shunt_fib6_bytes empty, bytes;
+	struct shunt_fib_bytes empty, bytes;
 	unsigned step;
 
 	shunt_fib6_bytes(fib, &empty);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The graph as such: who runs, in which order, and that every packet ends exactly
+/* The graph as such: which nodes run, in which order, and that every packet ends exactly
  * once. Its nodes here do as each packet's `user` says. */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -46,7 +46,6 @@ Test(hist, empty)
 	memset(&hist, 0, sizeof(hist));
 	cr_assert_eq(shunt_hist_count(&hist), 0);
 	cr_assert_eq(shunt_hist_quantile(&hist, 0.5), 0);
-	cr_assert_eq(shunt_hist_mean(&hist), 0);
 }
 
 Test(hist, weights_and_ends)
@@ -68,7 +67,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The oracle keeps every value and sorts. */
-Test(hist, quantiles_and_mean_as_the_oracle)
+Test(hist, quantiles_as_the_oracle)
 {
 	enum { CNT = 5000 };
 	static uint64_t naive_values[CNT];
@@ -76,13 +75,10 @@ Test(hist, quantiles_and_mean_as_the_oracle)
 	unsigned i, q;
 
 	for (seed = 1; seed <= 20; seed++) {
-		double naive_sum = 0, mean;
-
 		rng = seed;
 		memset(&hist, 0, sizeof(hist));
 		for (i = 0; i < CNT; i++) {
 			naive_values[i] = shunt_rng_next(&rng) >> (20 + shunt_rng_below(&rng, 40));
-			naive_sum += (double)naive_values[i];
 			shunt_hist_add(&hist, naive_values[i], 1);
 		}
 		qsort(naive_values, CNT, sizeof(*naive_values), compare);
@@ -94,8 +90,5 @@ Test(hist, quantiles_and_mean_as_the_oracle)
 				     "seed %llu quantile %u", (unsigned long long)seed, q);
 		}
 		cr_assert_eq(shunt_hist_count(&hist), CNT);
-		mean = shunt_hist_mean(&hist);
-		cr_assert(mean <= naive_sum / CNT && mean >= naive_sum / CNT * 15 / 16, "seed %llu",
-			  (unsigned long long)seed);
 	}
 }

@@ -19,7 +19,7 @@ static struct shunt_graph graph;
 static struct shunt_err err;
 static struct shunt_mac_table *macs;
 static struct shunt_learn learn;
-static struct shunt_bridge_ways ways;
+static struct shunt_bridge_masks masks;
 static const char *const port_names[PORTS] = {"a", "b", "c", "d", "e"};
 static const uint32_t max_lens[PORTS] = {1518, 1518, 1518, 1518, 1518};
 
@@ -32,10 +32,10 @@ static void init(void)
 	cr_assert_eq(shunt_pool_init(&pool, FRAMES, 2048, &err), 0);
 	cr_assert_eq(shunt_mac_create(&macs, 1000, SEED, &err), 0);
 	cr_assert_eq(shunt_learn_init(&learn, &err), 0);
-	ways = (struct shunt_bridge_ways){.forwarding = 0x1f, .learning = 0x1f, .flooding = 0x1f};
+	masks = (struct shunt_bridge_masks){.forwarding = 0x1f, .learning = 0x1f, .flooding = 0x1f};
 	params.macs = macs;
 	params.learn = &learn;
-	params.ways = &ways;
+	params.masks = &masks;
 	for (i = 0; i < PORTS; i++) {
 		fake_port_init(&fakes[i], &pool, (uint16_t)i);
 		queues[i] = &fakes[i].queue;
@@ -228,45 +228,45 @@ Test(bridge, refuses_what_no_bridge_forwards, .init = init, .fini = fini)
 
 Test(bridge, respects_spanning_tree, .init = init, .fini = fini)
 {
-	ways.forwarding = 0x1b; /* not port 2 */
-	ways.learning = 0x1b;
+	masks.forwarding = 0x1b; /* not port 2 */
+	masks.learning = 0x1b;
 	send_one(2, 1, 0);
 	cr_assert_eq(sent(), 0x2);
 	service();
 	send_one(1, 3, 2);
 	cr_assert_eq(sent(), 0);
 	cr_assert_eq(service(), 0, "blocking");
-	ways.learning = 0x1f;
+	masks.learning = 0x1f;
 	send_one(1, 3, 2);
 	cr_assert_eq(sent(), 0);
 	cr_assert_eq(service(), 1, "learning");
 	send_one(3, 1, 0);
 	cr_assert_eq(sent(), 0);
 	cr_assert_eq(graph.drops[SHUNT_DROP_port_blocked], 3, "known, but not there yet");
-	ways.forwarding = 0x1;
+	masks.forwarding = 0x1;
 	send_one(0xff, 1, 0);
 	cr_assert_eq(graph.drops[SHUNT_DROP_no_output], 1, "a flood that reaches nobody");
 }
 
 Test(bridge, leaves_ports_to_the_kernel, .init = init, .fini = fini)
 {
-	ways.kernels = 0x1;
+	masks.kernels = 0x1;
 	send_one(2, 1, 0);
 	cr_assert_eq(sent(), 0);
 	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 1, "it would be the kernel's");
-	cr_assert_eq(service(), 0, "who learns it");
+	cr_assert_eq(service(), 0, "the worker learns it");
 	send_one(1, 2, 1);
 	cr_assert_eq(sent(), 0x5, "what comes in elsewhere");
 }
 
 Test(bridge, unknown_stations, .init = init, .fini = fini)
 {
-	ways.flooding = 0x1d; /* not port 1 */
+	masks.flooding = 0x1d; /* not port 1 */
 	send_one(2, 1, 0);
 	cr_assert_eq(sent(), 0x4);
 	send_one(0xff, 1, 0);
 	cr_assert_eq(sent(), 0x6, "groups all the same");
-	ways.foreign = 0x1;
+	masks.foreign = 0x1;
 	send_one(2, 1, 0);
 	cr_assert_eq(sent(), 0);
 	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 1, "it would be the kernel's");

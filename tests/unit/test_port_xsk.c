@@ -233,7 +233,7 @@ Test(port_xsk, zero_copy_is_refused_on_veth, .init = init, .fini = fini)
 }
 
 /* Has queue 1 held for a moment, long enough for the first tries of another to fail. Returns
- * the holder, when he has it. */
+ * the holder, when it has it. */
 static pid_t hold_queue(struct shunt_pool *others)
 {
 	const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};

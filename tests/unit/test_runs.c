@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Memory of tables comes back after a grace period, and a reader who hangs keeps nobody waiting. */
+/* Memory of tables comes back after a grace period, and a reader that hangs makes no update wait. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,7 +13,7 @@
 #define RETIRED_CNT 100000u
 #define ELEMS	    (4u * SHUNT_ARENA_STEP_BYTES / sizeof(uint32_t))
 
-/* A worker in an endless turn, until he is told to end it. */
+/* A worker in an endless turn, until it is told to end it. */
 struct stuck {
 	pthread_t thread;
 	sem_t is_stuck, may_go;
@@ -74,7 +74,7 @@ Test(runs, who_hangs_keeps_memory_but_nobody_waiting, .timeout = 120)
 
 	runs_start(&runs, &budget);
 	stuck_start(&stuck);
-	/* Each run is a new one: he might read any of them. */
+	/* Each run is a new one: the worker might read any of them. */
 	cr_expect_geq(churn(&runs), RETIRED_CNT);
 	cr_expect_eq(runs.limbo_cnt, RETIRED_CNT);
 	stuck_end(&stuck);

@@ -260,7 +260,7 @@ Test(steer_lane, handed_over_routes_are_the_kernels)
 	stop();
 }
 
-/* A worker's hang or thirst is no matter of a lane that does not need him. */
+/* A worker that hangs or has no frames does not stop a lane that does not need it. */
 Test(steer_lane, workers_gate_does_not_count)
 {
 	struct frame f;

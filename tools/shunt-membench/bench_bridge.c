@@ -21,7 +21,7 @@
 struct rig {
 	struct shunt_mac_table *macs;
 	struct shunt_learn *learn;
-	struct shunt_bridge_ways ways;
+	struct shunt_bridge_masks masks;
 	struct shunt_bridge_params params;
 	uint32_t stations;
 	struct bench_set set;
@@ -71,7 +71,7 @@ static int rig_init(struct rig *rig, uint32_t stations, uint64_t seed, struct sh
 	int ret;
 
 	memset(rig, 0, sizeof(*rig));
-	rig->ways = (struct shunt_bridge_ways){3, 3, 3, 0};
+	rig->masks = (struct shunt_bridge_masks){3, 3, 3, 0};
 	rig->stations = stations;
 	rig->learn = aligned_alloc(SHUNT_CACHELINE, sizeof(*rig->learn));
 	if (bench_set_alloc(&rig->set, FRAME_CNT) || !rig->learn)
@@ -84,7 +84,7 @@ static int rig_init(struct rig *rig, uint32_t stations, uint64_t seed, struct sh
 		    SHUNT_MAC_NEW)
 			ret = shunt_err_set(err, ENOSPC, "station %u finds no room", i);
 	rig->params = (struct shunt_bridge_params){
-		.macs = rig->macs, .ways = &rig->ways, .learn = rig->learn, .members = {3}};
+		.macs = rig->macs, .masks = &rig->masks, .learn = rig->learn, .members = {3}};
 	if (!ret)
 		fill_frames(rig, seed);
 	return ret;

@@ -188,7 +188,7 @@ static int check4(const struct lab4 *lab)
 
 static int measure4(struct lab4 *lab)
 {
-	struct shunt_fib4_bytes bytes;
+	struct shunt_fib_bytes bytes;
 	int ret = measure_load4(lab);
 
 	if (ret)

@@ -150,7 +150,7 @@ static void report_bytes(const struct lab6 *lab, const char *part, size_t bytes)
 
 static int measure(struct lab6 *lab)
 {
-	struct shunt_fib6_bytes bytes;
+	struct shunt_fib_bytes bytes;
 	int ret = measure_load(lab);
 
 	if (ret)

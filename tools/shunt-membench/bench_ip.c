@@ -39,7 +39,7 @@ struct rig {
 	struct shunt_local4 *local4;
 	struct shunt_mac_table *macs; /* mix only, as are the next three */
 	struct shunt_learn *learn;
-	struct shunt_bridge_ways ways;
+	struct shunt_bridge_masks masks;
 	struct shunt_bridge_params bridge;
 	uint32_t nhs[NH_CNT + 1]; /* by the generator's number, from 1 */
 	struct bench_set set;
@@ -282,9 +282,9 @@ static int add_stations(struct rig *rig, uint64_t seed, struct shunt_err *err)
 				    i & 1 ? BENCH_OUT : BENCH_IN) != SHUNT_MAC_NEW)
 			ret = shunt_err_set(err, ENOSPC, "station %u finds no room", i);
 	}
-	rig->ways = (struct shunt_bridge_ways){3, 3, 3, 0};
+	rig->masks = (struct shunt_bridge_masks){3, 3, 3, 0};
 	rig->bridge = (struct shunt_bridge_params){
-		.macs = rig->macs, .ways = &rig->ways, .learn = rig->learn, .members = {3}};
+		.macs = rig->macs, .masks = &rig->masks, .learn = rig->learn, .members = {3}};
 	return ret;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "mirror/way.h"
+#include "mirror/target.h"
 
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
-/* What a path holds: path->priv. */
-struct way {
+/* What a path leads to at present: path->priv. */
+struct target {
 	uint32_t group; /* next hop; 0: none */
 	unsigned cnt;
 	struct shunt_nexthop_member *members; /* of the group */
@@ -16,42 +16,45 @@ struct way {
 
 #define KIND_HOPS SHUNT_ADJ_REWRITE /* by its next hops; the other kinds are fixed */
 
-int shunt_mirror_way_init(struct shunt_mirror_ways *ways, struct shunt_err *err)
+int shunt_mirror_target_init(struct shunt_mirror_targets *targets, struct shunt_err *err)
 {
 	static const uint8_t kinds[] = {SHUNT_ADJ_LOCAL, SHUNT_ADJ_PUNT, SHUNT_ADJ_BLACKHOLE,
 					SHUNT_ADJ_UNREACHABLE, SHUNT_ADJ_PROHIBIT};
 	unsigned i;
 	int ret = 0;
 
-	shunt_mirror_store_init(&ways->adjs.store, sizeof(struct shunt_mirror_adj), 0);
+	shunt_mirror_store_init(&targets->adjs.store, sizeof(struct shunt_mirror_adj), 0);
 	for (i = 0; !ret && i < sizeof(kinds); i++) {
 		struct shunt_adj adj = {.kind = kinds[i]};
 
-		ret = shunt_nexthop_add(ways->adjs.nexthops, &adj, &ways->fixed[kinds[i]], err);
+		ret = shunt_nexthop_add(targets->adjs.nexthops, &adj, &targets->fixed[kinds[i]],
+					err);
 	}
 	return ret;
 }
 
-void shunt_mirror_way_fini(struct shunt_mirror_ways *ways)
+void shunt_mirror_target_fini(struct shunt_mirror_targets *targets)
 {
 	unsigned i;
 
-	shunt_mirror_way_reap(ways);
+	shunt_mirror_target_reap(targets);
 	for (i = 0; i < SHUNT_ADJ_KIND_CNT; i++) {
-		if (ways->fixed[i])
-			shunt_nexthop_put(ways->adjs.nexthops, ways->fixed[i]);
+		if (targets->fixed[i])
+			shunt_nexthop_put(targets->adjs.nexthops, targets->fixed[i]);
 	}
-	shunt_mirror_store_fini(&ways->adjs.store);
-	free(ways->retired);
+	shunt_mirror_store_fini(&targets->adjs.store);
+	free(targets->retired);
 }
 
-/* --- what the path should have: ways->adj[], ->members[], ->cnt ------------------------------ */
+/* --- what the path should have: targets->adj[], ->members[], ->cnt ------------------------------
+ */
 
 /* A next hop on a device that is known to be down does not count; one on a device not known
  * (yet) does, and punts. */
-static bool is_dead(const struct shunt_mirror_ways *ways, uint32_t ifindex, enum shunt_mirror_ip ip)
+static bool is_dead(const struct shunt_mirror_targets *targets, uint32_t ifindex,
+		    enum shunt_mirror_ip ip)
 {
-	const struct shunt_mirror_link *link = shunt_mirror_link_get(ways->adjs.table, ifindex);
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(targets->adjs.table, ifindex);
 
 	if (!link)
 		return false;
@@ -60,22 +63,22 @@ static bool is_dead(const struct shunt_mirror_ways *ways, uint32_t ifindex, enum
 	return !(link->info.flags & IFF_LOWER_UP) && link->ignore_linkdown[ip] == 1;
 }
 
-static int plan_adj(struct shunt_mirror_ways *ways, const struct shunt_mirror_path *path,
+static int plan_adj(struct shunt_mirror_targets *targets, const struct shunt_mirror_path *path,
 		    const struct shunt_mirror_adj_key *key, uint32_t weight)
 {
 	uint32_t idx;
 
-	if (is_dead(ways, key->ifindex, key->ip))
+	if (is_dead(targets, key->ifindex, key->ip))
 		return 0;
-	if (ways->cnt == SHUNT_MIRROR_HOPS_MAX)
+	if (targets->cnt == SHUNT_MIRROR_HOPS_MAX)
 		return 0;
-	idx = shunt_mirror_adj_get(&ways->adjs, key, path->key.mtu);
+	idx = shunt_mirror_adj_get(&targets->adjs, key, path->key.mtu);
 	if (!idx)
 		return -ENOMEM;
-	ways->adj[ways->cnt] = idx;
-	ways->members[ways->cnt].nh = shunt_mirror_adj_at(&ways->adjs, idx)->nh;
-	ways->members[ways->cnt].weight = weight;
-	ways->cnt++;
+	targets->adj[targets->cnt] = idx;
+	targets->members[targets->cnt].nh = shunt_mirror_adj_at(&targets->adjs, idx)->nh;
+	targets->members[targets->cnt].weight = weight;
+	targets->cnt++;
 	return 0;
 }
 
@@ -84,7 +87,7 @@ static enum shunt_mirror_ip ip_of(const struct shunt_mirror_path *path)
 	return path->key.family == AF_INET ? SHUNT_MIRROR_IP4 : SHUNT_MIRROR_IP6;
 }
 
-static int plan_hops(struct shunt_mirror_ways *ways, const struct shunt_mirror_path *path)
+static int plan_hops(struct shunt_mirror_targets *targets, const struct shunt_mirror_path *path)
 {
 	const struct shunt_mirror_hop *hop;
 	unsigned i;
@@ -100,12 +103,12 @@ static int plan_hops(struct shunt_mirror_ways *ways, const struct shunt_mirror_p
 			key.gw_family = hop->gw_family;
 			memcpy(key.gw, hop->gw, sizeof(key.gw));
 		}
-		ret = plan_adj(ways, path, &key, hop->weight);
+		ret = plan_adj(targets, path, &key, hop->weight);
 	}
 	return ret;
 }
 
-static int plan_nexthop(struct shunt_mirror_ways *ways, const struct shunt_mirror_path *path,
+static int plan_nexthop(struct shunt_mirror_targets *targets, const struct shunt_mirror_path *path,
 			const struct shunt_mirror_nexthop *nexthop, uint32_t weight)
 {
 	struct shunt_mirror_adj_key key = {.ip = ip_of(path)};
@@ -115,21 +118,21 @@ static int plan_nexthop(struct shunt_mirror_ways *ways, const struct shunt_mirro
 		key.gw_family = nexthop->info.gw_family;
 		memcpy(key.gw, nexthop->info.gw, sizeof(key.gw));
 	}
-	return plan_adj(ways, path, &key, weight);
+	return plan_adj(targets, path, &key, weight);
 }
 
-static int plan_object(struct shunt_mirror_ways *ways, const struct shunt_mirror_path *path,
+static int plan_object(struct shunt_mirror_targets *targets, const struct shunt_mirror_path *path,
 		       const struct shunt_mirror_nexthop *nexthop)
 {
 	unsigned i;
 	int ret = 0;
 
 	if (!nexthop->info.member_cnt)
-		return plan_nexthop(ways, path, nexthop, 1);
+		return plan_nexthop(targets, path, nexthop, 1);
 	for (i = 0; !ret && i < nexthop->info.member_cnt; i++)
 		ret = plan_nexthop(
-			ways, path,
-			shunt_mirror_nexthop_get(ways->adjs.table, nexthop->members[i].id),
+			targets, path,
+			shunt_mirror_nexthop_get(targets->adjs.table, nexthop->members[i].id),
 			nexthop->members[i].weight);
 	return ret;
 }
@@ -165,72 +168,72 @@ static unsigned kind_of(const struct shunt_mirror_path *path,
 
 /* --- what it has ---------------------------------------------------------------------------- */
 
-static void release(struct shunt_mirror_ways *ways, const uint32_t *adj, unsigned cnt)
+static void release(struct shunt_mirror_targets *targets, const uint32_t *adj, unsigned cnt)
 {
 	unsigned i;
 
 	for (i = 0; i < cnt; i++)
-		shunt_mirror_adj_put(&ways->adjs, adj[i]);
+		shunt_mirror_adj_put(&targets->adjs, adj[i]);
 }
 
-static int retire(struct shunt_mirror_ways *ways, uint32_t group)
+static int retire(struct shunt_mirror_targets *targets, uint32_t group)
 {
-	unsigned max = ways->retired_max ? ways->retired_max * 2 : 16;
+	unsigned max = targets->retired_max ? targets->retired_max * 2 : 16;
 	uint32_t *retired;
 
-	if (ways->retired_cnt == ways->retired_max) {
-		retired = realloc(ways->retired, max * sizeof(*retired));
+	if (targets->retired_cnt == targets->retired_max) {
+		retired = realloc(targets->retired, max * sizeof(*retired));
 		if (!retired)
 			return -ENOMEM;
-		ways->retired = retired;
-		ways->retired_max = max;
+		targets->retired = retired;
+		targets->retired_max = max;
 	}
-	ways->retired[ways->retired_cnt++] = group;
+	targets->retired[targets->retired_cnt++] = group;
 	return 0;
 }
 
-static void drop_way(struct shunt_mirror_ways *ways, struct way *way)
+static void drop_target(struct shunt_mirror_targets *targets, struct target *target)
 {
-	if (!way)
+	if (!target)
 		return;
-	release(ways, way->adj, way->cnt);
+	release(targets, target->adj, target->cnt);
 	/* Without memory to note it the group stays: a leak of one next hop. */
-	if (way->group)
-		retire(ways, way->group);
-	free(way->members);
-	free(way);
+	if (target->group)
+		retire(targets, target->group);
+	free(target->members);
+	free(target);
 }
 
-void shunt_mirror_way_free(struct shunt_mirror_ways *ways, struct shunt_mirror_path *path)
+void shunt_mirror_target_free(struct shunt_mirror_targets *targets, struct shunt_mirror_path *path)
 {
-	drop_way(ways, path->priv);
+	drop_target(targets, path->priv);
 	path->priv = NULL;
 	path->is_known = false;
 }
 
-void shunt_mirror_way_reap(struct shunt_mirror_ways *ways)
+void shunt_mirror_target_reap(struct shunt_mirror_targets *targets)
 {
-	while (ways->retired_cnt)
-		shunt_nexthop_put(ways->adjs.nexthops, ways->retired[--ways->retired_cnt]);
-	shunt_mirror_adj_reap(&ways->adjs);
+	while (targets->retired_cnt)
+		shunt_nexthop_put(targets->adjs.nexthops, targets->retired[--targets->retired_cnt]);
+	shunt_mirror_adj_reap(&targets->adjs);
 }
 
-/* The group of the planned members: the old way's, changed, or a new one. */
-static int plan_group(struct shunt_mirror_ways *ways, struct way *old, struct way *new)
+/* The group of the planned members: the old target's, changed, or a new one. */
+static int plan_group(struct shunt_mirror_targets *targets, struct target *old, struct target *new)
 {
-	size_t bytes = ways->cnt * sizeof(*ways->members);
+	size_t bytes = targets->cnt * sizeof(*targets->members);
 	int ret;
 
 	new->members = malloc(bytes);
 	if (!new->members)
 		return -ENOMEM;
-	memcpy(new->members, ways->members, bytes);
+	memcpy(new->members, targets->members, bytes);
 	if (!old || !old->group)
-		return shunt_nexthop_group_add(ways->adjs.nexthops, ways->members, ways->cnt,
-					       &new->group, NULL);
-	if (old->cnt != ways->cnt || memcmp(old->members, ways->members, bytes)) {
-		ret = shunt_nexthop_group_set(ways->adjs.nexthops, old->group, ways->members,
-					      ways->cnt, NULL);
+		return shunt_nexthop_group_add(targets->adjs.nexthops, targets->members,
+					       targets->cnt, &new->group, NULL);
+	if (old->cnt != targets->cnt || memcmp(old->members, targets->members, bytes)) {
+		ret = shunt_nexthop_group_set(targets->adjs.nexthops, old->group, targets->members,
+					      targets->cnt, NULL);
 		if (ret)
 			return ret;
 	}
@@ -246,49 +249,51 @@ static bool is_multi(const struct shunt_mirror_path *path,
 }
 
 /* Makes path->priv of the plan. Returns the next hop, or 0 for no memory. */
-static uint32_t take_plan(struct shunt_mirror_ways *ways, struct shunt_mirror_path *path,
+static uint32_t take_plan(struct shunt_mirror_targets *targets, struct shunt_mirror_path *path,
 			  bool is_group)
 {
-	struct way *old = path->priv, *new = calloc(1, sizeof(*new) + ways->cnt * sizeof(uint32_t));
+	struct target *old = path->priv,
+		      *new = calloc(1, sizeof(*new) + targets->cnt * sizeof(uint32_t));
 
 	if (!new)
 		return 0;
-	new->cnt = ways->cnt;
-	memcpy(new->adj, ways->adj, ways->cnt * sizeof(uint32_t));
-	if (is_group && plan_group(ways, old, new)) {
+	new->cnt = targets->cnt;
+	memcpy(new->adj, targets->adj, targets->cnt * sizeof(uint32_t));
+	if (is_group && plan_group(targets, old, new)) {
 		free(new->members);
 		free(new);
 		return 0;
 	}
 	path->priv = new;
-	drop_way(ways, old);
-	return is_group ? new->group : ways->members[0].nh;
+	drop_target(targets, old);
+	return is_group ? new->group : targets->members[0].nh;
 }
 
-int shunt_mirror_way_update(struct shunt_mirror_ways *ways, struct shunt_mirror_path *path)
+int shunt_mirror_target_update(struct shunt_mirror_targets *targets, struct shunt_mirror_path *path)
 {
 	const struct shunt_mirror_nexthop *nexthop =
-		path->key.nhid ? shunt_mirror_nexthop_get(ways->adjs.table, path->key.nhid) : NULL;
+		path->key.nhid ? shunt_mirror_nexthop_get(targets->adjs.table, path->key.nhid)
+			       : NULL;
 	unsigned kind = kind_of(path, nexthop);
 	bool is_usable = true, was_known = path->is_known;
-	uint32_t nh = ways->fixed[kind];
+	uint32_t nh = targets->fixed[kind];
 	int ret = 0;
 
-	ways->cnt = 0;
+	targets->cnt = 0;
 	if (kind == KIND_HOPS) {
-		ret = nexthop ? plan_object(ways, path, nexthop) : plan_hops(ways, path);
-		if (!ret && ways->cnt) {
-			nh = take_plan(ways, path, is_multi(path, nexthop));
+		ret = nexthop ? plan_object(targets, path, nexthop) : plan_hops(targets, path);
+		if (!ret && targets->cnt) {
+			nh = take_plan(targets, path, is_multi(path, nexthop));
 			ret = nh ? 0 : -ENOMEM;
 		} else if (!ret) {
 			is_usable = false; /* as the kernel, which has removed it or will */
 			nh = path->nh;
 		}
 	} else {
-		shunt_mirror_way_free(ways, path);
+		shunt_mirror_target_free(targets, path);
 	}
 	if (ret) {
-		release(ways, ways->adj, ways->cnt);
+		release(targets, targets->adj, targets->cnt);
 		return ret;
 	}
 	ret = !was_known || path->nh != nh || path->is_usable != is_usable;
