@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Memory of tables comes back after a grace period, and a reader that hangs makes no update wait. */
+/* Memory of tables comes back after a grace period, and a reader that hangs makes no update wait.
+ */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -57,7 +57,7 @@ static void add(struct shuntd_options *options, const struct shunt_key *key, uns
 		.val = key->letter ? key->letter : PLACE + (int)i,
 	};
 	if (key->letter)
-		strcat(options->shorts, letter);
+		memcpy(options->shorts + strlen(options->shorts), letter, strlen(letter) + 1);
 }
 
 void shuntd_options_init(struct shuntd_options *options)
@@ -177,12 +177,13 @@ static void describe(const struct shunt_key *key, char *buf, size_t len)
 /* The text from column 28 on, in lines of less than 90 characters. */
 static void print_wrapped(FILE *out, const char *text)
 {
-	size_t len;
+	while (strlen(text) > 64) {
+		int len = 64;
 
-	for (; (len = strlen(text)) > 64; text += len + 1) {
-		for (len = 64; len && text[len] != ' '; len--)
-			;
-		fprintf(out, "%.*s\n%28s", (int)len, text, "");
+		while (len && text[len] != ' ')
+			len--;
+		fprintf(out, "%.*s\n%28s", len, text, "");
+		text += len + 1;
 	}
 	fprintf(out, "%s\n", text);
 }
