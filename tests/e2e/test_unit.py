@@ -99,9 +99,10 @@ def test_shuntctl_asks_the_socket_of_the_unit_by_default():
         assert f"({path})" in said
 
 
-def test_the_folder_of_the_socket_is_made(lab):
+def test_the_folder_of_the_socket_is_made_for_a_user(lab):
     folder = f"/run/shunt-lab/{lab.name}/made"
-    with Shuntd(lab, "xconnect", "eth1", "eth2", control="made/control") as daemon:
-        assert os.stat(folder).st_mode & 0o777 == 0o755
+    with Shuntd(lab, "xconnect", "eth1", "eth2", "--user", "nobody", control="made/control") as daemon:
+        found = os.stat(folder)
+        assert (found.st_mode & 0o777, found.st_uid) == (0o755, pwd.getpwnam("nobody").pw_uid)
         assert daemon.show("ports")["ports"]
     assert os.listdir(folder) == []
