@@ -198,7 +198,7 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 	if (!rc)
 		inherit(x);
 	else
-		shunt_xdp_maps_close(x); /* they are his */
+		shunt_xdp_maps_close(x); /* they belong to it */
 out:
 	xdp_multiprog__close(mp);
 	return rc;

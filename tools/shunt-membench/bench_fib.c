@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The forwarding tables alone: how long a lookup takes over a full Internet table, what the table
- * weighs, how fast it is loaded and changed; beside it DIR-24-8 in the same run. */
+ * weighs, how fast it is loaded and changed. */
 #include "bench.h"
 
 #include <arpa/inet.h>
@@ -11,7 +11,6 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "dir24.h"
 #include "fib/fib4.h"
 #include "traffic/bgp.h"
 #include "measure/rng.h"
@@ -26,7 +25,6 @@ struct lab4 {
 	uint32_t *dests;
 	uint32_t route_cnt;
 	struct shunt_fib4 *fib;
-	struct dir24 dir;
 };
 
 typedef uint64_t (*lookup4_fn)(const struct lab4 *lab, const uint32_t *dst_be);
@@ -49,23 +47,6 @@ static uint64_t fib4_single(const struct lab4 *lab, const uint32_t *dst_be)
 	return nh;
 }
 
-static uint64_t dir24_bulk(const struct lab4 *lab, const uint32_t *dst_be)
-{
-	uint32_t nh[BATCH];
-
-	dir24_lookup_bulk(&lab->dir, dst_be, nh, BATCH);
-	return nh[0] + nh[BATCH - 1];
-}
-
-static uint64_t dir24_single(const struct lab4 *lab, const uint32_t *dst_be)
-{
-	uint32_t nh = 0, i;
-
-	for (i = 0; i < BATCH; i++)
-		nh = dir24_lookup(&lab->dir, dst_be[i] ^ (nh >> 31));
-	return nh;
-}
-
 static double time_lookups(const struct lab4 *lab, lookup4_fn fn, bool repeated)
 {
 	uint64_t start, sum = 0;
@@ -85,8 +66,6 @@ static const struct {
 } lookups4[] = {
 	{"fib4.lookup", "bulk", fib4_bulk},
 	{"fib4.lookup", "single", fib4_single},
-	{"dir24.lookup", "bulk", dir24_bulk},
-	{"dir24.lookup", "single", dir24_single},
 };
 
 /* The variants take turns within a run, so that noise on the machine meets all of them. */
@@ -172,20 +151,6 @@ static void report_bytes(const struct lab4 *lab, const char *name, size_t bytes,
 		  "bytes/route", &per, 1);
 }
 
-static int check4(const struct lab4 *lab)
-{
-	uint32_t i;
-
-	for (i = 0; i < DEST_CNT; i++)
-		if (shunt_fib4_lookup(lab->fib, lab->dests[i]) !=
-		    dir24_lookup(&lab->dir, lab->dests[i])) {
-			fprintf(stderr, "shunt-membench: fib4 and DIR-24-8 differ at %08x\n",
-				ntohl(lab->dests[i]));
-			return -1;
-		}
-	return 0;
-}
-
 static int measure4(struct lab4 *lab)
 {
 	struct shunt_fib_bytes bytes;
@@ -198,14 +163,7 @@ static int measure4(struct lab4 *lab)
 	report_bytes(lab, "fib4.bytes_per_route", bytes.lookup, "lookup");
 	report_bytes(lab, "fib4.bytes_per_route", bytes.lookup + bytes.idle, "lookup+idle");
 	report_bytes(lab, "fib4.bytes_per_route", bytes.committed, "all");
-	ret = dir24_init(&lab->dir, lab->routes, lab->route_cnt);
-	if (ret)
-		return ret;
-	report_bytes(lab, "dir24.bytes_per_route", dir24_bytes(&lab->dir), "lookup");
 	bench_print_pages();
-	ret = check4(lab);
-	if (ret)
-		return ret;
 	measure_lookups4(lab, false);
 	measure_lookups4(lab, true);
 	return 0;
@@ -224,7 +182,6 @@ static int bench4(struct bench *bench, uint32_t route_cnt)
 		ret = measure4(&lab);
 	}
 	shunt_fib4_destroy(lab.fib);
-	dir24_fini(&lab.dir);
 	free(lab.routes);
 	free(lab.dests);
 	return ret;
