@@ -187,7 +187,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture switchover pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -231,10 +231,6 @@ bench-vm-auto: build-vm ## the same of guests: igb, virtio_net, Linux 6.1, 6.12,
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)tests/torture/torture.py --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
-
-switchover: deps ## at what load adaptive polling sleeps and spins, what a lone packet takes (root)
-	$(Q)$(MAKE) $(SUB) all
-	$(Q)tests/bench/switchover
 
 bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) $(SUB) all

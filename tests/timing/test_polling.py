@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a worker sleeps and how soon it wakes, by way of polling; tools/switchover measures it."""
+"""When a worker sleeps and how soon it wakes, by way of polling; shunt-bench idle measures it."""
 import statistics
 import struct
 import time
