@@ -177,7 +177,7 @@ static enum shunt_lane_reason decides(const struct row *first, const struct row 
 		OTHER(generic, detour, xdp),
 		OTHER(generic, no_detour, xdp),
 		OTHER(generic, no_fallback, xdp),
-		/* the far port takes frames, or it does not; without a fallback, or with one */
+		/* the far port takes frames or does not, and the kernel forwards or does not */
 		OTHER(xdp, xdp_partly, xdp_partly),
 		OTHER(xdp, fallback, fallback),
 		OTHER(xdp, detour, detour),
