@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small things every file needs: branch hints, sizes, alignment, memory order. */
+/* Small things that every file needs: branch hints, sizes, alignment, counters. */
 #ifndef SHUNT_BASE_BYTES_H
 #define SHUNT_BASE_BYTES_H
 
@@ -9,8 +9,8 @@
 #define likely(x)	    __builtin_expect(!!(x), 1)
 #define unlikely(x)	    __builtin_expect(!!(x), 0)
 
-/* The cache line of x86-64 and arm64 servers: what different threads write must lie in different
- * lines, or each write takes the line away from the other core. */
+/* The cache line of x86-64 and arm64 servers. What different threads write must lie in different
+ * lines. Otherwise each write takes the line away from the other core. */
 #define SHUNT_CACHELINE	    64
 #define SHUNT_CACHE_ALIGNED __attribute__((aligned(SHUNT_CACHELINE)))
 
@@ -36,8 +36,8 @@ static inline int shunt_is_power_of_2(uint64_t n)
 	return n && !(n & (n - 1));
 }
 
-/* A counter has one writer, its worker, and any number of readers: the writer
- * needs no read-modify-write, the readers never see half a value. */
+/* A counter has one writer, its worker, and any number of readers. So the writer needs no atomic
+ * read-modify-write. A reader never sees half a value. */
 static inline void shunt_counter_add(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);

@@ -5,8 +5,8 @@ struct reading {
 	uint64_t ns, cycles;
 };
 
-/* Both clocks at one moment: the counter's reading that the clock's enclose most closely. A thread
- * may lose its processor between any two readings. */
+/* Both clocks at one moment. The thread may lose its CPU between two readings, so the fastest of
+ * ten tries counts. */
 static struct reading read_both(void)
 {
 	uint64_t best_ns = UINT64_MAX;

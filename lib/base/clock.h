@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two clocks: cycles (the CPU's constant-rate counter, for measuring) and
- * nanoseconds (CLOCK_MONOTONIC, for time-outs). The counter's rate is measured
- * once against CLOCK_MONOTONIC; it is the TSC on x86-64 and CNTVCT on arm64,
- * which tick at a constant rate that is not the core's frequency. */
+/* Two clocks: cycles, for measuring, and nanoseconds (CLOCK_MONOTONIC), for time-outs. Cycles are
+ * the ticks of the CPU's counter: TSC on x86-64, CNTVCT on arm64. It ticks at a constant rate,
+ * which is not the core's frequency. The rate is measured once against CLOCK_MONOTONIC. */
 #ifndef SHUNT_BASE_CLOCK_H
 #define SHUNT_BASE_CLOCK_H
 
@@ -11,9 +10,9 @@
 
 #define SHUNT_NS_PER_SEC 1000000000ULL
 
-/* shunt_clock_cycles returns the counter, unserialised: neighbouring
- * instructions may move across it, a batch's worth of work does not.
- * Thread: any. Cost: about 20 cycles on x86-64. */
+/* shunt_clock_cycles returns the counter. The read does not serialise: neighbouring instructions
+ * may move across it, the work of a batch does not. Thread: any. Cost: about 20 cycles on
+ * x86-64. */
 static inline uint64_t shunt_clock_cycles(void)
 {
 #if defined(__x86_64__)
@@ -38,8 +37,8 @@ static inline uint64_t shunt_clock_ns(void)
 	return (uint64_t)ts.tv_sec * SHUNT_NS_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-/* shunt_clock_hz returns the counter's rate in ticks a second, measured over
- * 10 ms on the first call and remembered. Thread: init (then any). */
+/* shunt_clock_hz returns the counter's rate in ticks a second. The first call measures it over
+ * 10 ms. Thread: init (then any). */
 uint64_t shunt_clock_hz(void);
 
 #endif

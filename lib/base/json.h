@@ -18,13 +18,13 @@ static inline void set_text(json_t *object, const char *key, const char *value)
 	json_object_set_new(object, key, value ? json_string(value) : json_null());
 }
 
-/* A quotient, null when there is nothing to divide by: never invented. */
+/* A quotient; null where there is nothing to divide by. */
 static inline void set_ratio(json_t *object, const char *key, uint64_t num, uint64_t den)
 {
 	json_object_set_new(object, key, den ? json_real((double)num / (double)den) : json_null());
 }
 
-/* The frame of every object: when it was taken, and its rows. */
+/* What every shown object has: the time it was taken, and its rows. */
 static inline json_t *timed(const char *key, json_t *rows)
 {
 	return json_pack("{s:I, s:o}", "time_ns", (json_int_t)shunt_clock_ns(), key, rows);

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* shunt_mac_parse reads aa:bb:cc:dd:ee:ff, of either case, and nothing behind it. Returns 0 or
+/* shunt_mac_parse reads aa:bb:cc:dd:ee:ff, in either case. Nothing may follow. Returns 0 or
  * -EINVAL. Thread: any. */
 int shunt_mac_parse(const char *text, uint8_t mac[6]);
 

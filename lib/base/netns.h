@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/* shunt_netns_number returns the number that the kernel gave the caller's network namespace, the
- * inode of /proc/self/ns/net, unique while it lives; 0 if it cannot be found. Thread: any.
- * Cost: setup, a syscall. */
+/* shunt_netns_number returns the number of the caller's network namespace: the inode of
+ * /proc/self/ns/net, unique while the namespace lives. Returns 0 if it cannot be found.
+ * Thread: any. Cost: setup, a syscall. */
 uint64_t shunt_netns_number(void);
 
 #endif
