@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The values held against each other. Every check names the place in the terms
- * of the file, so that a loader can find its line. */
+/* Checks values against each other. Every check writes the place as the file names it, such as
+ * ports[1].name. From the place the loader finds the line. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct check {
 
 #define AT(c, ...) snprintf((c)->where->path, sizeof((c)->where->path), __VA_ARGS__)
 
-/* Each key's own range; at is the place of the keys, with a dot behind. */
+/* Checks each key's own range. at: the place of the keys, with a dot behind, or "". */
 static int check_keys(const struct check *c, const struct shunt_key *key, const void *base,
 		      const char *at)
 {
@@ -44,15 +44,15 @@ static int check_xsk(const struct check *c, unsigned i)
 	AT(c, "ports[%u].copy_mode", i);
 	if (p->require_zerocopy && p->copy_mode == SHUNT_COPY_COPY)
 		return shunt_err_set(c->err, EINVAL,
-				     "port %s: zero-copy is required and copy_mode "
-				     "is copy, expected auto or zerocopy",
+				     "port %s requires zero-copy and has copy_mode copy, "
+				     "expected auto or zerocopy",
 				     p->name);
 	AT(c, "ports[%u].driver_mode", i);
 	if (p->driver_mode == SHUNT_DRIVER_GENERIC &&
 	    (p->require_zerocopy || p->copy_mode == SHUNT_COPY_ZEROCOPY))
 		return shunt_err_set(c->err, EINVAL,
-				     "port %s: zero-copy is asked for and "
-				     "driver_mode is generic, which has none: expected native",
+				     "port %s asks for zero-copy and has driver_mode generic, "
+				     "expected native: generic has no zero-copy",
 				     p->name);
 	return 0;
 }
@@ -91,8 +91,8 @@ static int check_port(const struct check *c, unsigned i)
 	AT(c, "ports[%u]", i);
 	if (p->kind == SHUNT_PORT_PCAP && !*p->pcap_in && !*p->pcap_out)
 		return shunt_err_set(c->err, EINVAL,
-				     "port %s is of kind pcap and has neither in "
-				     "nor out, expected a file to read or to write",
+				     "port %s is of kind pcap and has no file, expected in (to "
+				     "read) or out (to write)",
 				     p->name);
 	return 0;
 }
@@ -106,13 +106,13 @@ static int check_next_hop(const struct check *c, unsigned i, unsigned side)
 	AT(c, "forward[%u].next_hop", pair->entry);
 	if (!memcmp(pair->next_hop[side], none, 6))
 		return shunt_err_set(c->err, EINVAL,
-				     "mode %s has no next hop behind port %s, "
-				     "expected next_hop: the MAC address that its frames go to",
+				     "mode %s has no next hop behind port %s, expected its MAC "
+				     "address in next_hop",
 				     shunt_forward_mode_name(pair->mode), name);
 	if (pair->next_hop[side][0] & 1)
 		return shunt_err_set(c->err, EINVAL,
-				     "next_hop behind port %s is a multicast MAC "
-				     "address, expected a station's",
+				     "next_hop behind port %s is a multicast MAC address, "
+				     "expected a unicast one",
 				     name);
 	return 0;
 }
@@ -128,12 +128,12 @@ static int check_pair(const struct check *c, unsigned i, uint8_t *used)
 
 		AT(c, "forward[%u].ports[%u]", pair->entry, side);
 		if (port >= c->config->port_cnt)
-			return shunt_err_set(c->err, EINVAL, "pair %u names port %u of %u", i, port,
+			return shunt_err_set(c->err, EINVAL, "pair %u has port %u of %u", i, port,
 					     c->config->port_cnt);
 		if (used[port]++)
 			return shunt_err_set(c->err, EINVAL,
-					     "port %s is in two pairs, expected in "
-					     "one: a frame can only leave one way",
+					     "port %s is in two pairs, expected one: its frames "
+					     "can leave by one port only",
 					     c->config->ports[port].name);
 	}
 	for (side = 0; pair->mode != SHUNT_FORWARD_XCONNECT && side < 2 && !ret; side++)
@@ -151,18 +151,18 @@ static int check_group(const struct check *c, unsigned i, uint8_t *used)
 
 		AT(c, "forward[%u].ports[%u]", group->entry, k);
 		if (port >= c->config->port_cnt)
-			return shunt_err_set(c->err, EINVAL, "group %u names port %u of %u", i,
-					     port, c->config->port_cnt);
+			return shunt_err_set(c->err, EINVAL, "group %u has port %u of %u", i, port,
+					     c->config->port_cnt);
 		if (used[port]++)
 			return shunt_err_set(c->err, EINVAL,
 					     "port %s is named twice under forward, expected once: "
-					     "a frame can only be forwarded by one mode",
+					     "a port has one mode",
 					     c->config->ports[port].name);
 		if (group->mode != SHUNT_FORWARD_BRIDGE &&
 		    c->config->ports[port].kind != SHUNT_PORT_XSK)
 			return shunt_err_set(c->err, EINVAL,
 					     "port %s is of kind %s, expected a network device: "
-					     "mode %s follows the kernel, which knows no other",
+					     "mode %s follows the kernel, which knows only devices",
 					     c->config->ports[port].name,
 					     shunt_port_kind_name(c->config->ports[port].kind),
 					     shunt_forward_mode_name(group->mode));
@@ -171,14 +171,14 @@ static int check_group(const struct check *c, unsigned i, uint8_t *used)
 			return shunt_err_set(
 				c->err, EINVAL,
 				"port %s: driver_mode is generic, expected native: "
-				"what mode %s hands back to the kernel would come to a "
-				"generic program again, for ever",
+				"packets that mode %s hands back to the kernel would come to "
+				"a generic program again, without end",
 				c->config->ports[port].name, shunt_forward_mode_name(group->mode));
 	}
 	return 0;
 }
 
-/* Where a lane was asked for that the mode or the ports do not have. */
+/* Lane xdp needs network devices, and has no nodes. */
 static int check_lane(const struct check *c, unsigned entry, unsigned port)
 {
 	const struct shunt_config *config = c->config;
@@ -188,14 +188,14 @@ static int check_lane(const struct check *c, unsigned entry, unsigned port)
 	AT(c, "forward[%u].lane", entry);
 	if (config->ports[port].kind != SHUNT_PORT_XSK)
 		return shunt_err_set(c->err, EINVAL,
-				     "lane is xdp and port %s is of kind %s, expected network "
-				     "devices: only they have that lane",
+				     "lane is xdp and port %s is of kind %s, expected a network "
+				     "device: no other kind has lane xdp",
 				     config->ports[port].name,
 				     shunt_port_kind_name(config->ports[port].kind));
 	if (config->front_cnt)
 		return shunt_err_set(c->err, EINVAL,
 				     "lane is xdp and node %s is configured, expected lane user: "
-				     "only there frames pass nodes",
+				     "frames pass nodes in lane user only",
 				     config->fronts[0]);
 	return 0;
 }
@@ -207,12 +207,12 @@ static int check_transparent_mode(const struct check *c, unsigned entry,
 	if (!is_transparent || mode == SHUNT_FORWARD_XCONNECT)
 		return 0;
 	return shunt_err_set(c->err, EINVAL,
-			     "transparent is given for mode %s, expected with xconnect only: every "
-			     "other mode reads the frame",
+			     "transparent is given for mode %s, expected with xconnect only: the "
+			     "other modes read frames",
 			     shunt_forward_mode_name(mode));
 }
 
-/* What would have to look at the frames of a transparent cross-connect, or keep some. */
+/* A transparent cross-connect excludes what reads frames and what keeps some. */
 static int check_transparent(const struct check *c, unsigned i)
 {
 	const struct shunt_pair_config *pair = &c->config->pairs[i];
@@ -226,14 +226,14 @@ static int check_transparent(const struct check *c, unsigned i)
 	if (c->config->rule_cnt)
 		return shunt_err_set(c->err, EINVAL,
 				     "%s and %s are connected transparently and there are rules, "
-				     "expected one of both: rules look at frames, and a "
-				     "transparent cross-connect looks at none",
+				     "expected only one of both: rules read frames, a transparent "
+				     "cross-connect reads none",
 				     a, b);
 	if (pair->lane == SHUNT_REQUEST_KERNEL)
 		return shunt_err_set(c->err, EINVAL,
 				     "%s and %s are connected transparently and their lane is "
-				     "kernel, expected auto, user or xdp: in the kernel nothing "
-				     "crosses by itself",
+				     "kernel, expected auto, user or xdp: the kernel forwards "
+				     "nothing between them",
 				     a, b);
 	return 0;
 }
@@ -273,7 +273,7 @@ static int check_pairs(const struct check *c)
 		AT(c, "ports[%u]", i);
 		if (!used[i])
 			ret = shunt_err_set(c->err, EINVAL,
-					    "port %s is in no pair, expected in one under forward",
+					    "port %s is in no entry of forward, expected one",
 					    c->config->ports[i].name);
 	}
 	return ret;
@@ -300,8 +300,8 @@ static int check_workers(const struct check *c)
 		for (j = 0; cpu >= 0 && j < i; j++)
 			if (config->worker_cpus[j] == cpu)
 				return shunt_err_set(c->err, EINVAL,
-						     "CPU %d is given to two "
-						     "workers, expected one each",
+						     "CPU %d is given to two workers, "
+						     "expected one",
 						     cpu);
 	}
 	return 0;
@@ -314,8 +314,8 @@ static int check_rest(const struct check *c)
 	AT(c, "external");
 	if (config->external && config->replace)
 		return shunt_err_set(c->err, EINVAL,
-				     "external and replace are both given, expected "
-				     "one: external leaves the device's program alone");
+				     "external and replace are both given, expected only one: "
+				     "external leaves the device's program there");
 	AT(c, "control");
 	if (*config->control_path && *config->control_path != '/')
 		return shunt_err_set(c->err, EINVAL,

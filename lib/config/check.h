@@ -10,7 +10,7 @@ struct shunt_config_where {
 	char path[96];
 };
 
-/* shunt_config_check_at is shunt_config_check that also writes the place of the fault to where.
+/* shunt_config_check_at checks as shunt_config_check, and writes the place of a fault to where.
  * Thread: any. */
 int shunt_config_check_at(const struct shunt_config *config, struct shunt_config_where *where,
 			  struct shunt_err *err);

@@ -12,7 +12,7 @@ void shunt_config_init(struct shunt_config *config)
 {
 	memset(config, 0, sizeof(*config));
 	shunt_key_default(shunt_config_keys, config);
-	/* Without memory there are no workers, which shunt_config_check refuses. */
+	/* Without memory there are no workers. shunt_config_check refuses that. */
 	shunt_config_set_workers(config, NULL, 1, NULL);
 }
 
@@ -30,7 +30,7 @@ void shunt_config_fini(struct shunt_config *config)
 	memset(config, 0, sizeof(*config));
 }
 
-/* One more entry, a copy of *entry; the array keeps its place in *array or moves. */
+/* Appends a copy of *entry. The array may move; then *array points to the new place. */
 static int append(void *array, unsigned *cnt, const void *entry, size_t size, struct shunt_err *err)
 {
 	char *p;
@@ -127,7 +127,7 @@ bool shunt_config_is_transparent(const struct shunt_config *config, unsigned por
 	return pair && pair->is_transparent;
 }
 
-/* All that route share the kernel's tables, whatever the file says of groups. */
+/* All routing ports share the kernel's tables, also ports of different groups. */
 bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b)
 {
 	const struct shunt_group_config *ga = group_of(config, a), *gb = group_of(config, b);
@@ -179,9 +179,7 @@ static int check_front(const char *text, struct shunt_err *err)
 
 	if (!type) {
 		shunt_node_fronts(known, sizeof(known));
-		return shunt_err_set(err, EINVAL,
-				     "no node '%.*s' can be put in front of the others, expected "
-				     "one of: %s",
+		return shunt_err_set(err, EINVAL, "'%.*s' is no front node, expected one of: %s",
 				     SHUNT_MIN((int)strcspn(text, ","), 23), text, known);
 	}
 	if (strlen(text) >= SHUNT_NODE_TEXT_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration as a value: what a YAML file or a command line asks for,
- * checked, with defaults filled in. Nothing here touches the machine; see engine/engine.h for
- * that. The keys, and how to add one, are in keys.h; the file's format is in shuntd.yaml(5). */
+/* The configuration as a value: what a YAML file or a command line asks for, checked, with defaults
+ * filled in. Nothing here touches the machine; engine/engine.h does. keys.h has the keys, and says
+ * how to add one. shuntd.yaml(5) has the file's format. */
 #ifndef SHUNT_CONFIG_CONFIG_H
 #define SHUNT_CONFIG_CONFIG_H
 
@@ -39,7 +39,7 @@ enum shunt_forward_mode {
 #undef X
 };
 
-/* What lane is asked for; see lane/lane.h. */
+/* The lane that is asked for; see choice/choice.h. */
 enum shunt_lane_request {
 #define X(name, word) SHUNT_REQUEST_##name,
 	SHUNT_LANE_REQUESTS(X)
@@ -70,7 +70,7 @@ struct shunt_pair_config {
 	uint8_t next_hop[2][6]; /* macrewrite, static3: destination MAC of what leaves port[i] */
 };
 
-/* Ports that forward to one another by what a frame says, not by pairs. */
+/* Ports that forward to one another by the addresses of a frame. */
 struct shunt_group_config {
 	SHUNT_MEMBERS(SHUNT_FORWARD_KEYS)
 	unsigned entry; /* its place under forward in the file */
@@ -83,7 +83,7 @@ _Static_assert(offsetof(struct shunt_pair_config, entry) ==
 		       offsetof(struct shunt_group_config, entry),
 	       "pairs and groups have the same keys");
 
-/* workers as the file has it; struct shunt_config holds one CPU for each. */
+/* workers as in the file. struct shunt_config has a CPU for each worker. */
 struct shunt_workers_config {
 	SHUNT_MEMBERS(SHUNT_WORKERS_KEYS)
 };
@@ -103,7 +103,7 @@ struct shunt_config {
 	unsigned front_cnt;
 	int *worker_cpus; /* one a worker, -1 for not pinned */
 	unsigned worker_cnt;
-	bool takeover; /* from the daemon that runs now; of the command line only */
+	bool takeover; /* from the running daemon; on the command line only */
 };
 
 /* shunt_config_init fills in the defaults of keys.h: no ports, one worker not pinned ...
@@ -113,23 +113,21 @@ void shunt_config_init(struct shunt_config *config);
 /* shunt_config_fini frees what the configuration holds. Thread: any. */
 void shunt_config_fini(struct shunt_config *config);
 
-/* shunt_config_load reads and checks a YAML file, into a config that needs no init
- * before. Returns 0, or -errno with err naming file, line, what was found and what
- * was expected; then config is as after shunt_config_init. Thread: control. Cost:
- * setup. */
+/* shunt_config_load reads and checks a YAML file. config needs no init before. Returns 0 or -errno.
+ * On failure err names file, line, what was found and what was expected, and config is as after
+ * shunt_config_init. Thread: control. Cost: setup. */
 int shunt_config_load(struct shunt_config *config, const char *path, struct shunt_err *err);
 
-/* shunt_config_check holds the values against each other: ranges, powers of two,
- * a port named twice or in no pair, a missing next hop. Needs no device and no
- * rights. Returns 0 or -EINVAL with err set. Thread: any. */
+/* shunt_config_check checks ranges, powers of two, ports named twice or in no pair, missing next
+ * hops. It needs no device and no rights. Returns 0 or -EINVAL with err set. Thread: any. */
 int shunt_config_check(const struct shunt_config *config, struct shunt_err *err);
 
 /* shunt_config_add_port appends a port of that name with the defaults of keys.h. Returns its index,
- * or -E2BIG, -EINVAL (too long a name) or -ENOMEM with err set. shunt_config_add_pair appends a
- * pair of ports by index, shunt_config_add_group a group, shunt_config_add_rule a rule by its text,
- * shunt_config_add_filter an ntuple filter of a port by its text, shunt_config_add_front a front
- * node by its name and parameters, shunt_config_set_workers makes cnt workers, cpus NULL for not
- * pinned: 0 or -errno with err set. Pointers into the arrays do not survive. Thread: any. */
+ * or -E2BIG, -EINVAL (the name is empty or too long) or -ENOMEM with err set. The others return 0
+ * or -errno with err set. _add_pair appends a pair of ports by index, _add_group a group, _add_rule
+ * a rule by its text, _add_filter an ntuple filter of a port by its text, _add_front a front node
+ * by its name and parameters. _set_workers makes cnt workers; cpus NULL: not pinned. Pointers into
+ * the arrays do not survive. Thread: any. */
 int shunt_config_add_port(struct shunt_config *config, const char *name, struct shunt_err *err);
 int shunt_config_add_pair(struct shunt_config *config, const struct shunt_pair_config *pair,
 			  struct shunt_err *err);
@@ -142,7 +140,7 @@ int shunt_config_add_front(struct shunt_config *config, const char *text, struct
 int shunt_config_set_workers(struct shunt_config *config, const int *cpus, unsigned cnt,
 			     struct shunt_err *err);
 
-/* shunt_config_find_port returns the index of the port of that name, or -ENOENT. */
+/* shunt_config_find_port returns the index of the port of that name, or -ENOENT. Thread: any. */
 int shunt_config_find_port(const struct shunt_config *config, const char *name);
 
 /* shunt_forward_mode_is_pair says whether a mode takes ports two by two. Thread: any. */
@@ -151,18 +149,18 @@ static inline bool shunt_forward_mode_is_pair(enum shunt_forward_mode mode)
 	return mode < SHUNT_FORWARD_ROUTE;
 }
 
-/* shunt_config_mode returns the mode that the port forwards by, -ENOENT without one.
+/* shunt_config_mode returns the mode that the port forwards by, or -ENOENT.
  * shunt_config_uses says whether any port has the mode. Thread: any. */
 int shunt_config_mode(const struct shunt_config *config, unsigned port);
 bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mode mode);
 
 /* shunt_config_peer returns the other port of the port's pair, -ENOENT if it is in none.
- * shunt_config_next_hop returns the MAC address behind that port which what comes in here is sent
- * to, NULL where the mode has none. shunt_config_is_transparent says whether every frame of the
- * port crosses to its peer. shunt_config_are_joined says whether two ports are in one
- * group; shunt_config_reaches whether what comes in on one can leave by the other, its peer or
- * joined with it; shunt_config_lane returns the lane asked for; shunt_config_set_lane asks for one
- * everywhere. Thread: any. */
+ * shunt_config_next_hop returns the MAC address that the port's frames are sent to, behind its
+ * peer; NULL where the mode has none. shunt_config_is_transparent says whether every frame of the
+ * port crosses to its peer. shunt_config_are_joined says whether two ports are in one group; all
+ * routing ports are. shunt_config_reaches says whether frames of one port can leave by the other:
+ * its peer, or a port joined with it. shunt_config_lane returns the lane asked for.
+ * shunt_config_set_lane asks for one everywhere. Thread: any. */
 int shunt_config_peer(const struct shunt_config *config, unsigned port);
 const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port);
 bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port);
@@ -173,7 +171,7 @@ void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request 
 
 /* shunt_forward_mode_name, shunt_lane_request_name, shunt_copy_mode_name, shunt_driver_mode_name
  * and shunt_port_kind_name return static strings as the configuration spells them, "?" out of
- * range; _parse is the way back, -EINVAL for another word. Thread: any. */
+ * range. _parse returns the value of such a word, or -EINVAL. Thread: any. */
 const char *shunt_forward_mode_name(enum shunt_forward_mode mode);
 const char *shunt_copy_mode_name(enum shunt_copy_mode mode);
 const char *shunt_driver_mode_name(enum shunt_driver_mode mode);

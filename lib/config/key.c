@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "config/config.h"
 
-/* Lists of words, in the order of their values, and the way to and from them. */
+/* Lists of words, in the order of their values. */
 #define X(name, word)	 #word,
 #define POLL(name, help) #name,
 static const char *const port_kind_words[] = {SHUNT_PORT_KINDS(X) NULL};
@@ -73,7 +73,7 @@ const struct shunt_key shunt_workers_keys[] = ROWS(SHUNT_WORKERS_KEYS);
 #define S struct shunt_port_config
 const struct shunt_key shunt_port_keys[] = ROWS(SHUNT_PORT_KEYS);
 #undef S
-/* Pairs and groups begin alike (config.h): what is true of one's members is of the other's. */
+/* Pairs and groups begin with the same members (config.h): the offsets hold for both. */
 #define S struct shunt_pair_config
 const struct shunt_key shunt_forward_keys[] = ROWS(SHUNT_FORWARD_KEYS);
 #undef S
@@ -121,7 +121,7 @@ void shunt_key_default(const struct shunt_key *keys, void *base)
 		put(keys, base, keys->number, keys->text);
 }
 
-/* No octal, no sign but '-', no unit behind. */
+/* No octal number, no sign but '-', no unit behind. */
 static bool is_number(const char *text)
 {
 	size_t n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One key of the configuration as data, and what can be done with any: its default, its value
- * from text, its range, its value as JSON. Text is read alike from a file and from an option. The
- * rows are in keys.h.
+/* One key of the configuration as data, and what can be done with every key: set its default, read
+ * it from text, check its range, print it as JSON. A file's text and an option's are read alike.
+ * The rows are in keys.h.
  *
- * Limit: scalars. What a LIST holds is for load.c and print.c. */
+ * Limit: scalars only. load.c and print.c know what a LIST holds. */
 #ifndef SHUNT_CONFIG_KEY_H
 #define SHUNT_CONFIG_KEY_H
 
@@ -43,8 +43,8 @@ struct shunt_key {
 	const char *unit;
 	const char *none;  /* TEXT: the word for ""; without one "" is not printed */
 	uint32_t text_max; /* LIST: its entries are texts of 1 to text_max characters */
-	bool is_map;	   /* LIST: no list but a mapping, with keys of its own */
-	/* the option: FLAG without arg takes none, with arg takes that very word */
+	bool is_map;	   /* LIST: a mapping with keys of its own, no list */
+	/* the option; a FLAG without arg takes no argument, with arg that very word */
 	char letter;
 	const char *option, *arg;
 	const char *help; /* words, range and default are added to it */
@@ -55,7 +55,7 @@ extern const struct shunt_key shunt_workers_keys[]; /* struct shunt_workers_conf
 extern const struct shunt_key shunt_port_keys[];    /* struct shunt_port_config */
 extern const struct shunt_key shunt_forward_keys[]; /* struct shunt_pair_config, ..group_config */
 
-/* shunt_key_find returns the key of that name, NULL without one. Thread: any. */
+/* shunt_key_find returns the key of that name, or NULL. Thread: any. */
 const struct shunt_key *shunt_key_find(const struct shunt_key *keys, const char *name);
 
 /* shunt_key_is_of says whether ports of that kind (entries of that mode) have the key.
@@ -65,33 +65,33 @@ static inline bool shunt_key_is_of(const struct shunt_key *key, unsigned kind)
 	return !key->kinds || key->kinds & 1u << kind;
 }
 
-/* shunt_key_default puts the default of every key of the table into the structure at base, of
- * which they are members. Thread: any. */
+/* shunt_key_default puts the default of every key of the table into the structure at base.
+ * Thread: any. */
 void shunt_key_default(const struct shunt_key *keys, void *base);
 
 /* shunt_key_parse puts a text's value into the key's member at base. Returns 0, or -EINVAL with
- * nothing changed: the text is none of its type, see shunt_key_expected; the range is for
- * shunt_key_check. Thread: any. */
+ * nothing changed where the text is not of the key's type (shunt_key_expected). shunt_key_check
+ * checks the range. Thread: any. */
 int shunt_key_parse(const struct shunt_key *key, const char *text, void *base);
 
 /* shunt_key_number reads a whole number of min to max, decimal or, with 0x, hexadecimal. Returns 0
  * or -EINVAL. Thread: any. */
 int shunt_key_number(const char *text, int64_t min, int64_t max, int64_t *out);
 
-/* shunt_key_expected writes what shunt_key_parse takes, as "true or false": of a file's key, or of
- * an option. Thread: any. */
+/* shunt_key_expected writes what shunt_key_parse takes, such as "true or false", in words for an
+ * option (is_option) or for a file. Thread: any. */
 void shunt_key_expected(const struct shunt_key *key, bool is_option,
 			char buf[SHUNT_KEY_EXPECTED_MAX]);
 
-/* shunt_key_range writes a NUMBER's range as "1 to 256", "" if it may be any. Thread: any. */
+/* shunt_key_range writes a NUMBER's range, such as "1 to 256"; "": any number. Thread: any. */
 void shunt_key_range(const struct shunt_key *key, char buf[SHUNT_KEY_EXPECTED_MAX]);
 
-/* shunt_key_check says whether the member at base is one that the key may have. Returns 0 or
- * -EINVAL with err set to "batch is 257, expected 1 to 256". Thread: any. */
+/* shunt_key_check checks the value of the member at base. Returns 0, or -EINVAL with err set, such
+ * as "batch is 257, expected 1 to 256". Thread: any. */
 int shunt_key_check(const struct shunt_key *key, const void *base, struct shunt_err *err);
 
-/* shunt_key_json returns the member at base as a new reference; NULL where nothing is printed, as
- * for a LIST. Thread: any. */
+/* shunt_key_json returns the member at base as a new reference; NULL where nothing is printed, such
+ * as a LIST. Thread: any. */
 json_t *shunt_key_json(const struct shunt_key *key, const void *base);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every key of the configuration, said once: its type, its member, its default, what it may be,
- * the option that sets it and what --help says of it. From these lists come the structures'
- * members (config.h), what a file may hold (load.c), what is checked (check.c) and printed
- * (print.c), and shuntd's options (user/shuntd/args_option.c).
+/* Every key of the configuration, said once: type, member, default, range, option, help. These
+ * lists make the structures' members (config.h) and shuntd's options (user/shuntd/args_option.c).
+ * By them a file is loaded (load.c), checked (check.c) and printed (print.c).
  *
  * A row is TYPE(key, member, ..., .field = value, ...) with the fields of struct shunt_key (key.h):
  *     NUMBER(key, member, ...)        uint32_t
@@ -11,9 +10,9 @@
  *     TEXT(key, member, size, ...)    char[size], the final zero included
  *     LIST(key, ...)                  no member: load.c and print.c know what it holds
  *
- * To add a key: add a row; read its member where it counts; tell of it in the manuals
- * shuntd.yaml(5) and, if it has an option, shuntd(8), and in the example, user/shuntd.yaml. The
- * tests hold manuals and example against the lists. A word is added to its list. */
+ * To add a key: add a row; read its member where it counts; describe it in shuntd.yaml(5), in the
+ * example user/shuntd.yaml and, if it has an option, in shuntd(8). Tests compare manuals and
+ * example with the lists. A new word goes into its list. */
 #ifndef SHUNT_CONFIG_KEYS_H
 #define SHUNT_CONFIG_KEYS_H
 
@@ -53,7 +52,7 @@
 	     .letter = 'p', .option = "poll", .arg = "MODE", .help = "how a worker waits")             \
 	NUMBER(batch, batch, .number = 64, .min = 1, .max = SHUNT_BATCH_MAX,                       \
 	       .letter = 'b', .option = "batch", .arg = "N", .help = "most packets handled together")   \
-	/* A second without packets is no longer "just idle". */                                   \
+	/* More than a second without packets is idle in any case. */                              \
 	NUMBER(idle_us, idle_us, .number = 50, .max = 1000000,                                     \
 	       .option = "idle-us", .arg = "N",                                                    \
 	       .help = "adaptive: microseconds without a packet before a worker sleeps")                              \
@@ -85,7 +84,7 @@
 	LIST(cpus, .min = 1, .max = SHUNT_WORKER_MAX, .option = "cpu", .arg = "LIST",              \
 	     .help = "one worker for each CPU, pinned: 1,3 or 2-5")
 
-/* A port; .kinds says of which kinds. An option holds for all of them. */
+/* A port. .kinds: the kinds of port that have the key. An option holds for all ports. */
 #define SHUNT_PORT_KEYS(NUMBER, FLAG, WORD, TEXT, LIST)                                            \
 	TEXT(name, name, 64, .must = true)                                                         \
 	WORD(kind, kind, port_kind)                                                                \
@@ -113,8 +112,8 @@
 	TEXT(out, pcap_out, 256, .kinds = 1 << SHUNT_PORT_PCAP)                                    \
 	FLAG(repeat, pcap_repeat, .kinds = 1 << SHUNT_PORT_PCAP)
 
-/* An entry of forward, a pair or a group; .kinds says of which modes. An option holds for all of
- * them. */
+/* An entry of forward, a pair or a group. .kinds: the modes that have the key. An option holds for
+ * all entries. */
 #define SHUNT_FORWARD_KEYS(NUMBER, FLAG, WORD, TEXT, LIST)                                         \
 	WORD(mode, mode, forward_mode, .must = true)                                               \
 	WORD(lane, lane, lane_request, .option = "lane", .arg = "LANE",                            \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From the file to the configuration. A function that fails has put the place of the fault into
- * where (or its line into line), and only the sentence into err. */
+/* From the file to the configuration. A function that fails has written the place of the fault to
+ * where, or its line to line. err has the sentence without the place. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static const char *safe(const char *text, char buf[FOUND_MAX])
 	return buf;
 }
 
-/* What is at where is not what the key takes. */
+/* The key does not take what is at where. */
 static int unexpected(const struct load *l, const char *expected)
 {
 	static const char *const kinds[] = {"nothing", "a text with a zero byte", "a list",
@@ -68,7 +68,7 @@ static int unknown_key(const struct load *l, const char *map, const char *name,
 			     safe(name, found), *map ? " in " : "", map, expected);
 }
 
-/* The keys of a mapping: each is one of the table, and given once. */
+/* Each key of a mapping must be in the table, and be given once. */
 static int check_names(struct load *l, const char *map, const struct shunt_key *keys)
 {
 	const unsigned cnt = shunt_yaml_count(l->yaml, map);
@@ -78,7 +78,7 @@ static int check_names(struct load *l, const char *map, const struct shunt_key *
 	for (i = 0; i < cnt; i++) {
 		name = shunt_yaml_key(l->yaml, map, i, &l->line);
 		if (!name)
-			return shunt_err_set(l->err, EINVAL, "a key is not a word, expected one");
+			return shunt_err_set(l->err, EINVAL, "a key is not text, expected a word");
 		if (!shunt_key_find(keys, name))
 			return unknown_key(l, map, name, keys);
 		for (k = 0; k < i; k++) {
@@ -94,7 +94,7 @@ static int check_names(struct load *l, const char *map, const struct shunt_key *
 	return 0;
 }
 
-/* A list has as many entries as the key allows, and texts where it says so. */
+/* A list must have as many entries as the key allows, texts where the key says so. */
 static int check_list(struct load *l, const struct shunt_key *key)
 {
 	const struct shunt_config_where list = l->where;
@@ -134,7 +134,7 @@ static int load_key(struct load *l, const struct shunt_key *key, void *base)
 	return unexpected(l, expected);
 }
 
-/* The mapping at map: its scalars go to their members at base, its lists have the right shape. */
+/* Loads the scalars of the mapping at map into their members at base, and checks its lists. */
 static int load_map(struct load *l, const char *map, const struct shunt_key *keys, void *base)
 {
 	const struct shunt_key *missing = NULL;
@@ -158,7 +158,7 @@ static int load_map(struct load *l, const char *map, const struct shunt_key *key
 			     missing->name);
 }
 
-/* A key that means nothing for the port's kind is a misunderstanding. */
+/* A key of another kind would have no effect: it is a mistake. */
 static int check_kind(struct load *l, const char *map, const struct shunt_port_config *port)
 {
 	const struct shunt_key *key;
@@ -175,7 +175,7 @@ static int check_kind(struct load *l, const char *map, const struct shunt_port_c
 	return 0;
 }
 
-/* The text of a list's entry, which load_map has found to be one. */
+/* The text of a list's entry. load_map has checked that it is text. */
 static const char *entry(struct load *l, const char *list, unsigned i)
 {
 	AT(l, "%.64s[%u]", list, i);

@@ -41,7 +41,7 @@ struct list {
 	json_t *value;
 };
 
-/* The keys of a table that are for the kind. The lists are given away. */
+/* The keys of a table that the kind has. Takes over the references in lists. */
 static json_t *keys_json(const struct shunt_key *key, unsigned kind, const void *base,
 			 const struct list *lists)
 {

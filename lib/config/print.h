@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration in full, every default spelled out, in the shape of the file
- * (shuntd.yaml(5)): what is printed can be loaded again. */
+/* Prints the whole configuration, defaults included, in the format of the file (shuntd.yaml(5)).
+ * What is printed can be loaded again. */
 #ifndef SHUNT_CONFIG_PRINT_H
 #define SHUNT_CONFIG_PRINT_H
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <yaml.h>
 
-/* Far above any configuration, far below what would hurt. */
+/* Bytes: far more than a configuration needs, few enough to hold in memory. */
 #define FILE_MAX (1024 * 1024)
 
 struct shunt_yaml {
@@ -24,7 +24,7 @@ static unsigned line_of(const yaml_node_t *node)
 	return (unsigned)node->start_mark.line + 1;
 }
 
-/* NULL for none. The library's functions take a pointer to non-const and change nothing. */
+/* Returns NULL for none. libyaml's functions take a non-const pointer and change nothing. */
 static const yaml_node_t *node_at(const struct shunt_yaml *yaml, int index)
 {
 	return yaml_document_get_node((yaml_document_t *)&yaml->doc, index);
@@ -58,11 +58,11 @@ static int read_file(struct shunt_yaml *yaml, struct shunt_err *err)
 	ret = ferror(f) ? (errno ? errno : EIO) : 0;
 	fclose(f);
 	if (ret)
-		return shunt_err_set(err, ret, "%s: cannot read it: %s", yaml->name, strerror(ret));
+		return shunt_err_set(err, ret, "%s: cannot read the configuration file: %s",
+				     yaml->name, strerror(ret));
 	if (yaml->text_len > FILE_MAX)
 		return shunt_err_set(err, EFBIG,
-				     "%s: longer than %d bytes, expected a "
-				     "configuration file",
+				     "%s: longer than %d bytes, expected a configuration file",
 				     yaml->name, FILE_MAX);
 	return 0;
 }
@@ -146,7 +146,7 @@ void shunt_yaml_close(struct shunt_yaml *yaml)
 	free(yaml);
 }
 
-/* The value of a mapping's key, NULL without; *line becomes that of the key. */
+/* The value of a mapping's key, or NULL. Sets *line to the key's line. */
 static const yaml_node_t *find_key(const struct shunt_yaml *yaml, const yaml_node_t *map,
 				   const char *key, size_t len, unsigned *line)
 {
@@ -166,8 +166,8 @@ static const yaml_node_t *find_key(const struct shunt_yaml *yaml, const yaml_nod
 	return NULL;
 }
 
-/* Follows one step of *path from node. Returns the node there, NULL for none;
- * *line becomes that of what was found. */
+/* Follows one step of *path from node. Returns the node there, or NULL. Sets *line to the line of
+ * what was found. */
 static const yaml_node_t *step(const struct shunt_yaml *yaml, const yaml_node_t *node,
 			       const char **path, unsigned *line)
 {

@@ -8,7 +8,7 @@
 
 static void print_value(FILE *out, const json_t *value, int indent);
 
-/* Plain only where no reader could take it for anything but this text. */
+/* Whether every YAML reader takes the text without quotes for this very text. */
 static bool is_plain(const char *text)
 {
 	static const char *const words[] = {"true", "false", "yes", "no", "on",
@@ -23,7 +23,7 @@ static bool is_plain(const char *text)
 				  "0123456789/_.-")];
 }
 
-/* A scalar or a list of scalars, on one line; JSON's notation is YAML's. */
+/* A scalar or a list of scalars, on one line. JSON's notation is valid YAML. */
 static void print_flow(FILE *out, const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -56,7 +56,7 @@ static bool is_flow(const json_t *value)
 
 	if (json_is_object(value))
 		return json_object_size(value) == 0;
-	/* Rules are text with blanks: one a line reads better. */
+	/* Texts with blanks, such as rules: one a line reads better. */
 	json_array_foreach (value, i, item)
 		if (json_is_object(item) || json_is_array(item) ||
 		    (json_is_string(item) && strchr(json_string_value(item), ' ')))

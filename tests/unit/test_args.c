@@ -61,7 +61,7 @@ static const struct {
 	 "--cpu is '0-64', expected CPU numbers as 1,3 or 2-5, at most 64"},
 	{"xconnect a b --cpu 5-2",
 	 "--cpu is '5-2', expected CPU numbers as 1,3 or 2-5, at most 64"},
-	{"xconnect a b --cpu 1,1", "CPU 1 is given to two workers, expected one each"},
+	{"xconnect a b --cpu 1,1", "CPU 1 is given to two workers, expected one"},
 	{"xconnect a b --driver-mode hw", "--driver-mode is 'hw', expected native or generic"},
 	{"xconnect a b --copy-mode none", "--copy-mode is 'none', expected auto, zerocopy or copy"},
 	{"xconnect a b --require speed", "--require is 'speed', expected zerocopy"},
@@ -69,14 +69,14 @@ static const struct {
 	 "--require is 'speed', expected zerocopy"},
 	{"xconnect a b --attach me", "--attach is 'me', expected external"},
 	{"xconnect a b --attach external --replace",
-	 "external and replace are both given, expected one: external leaves the device's program "
-	 "alone"},
+	 "external and replace are both given, expected only one: external leaves the device's "
+	 "program there"},
 	{"xconnect a b --ring-size 3000", "ring_size is 3000, expected a power of two from 64 to "
 					  "16384: the nearest is 2048"},
 	{"xconnect a b --require zerocopy --copy-mode copy",
-	 "port a: zero-copy is required and copy_mode is copy, expected auto or zerocopy"},
-	{"static3 a b", "mode static3 has no next hop behind port a, expected next_hop: the MAC "
-			"address that its frames go to"},
+	 "port a requires zero-copy and has copy_mode copy, expected auto or zerocopy"},
+	{"static3 a b", "mode static3 has no next hop behind port a, expected its MAC address "
+			"in next_hop"},
 	{"static3 a,next_hop=02:00:00:00:00:1 b,next_hop=2",
 	 "port b: next_hop is '2', expected a MAC address as 02:00:00:00:00:01"},
 	{"xconnect a,next_hop=02:00:00:00:00:01 b",
@@ -88,10 +88,10 @@ static const struct {
 	 "those of its kind, see shuntd.yaml(5)"},
 	{"xconnect ,kind=mem b", "port name '' has 0 characters, expected 1 to 63"},
 	{"static3 a,next_hop=02:00:00:00:00:01 b,next_hop=02:00:00:00:00:02 --transparent",
-	 "transparent is given for mode static3, expected with xconnect only: every other mode "
-	 "reads the frame"},
+	 "transparent is given for mode static3, expected with xconnect only: the other modes "
+	 "read frames"},
 	{"route a b --transparent", "transparent is given for mode route, expected with xconnect "
-				    "only: every other mode reads the frame"},
+				    "only: the other modes read frames"},
 	{"xconnect a b --control relative",
 	 "control is 'relative', expected a path that starts with /, or none"},
 	{"-c /nonexistent extra",

@@ -52,7 +52,7 @@ static const struct {
 	 "FILE:1: no pair of ports is given, expected at least one: nothing would be forwarded"},
 	{"a\n", "FILE:1: the file is 'a', expected a mapping (key: value)"},
 	{"[1]\n", "FILE:1: the file is a list, expected a mapping (key: value)"},
-	{"? [a]\n: b\n", "FILE:1: a key is not a word, expected one"},
+	{"? [a]\n: b\n", "FILE:1: a key is not text, expected a word"},
 	{PORTS, "FILE:1: the file has no forward, expected one"},
 	/* keys */
 	{PAIR "batch: 32\nbatch: 64\n",
@@ -109,43 +109,43 @@ static const struct {
 	{"ports:\n  - name: a\n  - name: b\n  - name: a\n" WIRING,
 	 "FILE:4: port a is named twice, expected once"},
 	{"ports:\n  - name: a\n  - name: b\n  - name: c\n" WIRING,
-	 "FILE:4: port c is in no pair, expected in one under forward"},
+	 "FILE:4: port c is in no entry of forward, expected one"},
 	{PORTS "  - name: b\n"
 	       "forward:\n  - {mode: xconnect, ports: [a, b]}\n"
 	       "  - {mode: xconnect, ports: [b, a]}\n",
-	 "FILE:6: port b is in two pairs, expected in one: a frame can only leave one way"},
+	 "FILE:6: port b is in two pairs, expected one: its frames can leave by one port only"},
 	{PORTS "forward:\n  - mode: xconnect\n    ports: [a, a]\n",
-	 "FILE:5: port a is in two pairs, expected in one: a frame can only leave one way"},
+	 "FILE:5: port a is in two pairs, expected one: its frames can leave by one port only"},
 	{PORTS "  - name: b\nforward:\n  - mode: static3\n    ports: [a, b]\n",
-	 "FILE:5: mode static3 has no next hop behind port a, expected next_hop: the MAC address "
-	 "that its frames go to"},
+	 "FILE:5: mode static3 has no next hop behind port a, expected its MAC address in "
+	 "next_hop"},
 	{PORTS "  - name: b\nforward:\n  - mode: static3\n    ports: [a, b]\n"
 	       "    next_hop: ['02:00:00:00:00:01', 'x']\n",
 	 "FILE:7: next_hop is 'x', expected a MAC address as 02:00:00:00:00:01"},
 	{PORTS "  - name: b\nforward:\n  - mode: macrewrite\n    ports: [a, b]\n"
 	       "    next_hop: ['02:00:00:00:00:01', '03:00:00:00:00:01']\n",
-	 "FILE:7: next_hop behind port b is a multicast MAC address, expected a station's"},
+	 "FILE:7: next_hop behind port b is a multicast MAC address, expected a unicast one"},
 	{PORTS "  - name: b\nforward:\n  - mode: xconnect\n    ports: [a, b]\n"
 	       "    next_hop: ['02:00:00:00:00:01', '02:00:00:00:00:02']\n",
 	 "FILE:7: next_hop is given for mode xconnect, expected with macrewrite and static3 only"},
 	{PORTS
 	 "  - name: b\nforward:\n  - mode: bridge\n    transparent: true\n    ports: [a, b]\n",
-	 "FILE:6: transparent is given for mode bridge, expected with xconnect only: every other "
-	 "mode reads the frame"},
+	 "FILE:6: transparent is given for mode bridge, expected with xconnect only: the other "
+	 "modes read frames"},
 	{"ports: [{name: a}, {name: b}, {name: c}]\nforward:\n  - {mode: bridge, ports: [a]}\n"
 	 "  - {mode: static3, ports: [b, c]}\n",
-	 "FILE:4: mode static3 has no next hop behind port b, expected next_hop: the MAC address "
-	 "that its frames go to"},
+	 "FILE:4: mode static3 has no next hop behind port b, expected its MAC address in "
+	 "next_hop"},
 	{"ports: [{name: a}, {name: b, kind: mem}, {name: c}]\nforward:\n"
 	 "  - {mode: route, ports: [b]}\n  - {mode: xconnect, ports: [a, c]}\n",
 	 "FILE:3: port b is of kind mem, expected a network device: mode route follows the kernel, "
-	 "which knows no other"},
+	 "which knows only devices"},
 	{TRANSPARENT "rules: [lane user]\n",
-	 "FILE:6: a and b are connected transparently and there are rules, expected one of both: "
-	 "rules look at frames, and a transparent cross-connect looks at none"},
+	 "FILE:6: a and b are connected transparently and there are rules, expected only one of both: "
+	 "rules read frames, a transparent cross-connect reads none"},
 	{TRANSPARENT "    lane: kernel\n",
 	 "FILE:6: a and b are connected transparently and their lane is kernel, expected auto, user "
-	 "or xdp: in the kernel nothing crosses by itself"},
+	 "or xdp: the kernel forwards nothing between them"},
 	{PORTS "    size: 64\n  - name: b\n" WIRING,
 	 "FILE:3: port a is of kind xsk and has the key size, which belongs to another kind"},
 	{PORTS "    kind: mem\n    size: 59\n  - name: b\n" WIRING,
@@ -153,13 +153,12 @@ static const struct {
 	{PORTS "    kind: mem\n    flows: 0\n  - name: b\n" WIRING,
 	 "FILE:4: port a: flows is 0, expected 1 to 65536"},
 	{PORTS "    kind: pcap\n  - name: b\n" WIRING,
-	 "FILE:2: port a is of kind pcap and has neither in nor out, expected a file to read or to "
-	 "write"},
+	 "FILE:2: port a is of kind pcap and has no file, expected in (to read) or out (to write)"},
 	{PORTS "    copy_mode: copy\n    require_zerocopy: true\n  - name: b\n" WIRING,
-	 "FILE:3: port a: zero-copy is required and copy_mode is copy, expected auto or zerocopy"},
+	 "FILE:3: port a requires zero-copy and has copy_mode copy, expected auto or zerocopy"},
 	{PORTS "    driver_mode: generic\n    copy_mode: zerocopy\n  - name: b\n" WIRING,
-	 "FILE:3: port a: zero-copy is asked for and driver_mode is generic, which has none: "
-	 "expected native"},
+	 "FILE:3: port a asks for zero-copy and has driver_mode generic, expected native: "
+	 "generic has no zero-copy"},
 	{"ports:\n  - name: eth1234567890123\n  - name: b\nforward: [{mode: xconnect, "
 	 "ports: [eth1234567890123, b]}]\n",
 	 "FILE:2: port eth1234567890123 has a name of 16 characters, expected a device name of at "
@@ -169,13 +168,13 @@ static const struct {
 	{PAIR "workers: {count: 2, cpus: [1]}\n",
 	 "FILE:5: workers.count is 2 and workers.cpus has 1 entries, expected the same number"},
 	{PAIR "workers:\n  cpus:\n    - 1\n    - 1\n",
-	 "FILE:8: CPU 1 is given to two workers, expected one each"},
+	 "FILE:8: CPU 1 is given to two workers, expected one"},
 	{PAIR "workers: {count: 0}\n", "FILE:5: workers is 0, expected 1 to 64"},
 	{PAIR "workers: {cpus: [-2]}\n",
 	 "FILE:5: workers.cpus[0] is -2, expected 0 to 1023, or -1 for not pinned"},
 	{PAIR "replace: true\nexternal: true\n",
-	 "FILE:6: external and replace are both given, expected one: external leaves the device's "
-	 "program alone"},
+	 "FILE:6: external and replace are both given, expected only one: external leaves the "
+	 "device's program there"},
 	{PAIR "control: shunt.sock\n",
 	 "FILE:5: control is 'shunt.sock', expected a path that starts with /, or none"},
 };

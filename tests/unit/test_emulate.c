@@ -40,7 +40,7 @@ Test(emulate, takes_a_place_in_front)
 		{"emulate,list=99999999999999999999G", "128 to 1073741824 bytes"},
 		{"emulate,list=1Kx", "'list=1Kx'"},
 		{"emulate,sleep=3", "'sleep=3', expected cycles=NUMBER or list=BYTES"},
-		{"emulat", "no node 'emulat' can be put in front"},
+		{"emulat", "'emulat' is no front node"},
 		{"discard,5", "takes no parameters"},
 		{"emulate,cycles=1,cycles=1,cycles=1,cycles=1,cycles=1,cycles=1,cycles=1",
 		 "expected at most 63"},
