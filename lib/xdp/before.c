@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What is on the device when a program of ours comes, and how ours takes its place: a killed or
- * handing-over daemon's, whatever version that was, without a frame between them; another's where
- * that is allowed. */
+/* How a steering program takes the place of what is on the device. A steering program that a daemon
+ * of any version left, or hands over, is replaced without a gap if both run in the same mode.
+ * Another's program is replaced where that is allowed. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static int mode_error(const struct shunt_xdp *x, struct shunt_err *err)
 	const char *has = is_native ? "generic" : "native";
 
 	return shunt_err_set(err, EBUSY,
-			     "%s: libxdp's dispatcher runs others' programs there in %s mode, and "
+			     "%s: libxdp's dispatcher runs other programs there in %s mode, and "
 			     "%s was asked for; load them with `xdp-loader load -m %s`, or choose "
 			     "--driver-mode %s",
 			     x->ifname, has, shunt_xdp_mode_name(x->requested),
@@ -76,7 +76,7 @@ int shunt_xdp_attach_alone(struct shunt_xdp *x, int old_fd, struct shunt_err *er
 	return rc ? shunt_xdp_err_attach(x, -rc, err) : 0;
 }
 
-/* libxdp loads the program as well, for the dispatcher that it makes, and alone where it can make
+/* libxdp also loads the program: for the dispatcher that it makes, or alone where it can make
  * none. */
 static int open_and_attach(struct shunt_xdp *x, bool can_trim, bool *is_loaded,
 			   struct shunt_err *err)
@@ -102,11 +102,11 @@ static int attach(struct shunt_xdp *x, struct shunt_err *err)
 	bool is_loaded;
 	int rc = open_and_attach(x, true, &is_loaded, err);
 
-	/* not loaded: a dispatcher whose programs must leave lengths alone? */
+	/* Not loaded: a dispatcher may want programs that do not change lengths. */
 	return rc == -EINVAL && !is_loaded ? open_and_attach(x, false, &is_loaded, err) : rc;
 }
 
-/* The one program has to go first: it is another's, or in the other mode. */
+/* The one program must go first: it is another's, or runs in the other mode. */
 static int displace(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err)
 {
 	enum shunt_xdp_mode mode;
@@ -130,7 +130,7 @@ static int replace(struct shunt_xdp *x, const struct xdp_multiprog *before, stru
 					   err);
 }
 
-/* Beside the others, and beside a steering program, which goes then: under a dispatcher the two
+/* Beside the others. A steering program that was there goes afterwards: under a dispatcher the two
  * would run one after the other. */
 static int join(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err)
 {
@@ -143,8 +143,8 @@ static int join(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_
 		if (shunt_xdp_device_is_ours(prog) &&
 		    shunt_xdp_device_detach(before, prog, x->ifindex))
 			rc = shunt_err_set(err, EBUSY,
-					   "%s: the steering program left there (id %u) does not "
-					   "go; try `xdp-loader unload %s --id %u`",
+					   "%s: cannot take the old steering program (id %u) off; "
+					   "try `xdp-loader unload %s --id %u`",
 					   x->ifname, xdp_program__id(prog), x->ifname,
 					   xdp_program__id(prog));
 	if (rc)

@@ -14,7 +14,7 @@
 #define BPF_F_XDP_DEV_BOUND_ONLY (1U << 6)
 #endif
 
-/* The kernel's word on the memory of the program's instructions, 0 unknown. */
+/* Bytes of the program's instructions, as the kernel tells; 0: unknown. */
 static uint64_t memory_of(int prog_fd)
 {
 	char path[64], line[128];
@@ -31,7 +31,7 @@ static uint64_t memory_of(int prog_fd)
 	return bytes;
 }
 
-/* A program lies where it was put if it has as many pages as its instructions needed then. */
+/* A program was not moved if it still has as many pages as its instructions needed first. */
 static bool is_moved(const struct bpf_program *prog)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

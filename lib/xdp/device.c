@@ -77,8 +77,7 @@ int shunt_xdp_clean(unsigned ifindex, struct shunt_err *err)
 	int rc;
 
 	if (!if_indextoname(ifindex, ifname))
-		return shunt_err_set(err, ENODEV, "no device has number %u; see `ip link`",
-				     ifindex);
+		return shunt_err_set(err, ENODEV, "no device has index %u; see `ip link`", ifindex);
 	rc = shunt_xdp_err_rights(ifname, err);
 	if (rc)
 		return rc;
@@ -89,8 +88,8 @@ int shunt_xdp_clean(unsigned ifindex, struct shunt_err *err)
 	if (prog && !rc) {
 		rc = shunt_xdp_device_detach(mp, prog, ifindex);
 		rc = rc ? shunt_err_set(err, -rc,
-					"%s: taking the steering program left there off: %s",
-					ifname, strerror(-rc))
+					"%s: cannot take the old steering program off: %s", ifname,
+					strerror(-rc))
 			: 1;
 	}
 	xdp_multiprog__close(mp);
@@ -159,8 +158,8 @@ static bool multiprog_has(const struct xdp_multiprog *mp, uint32_t prog_id)
 	return false;
 }
 
-/* Under another dispatcher ours comes beside what runs there; of other programs we cannot tell
- * without the right to look. */
+/* A program that runs under dispatchers has no dispatcher in its way. Any other program is in the
+ * way, and so is one that this process has no right to look at. */
 static bool is_in_the_way(const struct shunt_xdp *x, uint32_t id)
 {
 	int fd = id && x->is_under ? bpf_prog_get_fd_by_id(id) : -1;
@@ -171,7 +170,7 @@ static bool is_in_the_way(const struct shunt_xdp *x, uint32_t id)
 	return id && !is_dispatcher;
 }
 
-/* What is known of x itself; the kernel's word is the caller's to add. */
+/* What x itself knows. The caller adds what the kernel says. */
 static struct shunt_xdp_info info_of(const struct shunt_xdp *x)
 {
 	return (struct shunt_xdp_info){
@@ -184,8 +183,8 @@ static struct shunt_xdp_info info_of(const struct shunt_xdp *x)
 	};
 }
 
-/* Whether the program is under libxdp's dispatcher, whose number is id. A dispatcher never changes:
- * it is looked at once. */
+/* Whether the program is under libxdp's dispatcher of this id. A dispatcher never changes, so it is
+ * looked at once. */
 static bool is_under(struct shunt_xdp *x, uint32_t id)
 {
 	struct shunt_xdp_log before;
@@ -212,8 +211,8 @@ int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt
 	*out = info_of(x);
 	if_indextoname(x->ifindex, x->ifname); /* it may have been renamed */
 	if (rc)
-		return shunt_err_set(err, -rc, "%s: asking which XDP program it has: %s", x->ifname,
-				     strerror(-rc));
+		return shunt_err_set(err, -rc, "%s: cannot ask which XDP program it has: %s",
+				     x->ifname, strerror(-rc));
 	id = opts.drv_prog_id ? opts.drv_prog_id : opts.skb_prog_id;
 	out->suspended = x->is_suspended;
 	if (x->is_suspended) {

@@ -9,10 +9,10 @@
 #include "xdp/private.h"
 
 #define LOG_LEN	   4096
-#define KERNEL_MIN "6.1" /* the oldest on which the program was seen to load */
+#define KERNEL_MIN "6.1" /* the oldest kernel that was seen to load the program */
 
-/* What libbpf and libxdp say while one of our calls runs goes into a sentence, not
- * to somebody's stderr. The callbacks are the process's, the text the thread's. */
+/* What libbpf and libxdp say during one of our calls goes into an error sentence, not to stderr.
+ * The callbacks are the process's. The text is the thread's. */
 static __thread struct {
 	char text[LOG_LEN];
 	size_t used;
@@ -56,7 +56,7 @@ void shunt_xdp_log_end(struct shunt_xdp_log before)
 	shunt_xdp_fds_sweep(&before.fds, NULL);
 }
 
-/* Copies the line of the log from behind mark to its end; "" if mark is not there. */
+/* Copies the rest of the log's line behind mark; "" where mark is not there. */
 static const char *log_line(const char *mark, char *buf, size_t len)
 {
 	const char *at = strstr(log_of_call.text, mark);
@@ -105,14 +105,14 @@ int shunt_xdp_err_load(const char *ifname, int code, struct shunt_err *err)
 
 	if (kernel_is_too_old(&uts))
 		return shunt_err_set(err, ENOSYS,
-				     "%s: kernel %s cannot load the steering program; %s or newer "
-				     "can",
+				     "%s: kernel %s cannot load the steering program; it needs "
+				     "%s or newer",
 				     ifname, uts.release, KERNEL_MIN);
 	if (code == EPERM)
 		return shunt_err_set(err, EPERM,
-				     "%s: bpf(BPF_PROG_LOAD): not permitted in spite of the "
-				     "capabilities; a user namespace, a container or kernel "
-				     "lockdown forbids it",
+				     "%s: bpf(BPF_PROG_LOAD): not permitted, though this process "
+				     "has the capabilities; a user namespace, a container or "
+				     "kernel lockdown forbids it",
 				     ifname);
 	log_line("prog '" SHUNT_STEER_PROG "': ", words, sizeof(words));
 	return shunt_err_set(err, code,
@@ -126,7 +126,7 @@ int shunt_xdp_err_attach(const struct shunt_xdp *x, int code, struct shunt_err *
 	const char *ifname = x->ifname, *mode = shunt_xdp_mode_name(x->requested);
 	char words[160];
 
-	/* The driver's own words, which libbpf takes from the netlink answer. */
+	/* The driver's own words. libbpf takes them from the netlink answer. */
 	log_line("Kernel error message: ", words, sizeof(words));
 	if (code == EOPNOTSUPP && x->requested == SHUNT_XDP_NATIVE)
 		return shunt_err_set(
@@ -141,7 +141,7 @@ int shunt_xdp_err_attach(const struct shunt_xdp *x, int code, struct shunt_err *
 				     ifname, mode, words, ifname);
 	if (code == EBUSY || code == EEXIST)
 		return shunt_err_set(err, EBUSY,
-				     "%s: another XDP program came to the device meanwhile; see "
+				     "%s: another XDP program was attached meanwhile; see "
 				     "`bpftool net show dev %s`",
 				     ifname, ifname);
 	if (words[0])

@@ -41,11 +41,11 @@ static int load_error(int code, struct shunt_err *err)
 	if (code == EPERM || code == EACCES)
 		return shunt_err_set(err, EPERM,
 				     "failed redirects cannot be counted: CAP_BPF and CAP_PERFMON "
-				     "are missing; run as root or grant them");
+				     "are missing; run as root, or grant both");
 	return shunt_err_set(err, EOPNOTSUPP,
 			     "failed redirects cannot be counted: the kernel does not take the "
 			     "programs for its tracepoints xdp_redirect_err, xdp_devmap_xmit and "
-			     "xdp_exception (%s); has it BTF (/sys/kernel/btf/vmlinux)?",
+			     "xdp_exception (%s); it must have BTF (/sys/kernel/btf/vmlinux)",
 			     strerror(code));
 }
 
@@ -78,8 +78,8 @@ int shunt_xdp_fail_open(struct shunt_xdp_fail **out, const uint32_t *ifindexes, 
 	int rc;
 
 	if (cnt > SHUNT_FAIL_PORTS_MAX)
-		return shunt_err_set(err, E2BIG, "failed redirects of %u ports: at most %u", cnt,
-				     SHUNT_FAIL_PORTS_MAX);
+		return shunt_err_set(err, E2BIG, "failed redirects: %u ports, expected at most %u",
+				     cnt, SHUNT_FAIL_PORTS_MAX);
 	fail = calloc(1, sizeof(*fail));
 	if (!fail)
 		return shunt_err_set(err, ENOMEM, "failed redirects: not enough memory");
@@ -103,7 +103,7 @@ void shunt_xdp_fail_set_detour(struct shunt_xdp_fail *fail, unsigned port, uint3
 uint64_t shunt_xdp_fail_read(const struct shunt_xdp_fail *fail, unsigned port,
 			     enum shunt_fail_reason reason)
 {
-	/* added to by the programs, which order nothing by it */
+	/* The programs add to it, and order nothing by it. */
 	return __atomic_load_n(&fail->ports->ports[port].packets[reason], __ATOMIC_RELAXED);
 }
 

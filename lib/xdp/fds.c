@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* libxdp (1.3.1) forgets descriptors of the device's programs at every look at it, of which attach
- * and detach take several: a daemon that has few to spare would soon have none left. What it forgot
- * is closed here. */
+/* libxdp (1.3.1) leaks descriptors of a device's programs each time it looks at the device. It
+ * looks several times to attach or detach. A daemon with few descriptors would soon have none left.
+ * The leaked ones are closed here. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ bool shunt_xdp_is_dispatcher(int fd)
 	return !bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, SHUNT_XDP_DISPATCHER);
 }
 
-/* Where /proc is not there all seem to be open, and none is closed. */
+/* Without /proc all count as open, so none is closed. */
 void shunt_xdp_fds_look(struct shunt_xdp_fds *fds)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -11,7 +11,7 @@
 
 #include "xdp/private.h"
 
-/* In pages, as they are mapped. */
+/* Whole pages: maps are mapped so. */
 static size_t map_len(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -30,7 +30,7 @@ static int open_map(struct shunt_xdp_macs *macs, struct shunt_err *err)
 				  SHUNT_STEER_MAC_BUCKETS + 1, &opts);
 	if (macs->fd < 0)
 		return shunt_err_set(err, -macs->fd,
-				     "MAC table: the kernel makes no map for it: %s",
+				     "MAC table: the kernel creates no map for it: %s",
 				     strerror(-macs->fd));
 	mem = mmap(NULL, map_len(), PROT_READ | PROT_WRITE, MAP_SHARED, macs->fd, 0);
 	if (mem == MAP_FAILED)
@@ -75,6 +75,6 @@ int shunt_xdp_set_macs(struct shunt_xdp *x, const struct shunt_xdp_macs *macs,
 
 	if (!bpf_map_update_elem(x->macs_fd, &zero, &macs->fd, BPF_ANY))
 		return 0;
-	return shunt_err_set(err, errno, "%s: telling lane xdp of the MAC table: %s", x->ifname,
+	return shunt_err_set(err, errno, "%s: cannot give lane xdp the MAC table: %s", x->ifname,
 			     strerror(errno));
 }

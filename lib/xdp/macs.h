@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory for the MAC table of the bridging ports that the steering programs can read: a BPF map
- * mapped into this process. lib/fib/mac.h lives in its buckets, and the programs, which the map is
- * given to, look stations up there themselves.
+/* Memory for the MAC table of the bridging ports: a BPF map that is mapped into this process. The
+ * table of lib/fib/mac.h lies in its buckets. The steering programs are given the map, and look
+ * stations up in it.
  *
  *	shunt_xdp_macs_open(&macs, &err);
  *	shunt_mac_create_in(&table, macs->buckets, SHUNT_XDP_MACS_BYTES, ...);
@@ -23,11 +23,11 @@ struct shunt_xdp_macs {
 };
 
 /* shunt_xdp_macs_open makes an empty map. Returns 0 with *out set, or -errno with err set.
- * shunt_xdp_macs_close: NULL is legal. Thread: control. Cost: setup. */
+ * shunt_xdp_macs_close gives it back; NULL is legal. Thread: control. Cost: setup. */
 int shunt_xdp_macs_open(struct shunt_xdp_macs **out, struct shunt_err *err);
 void shunt_xdp_macs_close(struct shunt_xdp_macs *macs);
 
-/* shunt_xdp_set_macs lets a port's program use it. Returns 0 or -errno with err set.
+/* shunt_xdp_set_macs lets a port's program use the map. Returns 0 or -errno with err set.
  * Thread: control. */
 int shunt_xdp_set_macs(struct shunt_xdp *x, const struct shunt_xdp_macs *macs,
 		       struct shunt_err *err);

@@ -92,7 +92,7 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 		rc = global_map(fd, info, sizeof(*x->ctl), (void **)&x->ctl);
 	} else if (strcmp(info->name, ".data.shunt_cnt") == 0) {
 		rc = global_map(fd, info, SLOTS_SZ, (void **)&x->slots);
-		if (!rc && x->slots_fd < 0) { /* the watch wants it */
+		if (!rc && x->slots_fd < 0) { /* for the watch */
 			x->slots_fd = fd;
 			return 0;
 		}
@@ -111,7 +111,7 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 	return rc;
 }
 
-/* The descriptor is x's from here on. */
+/* x owns the descriptor from here on. */
 static int fd_take(struct shunt_xdp *x, int fd)
 {
 	struct bpf_map_info map = {0};
@@ -166,8 +166,8 @@ int shunt_xdp_maps_take(struct shunt_xdp *x, const struct bpf_object *obj, struc
 	if (!rc)
 		return 0;
 	shunt_xdp_maps_close(x);
-	return shunt_err_set(err, -rc, "%s: reaching the steering program's maps: %s", x->ifname,
-			     strerror(-rc));
+	return shunt_err_set(err, -rc, "%s: cannot reach the steering program's maps: %s",
+			     x->ifname, strerror(-rc));
 }
 
 int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err)
@@ -183,16 +183,16 @@ int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err)
 				     "this version of shunt; attach this version's "
 				     "shunt_steer.bpf.o",
 				     x->ifname);
-	return shunt_err_set(err, -rc, "%s: reaching the steering program's maps: %s", x->ifname,
-			     strerror(-rc));
+	return shunt_err_set(err, -rc, "%s: cannot reach the steering program's maps: %s",
+			     x->ifname, strerror(-rc));
 }
 
 /* ---- configuration -------------------------------------------------------------------------- */
 
 void shunt_xdp_quiesce(void)
 {
-	/* Longer than one poll of a NAPI (64 frames), for kernels that refuse the call
-	 * (nohz_full) or a seccomp filter that does. */
+	/* Longer than one poll of a NAPI (64 frames). For kernels (nohz_full) and seccomp filters
+	 * that refuse the call. */
 	const struct timespec poll_and_more = {.tv_nsec = 2 * 1000 * 1000};
 
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
@@ -205,8 +205,8 @@ void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t qui
 	__atomic_store_n(&ctl->quick, quick, __ATOMIC_RELEASE);
 }
 
-/* Puts the shadow into the half that is not in force, then makes that half live.
- * The store of `live` is what the program's one load of it pairs with. */
+/* Puts the shadow into the half that is not in force, then makes that half live. The store of
+ * `live` pairs with the program's one load of it. */
 static void publish(struct shunt_xdp *x)
 {
 	if (x->has_published)
@@ -271,11 +271,11 @@ int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rule
 			struct shunt_err *err)
 {
 	if (cnt > SHUNT_STEER_RULES_MAX)
-		return shunt_err_set(err, E2BIG, "%s: %u rules; a port has room for %u", x->ifname,
-				     cnt, SHUNT_STEER_RULES_MAX);
+		return shunt_err_set(err, E2BIG, "%s: %u rules, expected at most %u a port",
+				     x->ifname, cnt, SHUNT_STEER_RULES_MAX);
 	for (unsigned i = 0; i < cnt; i++) {
 		if (rules[i].lane > SHUNT_STEER_RULE_AUTO)
-			return shunt_err_set(err, EINVAL, "%s: rule %u: lane %u is none of a rule",
+			return shunt_err_set(err, EINVAL, "%s: rule %u: no rule can give lane %u",
 					     x->ifname, i + 1, rules[i].lane);
 	}
 	if (cnt)
@@ -327,7 +327,7 @@ static bool keys_have(const uint8_t *keys, unsigned cnt, size_t key_len, const u
 	return false;
 }
 
-/* Walks the map with the next key in hand, so that a deletion does not restart it. */
+/* Gets the next key before it deletes one: else the deletion restarts the walk. */
 static void keys_keep_only(int fd, const uint8_t *keys, unsigned cnt, size_t key_len)
 {
 	uint8_t key[16], next[16];
@@ -360,8 +360,8 @@ static void filter_build(struct shunt_steer_half *half, const uint32_t *ip4_be, 
 	}
 }
 
-/* The exact maps hold old and new addresses while the filter changes over: an
- * address of both sets is local all the time. */
+/* While the filter changes, the exact maps hold old and new addresses. So an address of both sets
+ * is local all the time. */
 int shunt_xdp_set_locals(struct shunt_xdp *x, const uint32_t *ip4_be, unsigned ip4_cnt,
 			 const struct in6_addr *ip6, unsigned ip6_cnt, struct shunt_err *err)
 {
@@ -371,8 +371,7 @@ int shunt_xdp_set_locals(struct shunt_xdp *x, const uint32_t *ip4_be, unsigned i
 	if (ip4_cnt > SHUNT_STEER_LOCALS_MAX || ip6_cnt > SHUNT_STEER_LOCALS_MAX)
 		return shunt_err_set(
 			err, E2BIG,
-			"%s: %u IPv4 and %u IPv6 local addresses; there is room for %u "
-			"of each",
+			"%s: %u IPv4 and %u IPv6 local addresses, expected at most %u of each",
 			x->ifname, ip4_cnt, ip6_cnt, SHUNT_STEER_LOCALS_MAX);
 	rc = keys_add(x->local4_fd, keys4, ip4_cnt, 4);
 	rc = rc ?: keys_add(x->local6_fd, keys6, ip6_cnt, 16);

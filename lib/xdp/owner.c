@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which process a steering program is served by, as its maps say. */
+/* Which process serves a steering program, as the program's maps say. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,8 @@
 #include "base/netns.h"
 #include "xdp/private.h"
 
-/* Field 22 of /proc/PID/stat, in clock ticks since boot: a pid comes again, a pid
- * with its start time does not. 0 if there is no such process, or one that has ended
- * with all of its threads and waits for its parent to notice. */
+/* Field 22 of /proc/PID/stat, in clock ticks since boot. A pid is used again; a pid with its start
+ * time is not. 0: there is no such process, or it is a zombie without running threads. */
 static uint64_t process_start(uint32_t pid)
 {
 	char path[32], line[512];
@@ -50,7 +49,7 @@ void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl, unsigned ifindex)
 
 void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl)
 {
-	if (ctl->live < SHUNT_STEER_LIVE_HANDOVER0) /* that ends by itself */
+	if (ctl->live < SHUNT_STEER_LIVE_HANDOVER0) /* a handover ends by itself */
 		shunt_xdp_live_set(ctl, SHUNT_STEER_LIVE_OFF, 0);
 	ctl->owner_pid = 0;
 }
@@ -78,7 +77,7 @@ int shunt_xdp_owner_check(const char *ifname, const struct xdp_program *prog, st
 
 	shunt_xdp_maps_init(&other);
 	if (shunt_xdp_maps_open(&other, xdp_program__fd(prog), NULL) < 0)
-		return 0; /* another version's: nobody we could ask */
+		return 0; /* another version's: its owner is unknown */
 	pid = shunt_xdp_owner_alive(other.ctl);
 	shunt_xdp_maps_close(&other);
 	return pid ? shunt_xdp_owner_error(ifname, pid, err) : 0;
@@ -89,7 +88,7 @@ static bool serves(const struct shunt_steer_ctl *ctl, unsigned ifindex)
 	return ctl->owner_ifindex == ifindex && ctl->owner_netns == shunt_netns_number();
 }
 
-/* Who serves the device by that program, 0 if nobody else does or it is none of ours. */
+/* The other process that serves the device by that program; 0: none, or no steering program. */
 static uint32_t other_of(int prog_fd, unsigned ifindex)
 {
 	struct bpf_prog_info info = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What xdp.c (open, attach, detach), xdp_program.c (which program that is),
- * xdp_device.c (what else is on the device), xdp_before.c (how it takes the place of that),
- * xdp_fds.c (what libxdp leaves open), xdp_maps.c (configuration and counters), xdp_owner.c and
- * xdp_err.c (sentences) share. Nobody else includes it. */
+/* What the files of this folder share. No other includes it. xdp.c: open, attach, detach.
+ * program.c: which program. device.c: what else is on the device. before.c: how the program takes
+ * the place of that. fds.c: what libxdp leaves open. maps.c: configuration and counters. owner.c:
+ * which process serves. err.c: error sentences. */
 #ifndef SHUNT_XDP_PRIVATE_H
 #define SHUNT_XDP_PRIVATE_H
 
@@ -18,19 +18,19 @@ struct shunt_xdp {
 	unsigned ifindex;
 	enum shunt_xdp_mode requested;
 	bool is_external, is_attached;
-	bool is_suspended; /* taken off by us, for a while */
+	bool is_suspended; /* taken off by shunt, for a while */
 	bool is_sg;	   /* the program for packets of several buffers */
 	bool can_replace;  /* another's program gives way */
 	bool is_persistent;
 	uint32_t prog_id;
-	uint32_t looked_id; /* a dispatcher's number, 0: none was looked at yet */
-	bool is_under;	    /* that one: ours is under it; suspended: it was, under some */
+	uint32_t looked_id; /* id of the dispatcher looked at; 0: none yet */
+	bool is_under;	    /* ours runs under that one; suspended: ran under one */
 	bool is_handed_over;
-	struct bpf_object *maps; /* what the program shares with us, made before it is loaded; NULL
-				  * when external */
+	struct bpf_object *maps; /* shared with the program, made before it is loaded; NULL:
+				  * external */
 	struct bpf_object *obj;	 /* the program's, with those maps; NULL: not opened, or external */
 	struct xdp_program
-		*prog; /* libxdp's word for it, where that loads and attaches it; or NULL */
+		*prog; /* libxdp's, where libxdp loads and attaches the program; or NULL */
 	int prog_fd;   /* obj's or prog's; -1: not loaded */
 
 	struct bpf_object *watch; /* NULL where the kernel cannot */
@@ -39,135 +39,134 @@ struct shunt_xdp {
 	struct shunt_steer_ctl *ctl;	/* mapped, shared with the program */
 	struct shunt_steer_slot *slots; /* mapped, SHUNT_STEER_QUEUES_MAX of them */
 
-	unsigned half; /* of ctl, which is in force */
+	unsigned half; /* the one of ctl that is in force */
 	bool is_configured, is_open, has_published;
-	struct shunt_steer_half shadow; /* what is in force, or goes in force next */
+	struct shunt_steer_half shadow; /* what is in force, or comes into force next */
 };
 
 /* shunt_xdp_device_mode returns libxdp's word for mode. Thread: any. */
 enum xdp_attach_mode shunt_xdp_device_mode(enum shunt_xdp_mode mode);
 
-/* shunt_xdp_device_get returns what is attached to the device, for xdp_multiprog__close;
- * NULL: nothing. Thread: control. Cost: netlink and a few syscalls. */
+/* shunt_xdp_device_get returns what is attached to the device, or NULL. The caller closes it with
+ * xdp_multiprog__close. Thread: control. Cost: netlink and a few syscalls. */
 struct xdp_multiprog *shunt_xdp_device_get(unsigned ifindex);
 
 /* shunt_xdp_device_is_ours says whether prog (NULL: no) is a steering program. Thread: any. */
 bool shunt_xdp_device_is_ours(const struct xdp_program *prog);
 
-/* shunt_xdp_device_program returns the steering program of mp, the device's only one or one
- * under a dispatcher, NULL where there is none. It is mp's. Thread: control. */
+/* shunt_xdp_device_program returns the steering program of mp, alone or under a dispatcher, or
+ * NULL. It is mp's. Thread: control. */
 struct xdp_program *shunt_xdp_device_program(const struct xdp_multiprog *mp);
 
 /* shunt_xdp_device_is_shared says whether a dispatcher runs other programs than steering ones.
  * Thread: control. */
 bool shunt_xdp_device_is_shared(const struct xdp_multiprog *mp);
 
-/* shunt_xdp_device_take returns a descriptor of the device's one program, the caller's, and the
- * mode that it is in; or a negative number. Thread: control. */
+/* shunt_xdp_device_take returns a descriptor of the device's one program, which the caller closes,
+ * or a negative number. *mode becomes the program's mode. Thread: control. */
 int shunt_xdp_device_take(const struct xdp_multiprog *mp, enum shunt_xdp_mode *mode);
 
-/* shunt_xdp_device_detach takes prog, of mp, off; another that shares the device stays. Returns 0
- * or -errno. Thread: control. */
+/* shunt_xdp_device_detach takes prog of mp off. Other programs of the device stay. Returns 0 or
+ * -errno. Thread: control. */
 int shunt_xdp_device_detach(struct xdp_multiprog *mp, struct xdp_program *prog, unsigned ifindex);
 
-/* shunt_xdp_before_check returns 0 where x may take the place of what is on the device; -EBUSY for
- * a living owner's steering program, or for another's without leave to replace it. Thread: control.
- */
+/* shunt_xdp_before_check says whether x may take the place of what is on the device. Returns 0;
+ * -EBUSY: a live process owns the steering program there, or another's program is there and x must
+ * not replace it, or others' run there under a dispatcher in the other mode. Thread: control. */
 int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog *before,
 			   struct shunt_err *err);
 
-/* shunt_xdp_succeed puts x's program on the device, in the place of what before says (NULL:
- * nothing), which shunt_xdp_before_check has allowed. A steering program that is alone there is
- * replaced in one step, one under the dispatcher stays until the new one runs beside it: no frame
- * finds none. Returns 0 or -errno, and what was there is there, but for one that a dispatcher ran
- * in the other mode and that had to go first. Thread: control. */
+/* shunt_xdp_succeed puts x's program on the device in the place of `before` (NULL: nothing).
+ * shunt_xdp_before_check must have allowed that. A steering program that is alone there is replaced
+ * in one step. One under the dispatcher stays until the new one runs beside it. Returns 0 or
+ * -errno. After a failure what was there is there again, but for a program that a dispatcher ran in
+ * the other mode: it had to go first. Thread: control. */
 int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err);
 
-/* shunt_xdp_attach_alone puts x's loaded program on the device in the place of old_fd, in one step,
- * or, -1, where nothing is. Returns 0 or -errno. Thread: control. */
+/* shunt_xdp_attach_alone puts x's loaded program on the device in one step, in the place of old_fd;
+ * -1: the device has none. Returns 0 or -errno. Thread: control. */
 int shunt_xdp_attach_alone(struct shunt_xdp *x, int old_fd, struct shunt_err *err);
 
-/* shunt_xdp_program_prepare makes the maps of the program that x will have, so that it can be
- * configured; shunt_xdp_program_load loads it with them, to be alone on the device, unless it is
- * loaded; shunt_xdp_program_open makes x->prog, with them, for libxdp to load and attach. can_trim:
- * it may cut frames. Each returns 0 or -errno. shunt_xdp_program_drop closes the program and leaves
- * the maps; legal without one. Thread: control. */
+/* shunt_xdp_program_prepare makes the maps of x's program, so that it can be configured.
+ * shunt_xdp_program_load loads it with them, to be alone on the device, unless it is loaded.
+ * shunt_xdp_program_open makes x->prog with them, for libxdp to load and attach. can_trim: it may
+ * cut frames. Each returns 0 or -errno. shunt_xdp_program_drop closes the program and leaves the
+ * maps; legal without a program. Thread: control. */
 int shunt_xdp_program_prepare(struct shunt_xdp *x, struct shunt_err *err);
 int shunt_xdp_program_load(struct shunt_xdp *x, struct shunt_err *err);
 int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err);
 void shunt_xdp_program_drop(struct shunt_xdp *x);
 
-/* shunt_xdp_program_find makes x serve the program that somebody else attached. Returns 0;
- * -ENOENT if none that fits is there; -EBUSY if a live process has it; -errno. Thread: control. */
+/* shunt_xdp_program_find makes x serve the program that somebody else attached. Returns 0; -ENOENT:
+ * none that fits is there; -EBUSY: a live process has it; -errno. Thread: control. */
 int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err);
 
-/* shunt_xdp_program_id returns a loaded program's number, 0 unknown. Thread: any. */
+/* shunt_xdp_program_id returns a loaded program's id; 0: unknown. Thread: any. */
 uint32_t shunt_xdp_program_id(int prog_fd);
 
 /* shunt_xdp_maps_init makes x hold no map. Thread: control. */
 void shunt_xdp_maps_init(struct shunt_xdp *x);
 
-/* shunt_xdp_maps_open finds the maps of the loaded program prog_fd by their names
- * and maps its globals. Returns 0; -EPROTO if it is of another version of shunt;
- * -errno of the kernel. On failure x holds no map. Thread: control. */
+/* shunt_xdp_maps_open finds the maps of the loaded program prog_fd by their names and maps its
+ * globals. Returns 0; -EPROTO: it is of another version of shunt; -errno of the kernel. On failure
+ * x holds no map. Thread: control. */
 int shunt_xdp_maps_open(struct shunt_xdp *x, int prog_fd, struct shunt_err *err);
 
-/* shunt_xdp_maps_take is the same with the maps of a loaded object of this version's. */
+/* shunt_xdp_maps_take does the same with the maps of a loaded object of this version. */
 int shunt_xdp_maps_take(struct shunt_xdp *x, const struct bpf_object *obj, struct shunt_err *err);
 
 /* shunt_xdp_maps_close gives back what those two took. Thread: control. */
 void shunt_xdp_maps_close(struct shunt_xdp *x);
 
-/* shunt_xdp_live_set says what steers from now on, and which word the short way has, 0 for none.
- * Either is in force before or after the other: both mean the same wherever both are open.
- * Thread: control. */
+/* shunt_xdp_live_set says what steers from now on, and which word the short way has; 0: none. One
+ * is in force before the other. Where both are open they mean the same. Thread: control. */
 void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t quick);
 
-/* shunt_xdp_owner_set writes into ctl that this process serves the device, shunt_xdp_owner_clear
- * takes it out and gives every frame to the kernel. Thread: control. */
+/* shunt_xdp_owner_set writes into ctl that this process serves the device. shunt_xdp_owner_clear
+ * removes that and gives every frame to the kernel, unless a handover is on. Thread: control. */
 void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl, unsigned ifindex);
 void shunt_xdp_owner_clear(struct shunt_steer_ctl *ctl);
 
-/* shunt_xdp_owner_alive returns the pid of the process that configures ctl, if it
- * lives; 0 otherwise. Thread: control. */
+/* shunt_xdp_owner_alive returns the pid of the process that configures ctl, 0 if it does not live.
+ * Thread: control. */
 uint32_t shunt_xdp_owner_alive(const struct shunt_steer_ctl *ctl);
 
-/* shunt_xdp_owner_error says that the live process pid has the device; returns -EBUSY.
- * shunt_xdp_owner_check returns that where prog's owner lives: it is in use, not left behind; 0
- * otherwise, and for another version's, who has nobody we could ask. Thread: control. */
+/* shunt_xdp_owner_error says in err that the live process pid has the device. Returns -EBUSY.
+ * shunt_xdp_owner_check does so where prog's owner lives. It returns 0 otherwise, also for another
+ * version's program: its owner is unknown. Thread: control. */
 int shunt_xdp_owner_error(const char *ifname, uint32_t pid, struct shunt_err *err);
 int shunt_xdp_owner_check(const char *ifname, const struct xdp_program *prog,
 			  struct shunt_err *err);
 
-/* shunt_xdp_owner_look returns the same -EBUSY where another process serves the device by a program
- * that need not be on it now (shunt_xdp_suspend), 0 otherwise. Thread: control. Cost: setup, three
- * syscalls for each BPF program of the machine. */
+/* shunt_xdp_owner_look returns the same -EBUSY where another process serves the device, 0
+ * otherwise. That process's program may be off the device now (shunt_xdp_suspend). Thread: control.
+ * Cost: setup, three syscalls for each BPF program of the machine. */
 int shunt_xdp_owner_look(const char *ifname, unsigned ifindex, struct shunt_err *err);
 
-/* shunt_xdp_watch_start starts the kernel's watch over the workers' signs of life.
- * Returns 0 or -errno: without it a hung worker is not noticed. shunt_xdp_watch_stop
- * ends it; legal without a watch. Thread: control. Cost: setup. */
+/* shunt_xdp_watch_start starts the kernel's watch over the workers' heartbeats. Returns 0 or
+ * -errno. Without the watch a hung worker is not noticed. shunt_xdp_watch_stop ends it; legal
+ * without a watch. Thread: control. Cost: setup. */
 int shunt_xdp_watch_start(struct shunt_xdp *x);
 void shunt_xdp_watch_stop(struct shunt_xdp *x);
 
-/* shunt_xdp_is_dispatcher says whether fd is one of libxdp's dispatcher. Thread: any. */
+/* shunt_xdp_is_dispatcher says whether fd is a dispatcher of libxdp. Thread: any. */
 bool shunt_xdp_is_dispatcher(int fd);
 
-/* Which of the first descriptors are open. */
+/* A bit for each of the first descriptors: it is open. */
 #define SHUNT_XDP_FDS_MAX 1024
 struct shunt_xdp_fds {
 	uint64_t open[SHUNT_XDP_FDS_MAX / 64];
 };
 
-/* shunt_xdp_fds_look says which descriptors are open. Of those that are since shunt_xdp_fds_sweep
- * closes libxdp's dispatchers' and, where x is given, all programs' that are not x's. Thread:
- * control. Cost: setup. */
+/* shunt_xdp_fds_look notes which descriptors are open. shunt_xdp_fds_sweep closes descriptors that
+ * were opened since: those of libxdp's dispatchers if x is NULL, else those of all programs but
+ * x's. Thread: control. Cost: setup. */
 void shunt_xdp_fds_look(struct shunt_xdp_fds *fds);
 void shunt_xdp_fds_sweep(const struct shunt_xdp_fds *before, const struct shunt_xdp *x);
 
-/* shunt_xdp_log_begin keeps what libbpf and libxdp say, for the errors below, until
- * shunt_xdp_log_end puts back who listened before, and closes what libxdp has left open: all that
- * xdp_multiprog__ gave is closed then. Thread: control. */
+/* shunt_xdp_log_begin keeps what libbpf and libxdp say, for the errors below. shunt_xdp_log_end
+ * puts the callbacks before back, and closes what libxdp left open. What xdp_multiprog__ gave must
+ * be closed before. Thread: control. */
 struct shunt_xdp_log {
 	struct shunt_xdp_fds fds;
 	libbpf_print_fn_t bpf;
@@ -176,13 +175,13 @@ struct shunt_xdp_log {
 struct shunt_xdp_log shunt_xdp_log_begin(void);
 void shunt_xdp_log_end(struct shunt_xdp_log before);
 
-/* shunt_xdp_err_rights returns 0, or -EPERM and names the capability that this
- * process lacks. Thread: any. */
+/* shunt_xdp_err_rights returns 0, or -EPERM with err naming the capabilities that this process
+ * lacks. Thread: any. */
 int shunt_xdp_err_rights(const char *ifname, struct shunt_err *err);
 
-/* shunt_xdp_err_load says why the kernel did not load the program, and
- * shunt_xdp_err_attach why the device did not take it; code is the positive errno.
- * Both return -errno, which may be a plainer one. Thread: that of log_begin. */
+/* shunt_xdp_err_load says why the kernel did not load the program, shunt_xdp_err_attach why the
+ * device did not take it. code is the positive errno. Both return -errno, which may be a plainer
+ * one than code. Thread: that of log_begin. */
 int shunt_xdp_err_load(const char *ifname, int code, struct shunt_err *err);
 int shunt_xdp_err_attach(const struct shunt_xdp *x, int code, struct shunt_err *err);
 

@@ -8,7 +8,7 @@
 #include "xdp/private.h"
 #include "shunt_steer.skel.h"
 
-/* Of the object's programs, only the one to be used is loaded: older kernels refuse others. */
+/* Only the program to be used is loaded: older kernels refuse others of the object. */
 static void choose(struct bpf_object *obj, const char *name)
 {
 	struct bpf_program *prog;
@@ -17,7 +17,7 @@ static void choose(struct bpf_object *obj, const char *name)
 		bpf_program__set_autoload(prog, name && !strcmp(bpf_program__name(prog), name));
 }
 
-/* The object with that program alone, NULL none, and the map of ports that it uses. */
+/* The object with that program alone (NULL: none), and the maps of ports that it uses. */
 static struct bpf_object *open_object(const struct shunt_xdp *x, const char *name)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = SHUNT_STEER_PROG);
@@ -107,7 +107,7 @@ int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err 
 		x->prog = NULL;
 		return shunt_xdp_err_load(x->ifname, (int)-rc, err);
 	}
-	/* the section's name says it to libbpf; libxdp asks for its dispatcher's sake */
+	/* libbpf sees it by the section's name; libxdp asks for its dispatcher */
 	if (x->is_sg)
 		xdp_program__set_xdp_frags_support(x->prog, true);
 	return 0;
@@ -130,8 +130,8 @@ static bool is_sg(const struct xdp_program *prog)
 	return name && strncmp(name, SHUNT_STEER_PROG_SG, strlen(SHUNT_STEER_PROG_SG)) == 0;
 }
 
-/* A program that was there before: nobody is hung, and a frame may still be under way in a half,
- * or, where somebody handed over, be steered by it until the other one is published. */
+/* Goes on with a program that was there before. No worker hangs. A frame may still be under way in
+ * a half. After a handover the live half steers until the other one is published. */
 static void inherit(struct shunt_xdp *x)
 {
 	x->has_published = true;
@@ -141,7 +141,7 @@ static void inherit(struct shunt_xdp *x)
 		x->slots[i].gate.beat_ns = x->slots[i].gate.shut = 0;
 }
 
-/* What was built from the same source as ours means the same by the same maps. */
+/* Programs of the same source mean the same by the same maps. */
 static int check_version(const struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct shunt_steer *skel = shunt_steer__open();
@@ -172,12 +172,11 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 		goto out;
 	}
 	if (x->is_sg && !is_sg(prog)) {
-		rc = shunt_err_set(
-			err, ENOENT,
-			"%s: the steering program on the device takes packets of one "
-			"buffer, and its MTU makes longer ones; attach the other one, sec "
-			"xdp.frags, or lower the MTU",
-			x->ifname);
+		rc = shunt_err_set(err, ENOENT,
+				   "%s: the steering program on the device takes packets of one "
+				   "buffer, and the MTU allows longer ones; attach the one of sec "
+				   "xdp.frags, or lower the MTU",
+				   x->ifname);
 		goto out;
 	}
 	x->prog_id = xdp_program__id(prog);
@@ -189,7 +188,7 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 		rc = shunt_err_set(
 			err, EBUSY,
 			"%s: the steering program on the device serves another port "
-			"already, and each needs one of its own; load it once more, "
+			"already, and each port needs its own; load it once more with "
 			"`bpftool prog load shunt_steer.bpf.o /sys/fs/bpf/steer-%s`, and "
 			"attach that one",
 			x->ifname, x->ifname);
@@ -198,7 +197,7 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 	if (!rc)
 		inherit(x);
 	else
-		shunt_xdp_maps_close(x); /* they belong to it */
+		shunt_xdp_maps_close(x); /* the other owner's */
 out:
 	xdp_multiprog__close(mp);
 	return rc;

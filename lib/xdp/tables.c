@@ -80,7 +80,7 @@ static int commit(void *ctx, uint8_t *at, size_t bytes)
 	return 0;
 }
 
-/* As in xdp_maps.c. */
+/* As shunt_xdp_quiesce in maps.c. */
 static void grace(void *ctx)
 {
 	const struct timespec poll_and_more = {.tv_nsec = 2 * 1000 * 1000};
@@ -146,8 +146,8 @@ int shunt_xdp_tables_join(struct shunt_xdp_tables *t, struct shunt_xdp *x, struc
 		if (t->fds[i] >= 0)
 			ret = tell(t, x, i);
 	if (ret)
-		return shunt_err_set(err, -ret, "%s: giving its program the tables: %s", x->ifname,
-				     strerror(-ret));
+		return shunt_err_set(err, -ret, "%s: cannot give its program the tables: %s",
+				     x->ifname, strerror(-ret));
 	t->readers[t->reader_cnt++] = x;
 	return 0;
 }
@@ -156,7 +156,7 @@ void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg
 {
 	struct shunt_tables_cfg *to = &x->ctl->tables;
 
-	/* Where the tables are never changes under a program that routes: flags follow. */
+	/* The places never change under a program that routes, so flags come last. */
 	memcpy(to->base, cfg->base, sizeof(to->base));
 	to->flow_seed = cfg->flow_seed;
 	__atomic_store_n(&to->generation, cfg->generation, __ATOMIC_RELEASE);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that workers read as memory and XDP programs through a map: what the forwarding tables
- * of lane xdp are kept in. It is a range of addresses, into which BPF arrays of 2 MiB are mapped
- * one after the other as the tables grow; each program has them in a map of maps.
+/* The memory of lane xdp's forwarding tables. Workers read it as memory, XDP programs through a
+ * map. It is a range of addresses. BPF arrays of 2 MiB are mapped into it one after the other as
+ * the tables grow. Each program has the arrays in a map of maps.
  *
- * Limits: 6 GiB of addresses; memory of small pages, so a worker's lookups in a table of many
- * megabytes are slower than in an arena's own. Making an array takes CAP_BPF on most hosts.
+ * Limits: 6 GiB of addresses. Pages are small, so a worker's lookups in a table of many megabytes
+ * are slower than in an arena's own memory. Making an array takes CAP_BPF on most hosts.
  *
  *	shunt_xdp_tables_create(&tables, &err);
  *	shunt_fib4_create_on(&fib, shunt_xdp_tables_source(tables), 0, &err); ...
@@ -23,8 +23,8 @@
 
 struct shunt_xdp_tables;
 
-/* shunt_xdp_tables_create reserves the addresses. Returns 0, or -ENOMEM with err set. Thread:
- * control. */
+/* shunt_xdp_tables_create reserves the addresses. Returns 0, or -ENOMEM with err set.
+ * Thread: control. */
 int shunt_xdp_tables_create(struct shunt_xdp_tables **out, struct shunt_err *err);
 
 /* shunt_xdp_tables_destroy gives all back; no arena may use it any more, and no program that
@@ -38,16 +38,16 @@ const struct shunt_arena_source *shunt_xdp_tables_source(const struct shunt_xdp_
  * struct shunt_tables_cfg. Thread: any. */
 uint32_t shunt_xdp_tables_chunk(const struct shunt_xdp_tables *tables, const void *base);
 
-/* shunt_xdp_tables_join lets x's program read the memory, what is there and what will come.
- * Returns 0 or -errno with err set. Thread: control. */
+/* shunt_xdp_tables_join lets x's program read the memory, also what is added later. Returns 0 or
+ * -errno with err set. Thread: control. */
 int shunt_xdp_tables_join(struct shunt_xdp_tables *tables, struct shunt_xdp *x,
 			  struct shunt_err *err);
 
-/* shunt_xdp_tables_publish tells x's program where the tables are, or that they changed (another
- * generation). Thread: control. Cost: some stores. */
+/* shunt_xdp_tables_publish tells x's program where the tables are, or their new generation after a
+ * change. Thread: control. Cost: some stores. */
 void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg *cfg);
 
-/* shunt_xdp_tables_beat is the sign of life of who keeps the tables; 0: they are not kept.
+/* shunt_xdp_tables_beat is the heartbeat of the thread that keeps the tables; 0: none keeps them.
  * Thread: control. Cost: a store. */
 void shunt_xdp_tables_beat(struct shunt_xdp *x, uint64_t now_ns);
 

@@ -12,9 +12,8 @@
 #include "xdp/private.h"
 #include "shunt_watch.skel.h"
 
-/* Not of the queues that are there now: `ethtool -L` makes others. All where the driver does not
- * tell.
- */
+/* As many as the device can have queues: `ethtool -L` makes others than there are now. All slots
+ * where the driver does not tell. */
 static uint32_t slots_of(const char *ifname)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
@@ -28,7 +27,7 @@ static uint32_t slots_of(const char *ifname)
 	return max && max < SHUNT_STEER_QUEUES_MAX ? max : SHUNT_STEER_QUEUES_MAX;
 }
 
-/* The object's own map of the slots gives way to that of the steering program. */
+/* The watch uses the steering program's map of the slots, not its own. */
 static int load(struct bpf_object *obj, int slots_fd, uint32_t slots)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(obj, ".data.shunt_cnt");

@@ -20,7 +20,7 @@ static int open_program(struct shunt_xdp *x, struct shunt_err *err)
 
 	if (rc)
 		return rc;
-	/* What libxdp attaches it loads too, for its dispatcher. */
+	/* libxdp itself loads what it attaches, for its dispatcher. */
 	before = shunt_xdp_device_get(x->ifindex);
 	if (before && xdp_multiprog__is_legacy(before) && shunt_xdp_device_program(before))
 		rc = shunt_xdp_program_load(x, err);
@@ -43,8 +43,8 @@ static int put(struct shunt_xdp *x, struct shunt_err *err)
 	return 0;
 }
 
-/* Alone on the device it goes with CAP_NET_ADMIN; libxdp, which looks programs up by
- * number, needs CAP_SYS_ADMIN too. Another's in its place is refused by both. */
+/* A program that is alone goes with CAP_NET_ADMIN. libxdp looks programs up by id: it needs
+ * CAP_SYS_ADMIN, too. Neither takes off another's program in its place. */
 static int program_detach(struct shunt_xdp *x)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = x->prog_fd);
@@ -146,7 +146,7 @@ int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
 	before = shunt_xdp_log_begin();
 	rc = program_detach(x);
 	if (rc) {
-		shunt_err_set(err, -rc, "%s: taking the steering program off for a while: %s",
+		shunt_err_set(err, -rc, "%s: cannot take the steering program off for a while: %s",
 			      x->ifname, strerror(-rc));
 	} else {
 		x->is_attached = false;
@@ -158,7 +158,7 @@ int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
 	return rc;
 }
 
-/* What libxdp's dispatcher ran is loaded anew, for the dispatcher that comes. */
+/* A program under libxdp's dispatcher is loaded anew, for the next dispatcher. */
 int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct shunt_xdp_log before;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steering program on one device: open, configure, attach, count, detach. xdp_program.c
- * alone touches its skeleton.
+/* The steering program on one device: open, configure, attach, count, detach. program.c alone
+ * touches its skeleton. How a program is attached:
+ * - through libxdp's dispatcher, where the kernel allows that. It runs after the filters that share
+ *   the device.
+ * - alone otherwise, and in the place of a steering program that was alone.
+ * - external: not at all. Somebody put it on the device (`ip link set dev X xdpdrv obj
+ *   shunt_steer.bpf.o sec xdp`, bpftool). It is found by its name and its maps through the kernel,
+ *   pins or no pins. Detach closes the lane user and leaves the program where it is.
  *
- * A program is attached through libxdp's dispatcher where the kernel allows that
- * (then it runs after the filters that share the device), alone otherwise, and where a steering
- * program that it takes the place of was alone. With `external` nothing is attached: the steering
- * program that somebody put on the device (`ip link set dev X xdpdrv obj shunt_steer.bpf.o sec
- * xdp`, bpftool) is found by its name and its maps through the kernel, pins or no pins; detach then
- * closes the lane user and leaves the program where it is.
- *
- * Limits: the device is found in the caller's network namespace, and one caller
- * at a time may configure one device. Without CAP_NET_ADMIN and CAP_SYS_ADMIN
- * opening and cleaning end with -EPERM.
+ * Limits: the device is found in the caller's network namespace. One caller at a time may configure
+ * a device. Without CAP_NET_ADMIN and CAP_SYS_ADMIN opening and cleaning end with -EPERM.
  *
  *     struct shunt_xdp_opts opts = {.ifname = "eth1", .requested = SHUNT_XDP_NATIVE};
  *     struct shunt_steer_cfg cfg = {.mode = SHUNT_STEER_MODE_XCONNECT, .mac = {...}};
@@ -66,153 +64,147 @@ struct shunt_xdp;
  * Thread: any. */
 bool shunt_xdp_is_steering(const char *name);
 
-/* shunt_xdp_open loads the steering program and leaves the device as it is; one that libxdp's
- * dispatcher will run is loaded when it is attached, for the dispatcher. It can be configured now
- * (external: not before it is attached). On success *out is the caller's until shunt_xdp_detach. On
- * failure *out is NULL: -ENODEV no such device; -EPERM a capability is missing; -ENOSYS kernel too
- * old; -errno of a program that the kernel refuses; -ENOMEM. Thread: init, control. */
+/* shunt_xdp_open loads the steering program and leaves the device as it is. A program that libxdp's
+ * dispatcher will run is loaded when it is attached. It can be configured now (external: not before
+ * it is attached). On success *out is the caller's until shunt_xdp_detach. On failure *out is NULL:
+ * -ENODEV no such device; -EPERM a capability is missing; -ENOSYS kernel too old; -errno of a
+ * program that the kernel refuses; -ENOMEM. Thread: init, control. */
 int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
 		   struct shunt_err *err);
 
-/* shunt_xdp_attach puts the program on the device, steering as it was configured since open: not
- * yet, everything goes to the kernel. A steering program that an ended daemon left there, of
- * whatever version, gives way to it without a frame between them. On failure what was there is
- * there: -EBUSY another's program is (named in err), or a living owner's; -EOPNOTSUPP the driver
- * has no native XDP; -ENODEV the device is gone; -ENOENT external, and no steering program is
- * there, or one that does not take packets of several buffers where they were asked for; -EPROTO
- * external, and it is of another version; -ERANGE or
- * -EINVAL the driver refused (its own words in err, e.g. the MTU). Thread: init, control. */
+/* shunt_xdp_attach puts the program on the device. It steers as it was configured since open. If it
+ * was not, everything goes to the kernel. A steering program that an ended daemon of any version
+ * left there is replaced without a gap. Returns 0 or -errno; on failure what was there is there:
+ * - -EBUSY: another's program (named in err), or a live owner's, is on the device;
+ * - -EOPNOTSUPP: the driver has no native XDP; -ENODEV: the device is gone;
+ * - -ENOENT (external): no steering program is there, or it lacks multi_buffer, which is asked for;
+ * - -EPROTO (external): the program is of another version;
+ * - -ERANGE, -EINVAL: the driver refused. Its words are in err, e.g. the MTU.
+ * Thread: init, control. */
 int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err);
 
-/* shunt_xdp_cross has a configured program send what a cross-connect or a bridge sends to other
- * ports without any socket, for SHUNT_STEER_HANDOVER_NS or until it is configured anew: between two
- * daemons. All else is the kernel's. Thread: control. */
+/* shunt_xdp_cross is for the time between two daemons. A configured program sends what crosses in a
+ * cross-connect or a bridge without any socket, for SHUNT_STEER_HANDOVER_NS or until it is
+ * configured anew. All else is the kernel's. Thread: control. */
 void shunt_xdp_cross(struct shunt_xdp *x);
 
-/* shunt_xdp_withdraw gives every frame to the kernel and takes the program off the
- * device, if it is still the one that was attached (another's is left alone);
- * external or persistent: leaves it. Sockets and gates may still be used. Once is enough, NULL is
- * legal. Thread: control. */
+/* shunt_xdp_withdraw gives every frame to the kernel and takes the program off the device. It
+ * leaves another's program there, and one that is external or persistent. Sockets and gates may
+ * still be used. Once is enough, NULL is legal. Thread: control. */
 void shunt_xdp_withdraw(struct shunt_xdp *x);
 
-/* shunt_xdp_suspend takes the program off the device, whose frames are all the kernel's then, as if
- * there was no shunt; shunt_xdp_resume puts it back, with the configuration that it was given
- * meanwhile. Neither does anything where that is so already; an external program is left alone.
- * Each returns 0 or -errno: after a suspend that failed the program is where it was, after a resume
- * that failed it is suspended as before. They take the rights of a
- * running daemon (CAP_NET_ADMIN; under libxdp's dispatcher those of shunt_xdp_attach). A driver may
- * reset its device for either. Thread: control. Cost: setup. */
+/* shunt_xdp_suspend takes the program off the device: all frames are the kernel's, as without
+ * shunt. shunt_xdp_resume puts it back, with the configuration that it was given meanwhile. Neither
+ * does anything where that is so already. An external program is left alone. Each returns 0 or
+ * -errno. After a suspend that failed the program is where it was. After a resume that failed it is
+ * still suspended. Both take CAP_NET_ADMIN, as a running daemon has; under libxdp's dispatcher the
+ * rights of shunt_xdp_attach. A driver may reset its device. Thread: control. Cost: setup. */
 int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err);
 int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err);
 
-/* shunt_xdp_hand_over leaves the program on the device until a successor's takes its place: at
- * withdraw it crosses (shunt_xdp_cross). Thread: control. */
+/* shunt_xdp_hand_over leaves the program on the device until a successor's takes its place. From
+ * withdraw on it crosses (shunt_xdp_cross). Thread: control. */
 void shunt_xdp_hand_over(struct shunt_xdp *x);
 
-/* shunt_xdp_disown says that this process configures the device no more, when nothing else of x
- * may be touched: a worker hangs. Thread: control. */
+/* shunt_xdp_disown says that this process configures the device no more. It is for a worker that
+ * hangs: then nothing else of x may be touched. Thread: control. */
 void shunt_xdp_disown(struct shunt_xdp *x);
 
-/* shunt_xdp_quiesce returns when no run of a steering program that began before it still
- * goes on, the delivery of what that run redirected included. Thread: control. Cost: a grace
- * period, some ms. */
+/* shunt_xdp_quiesce returns when all runs of steering programs that began before it have ended, and
+ * what they redirected is delivered. Thread: control. Cost: a grace period, some ms. */
 void shunt_xdp_quiesce(void);
 
-/* shunt_xdp_detach withdraws, and frees x: to be called when the sockets are closed.
- * NULL is legal. Thread: control. */
+/* shunt_xdp_detach withdraws, and frees x. The sockets must be closed. NULL is legal.
+ * Thread: control. */
 void shunt_xdp_detach(struct shunt_xdp *x);
 
-/* shunt_xdp_set_config puts cfg in force, atomically for the program, and opens the
- * lane user; rules and locals stay. Returns 0, -EINVAL for a mode that is none. Thread: control.
- * Cost: setup, one grace period of the kernel's RCU. */
+/* shunt_xdp_set_config puts cfg in force, atomically for the program, and opens the lane user.
+ * Rules and locals stay. Returns 0, or -EINVAL: there is no such mode. Thread: control. Cost:
+ * setup, one grace period of the kernel's RCU. */
 int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 			 struct shunt_err *err);
 
-/* shunt_xdp_set_rules puts cnt rules in force in the place of those before, all
- * at once: no frame sees a mixture. cnt 0 removes them. Returns 0, -E2BIG above
- * SHUNT_STEER_RULES_MAX, -EINVAL for a lane that no rule can give. Thread:
- * control. Cost: as set_config. */
+/* shunt_xdp_set_rules replaces all rules by these cnt at once: no frame sees a mixture. cnt 0
+ * removes them. Returns 0, -E2BIG above SHUNT_STEER_RULES_MAX, -EINVAL for a lane that no rule can
+ * give. Thread: control. Cost: as set_config. */
 int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rules, unsigned cnt,
 			struct shunt_err *err);
 
 /* shunt_xdp_set_port lets frames of this device leave by the device ifindex in lane xdp, under the
- * number slot (below SHUNT_STEER_PORTS_MAX); ifindex 0 ends it: then frames that would leave
- * there are the kernel's. Returns 0 or -errno. Thread: control. Cost: a syscall. */
+ * number slot, below SHUNT_STEER_PORTS_MAX. ifindex 0 ends that: frames that would leave there are
+ * the kernel's. Returns 0 or -errno. Thread: control. Cost: a syscall. */
 int shunt_xdp_set_port(struct shunt_xdp *x, uint32_t slot, unsigned ifindex);
 
-/* shunt_xdp_set_flood does the same for what shunt_xdp_cross floods: to all that were given.
+/* shunt_xdp_set_flood does the same for what shunt_xdp_cross floods: it goes to all devices given.
  * Returns and costs the same. Thread: control. */
 int shunt_xdp_set_flood(struct shunt_xdp *x, uint32_t slot, unsigned ifindex);
 
-/* shunt_xdp_set_locals says which addresses are this host's (broadcast addresses
- * of its subnets belong here too), in the place of those before; an address that
- * is in both sets is local throughout. Network order. Returns 0, -E2BIG above
- * SHUNT_STEER_LOCALS_MAX a family, or the map's -errno. Thread: control. Cost:
- * setup, a syscall an address that comes or goes. */
+/* shunt_xdp_set_locals replaces this host's addresses, its subnets' broadcast addresses included.
+ * An address that is in both sets is local throughout. Network order. Returns 0, -E2BIG above
+ * SHUNT_STEER_LOCALS_MAX a family, or the map's -errno. Thread: control. Cost: setup, a syscall an
+ * address that comes or goes. */
 int shunt_xdp_set_locals(struct shunt_xdp *x, const uint32_t *ip4_be, unsigned ip4_cnt,
 			 const struct in6_addr *ip6, unsigned ip6_cnt, struct shunt_err *err);
 
-/* shunt_xdp_set_open closes (false) or opens the lane user: closed, every frame
- * is the kernel's, reason `closed`, and the configuration waits. Two stores, no
- * syscall: usable by a heartbeat watch. Before the first set_config, opening does
- * nothing. Thread: control. */
+/* shunt_xdp_set_open opens the lane user, or closes it (false). While it is closed, every frame is
+ * the kernel's, reason `closed`, and the configuration waits. Before the first set_config it does
+ * nothing. Thread: control. Cost: two stores, no syscall: a heartbeat watch can use it. */
 void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open);
 
-/* shunt_xdp_xsks_fd returns the descriptor of the socket map, slot = queue index,
- * SHUNT_STEER_SOCKETS_MAX slots. It stays x's. Thread: any. */
+/* shunt_xdp_xsks_fd returns the descriptor of the socket map: slot = queue index,
+ * SHUNT_STEER_SOCKETS_MAX slots. x keeps it. Thread: any. */
 int shunt_xdp_xsks_fd(const struct shunt_xdp *x);
 
-/* shunt_xdp_gate returns the gate of a queue: its worker writes beat_ns and is_dry
- * there, nobody else does. It lives as long as x. Thread: any. */
+/* shunt_xdp_gate returns the gate of a queue. Only the queue's worker writes its beat_ns and
+ * is_dry. It lives as long as x. Thread: any. */
 struct shunt_steer_gate *shunt_xdp_gate(const struct shunt_xdp *x, unsigned queue);
 
-/* shunt_xdp_read_counters copies one queue's counters since the program was
- * loaded. Queues from SHUNT_STEER_QUEUES_MAX - 1 up share the last slot, which
- * is returned for each of them. Returns 0. Thread: any. Cost: no syscall. */
+/* shunt_xdp_read_counters copies one queue's counters since the program was loaded. Queues from
+ * SHUNT_STEER_QUEUES_MAX - 1 up share the last slot: each of them returns it. Returns 0.
+ * Thread: any. Cost: no syscall. */
 int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,
 			    struct shunt_steer_counters *out);
 
-/* shunt_xdp_sample returns a queue's timed runs of the program, which goes on writing them; queues
- * as in read_counters. Thread: any. */
+/* shunt_xdp_sample returns a queue's timed runs of the program. The program goes on writing them.
+ * Queues are as in read_counters. Thread: any. */
 const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue);
 
-/* shunt_xdp_sample_ask has the program time the next SHUNT_STEER_SAMPLES frames of each queue, and
- * look at the checksums of the next SHUNT_STEER_CSUM_LOOKS where it finishes them.
- * Thread: control. Cost: a store a queue. */
+/* shunt_xdp_sample_ask has the program time the next SHUNT_STEER_SAMPLES frames of each queue.
+ * Where it finishes checksums, it looks at those of the next SHUNT_STEER_CSUM_LOOKS. Thread:
+ * control. Cost: a store a queue. */
 void shunt_xdp_sample_ask(struct shunt_xdp *x);
 
-/* shunt_xdp_info asks the kernel which mode the device runs the program in.
- * Returns 0, also where it is suspended; -ENOENT if the device no longer runs it (somebody took it
- * off); what else asking ended with. Thread: control. Cost: one netlink exchange. */
+/* shunt_xdp_info asks the kernel in which mode the device runs the program. Returns 0, also where
+ * the program is suspended; -ENOENT: somebody took it off; -errno of asking. Thread: control. Cost:
+ * one netlink exchange. */
 int shunt_xdp_info(struct shunt_xdp *x, struct shunt_xdp_info *out, struct shunt_err *err);
 
 /* shunt_xdp_mode_name returns "native" or "generic". Thread: any. */
 const char *shunt_xdp_mode_name(enum shunt_xdp_mode mode);
 
-/* Whose program a device has. A dispatcher of libxdp's is nobody's: shunt's runs under it. */
+/* Whose program a device has. libxdp's dispatcher is nobody's: shunt's program runs under it. */
 enum shunt_xdp_holder {
 	SHUNT_XDP_HOLDER_NOBODY,
 	SHUNT_XDP_HOLDER_SHUNT,
 	SHUNT_XDP_HOLDER_OTHER,
 };
 
-/* shunt_xdp_holder says whose program is on the device; of another's, *fd is a descriptor, the
- * caller's, and *mode where it runs, else *fd is -1. Thread: init, control. */
+/* shunt_xdp_holder says whose program is on the device. For another's, *fd is a descriptor of it,
+ * which the caller closes, and *mode is its mode. Otherwise *fd is -1. Thread: init, control. */
 enum shunt_xdp_holder shunt_xdp_holder(unsigned ifindex, int *fd, enum shunt_xdp_mode *mode);
 
 /* shunt_xdp_is_on says whether a steering program is on the device, alone or under libxdp's
- * dispatcher: 1, 0, or the -errno of a look, which takes CAP_SYS_ADMIN. Thread: init, control. */
+ * dispatcher. Returns 1, 0 or -errno. Needs CAP_SYS_ADMIN. Thread: init, control. */
 int shunt_xdp_is_on(unsigned ifindex);
 
-/* shunt_xdp_put puts a loaded program on a device that has none. Returns 0 or -errno: -EBUSY or
- * -EEXIST, it has one. Thread: init, control. */
+/* shunt_xdp_put puts a loaded program on a device that has none. Returns 0 or -errno; -EBUSY or
+ * -EEXIST: it has one. Thread: init, control. */
 int shunt_xdp_put(unsigned ifindex, int prog_fd, enum shunt_xdp_mode mode);
 
-/* shunt_xdp_clean takes a steering program that a killed daemon left on the
- * device off it, recognised by its name, never another's. Returns 1 if it did,
- * 0 if there was none, -errno. A program that was attached by hand looks the
- * same: the caller knows (its journal) whether the daemon attached it. Thread:
- * init, control. */
+/* shunt_xdp_clean takes a steering program off that a killed daemon left on the device. It knows
+ * the program by its name, and never takes another's. Returns 1 if it did, 0 if there was none,
+ * -errno. A program that was attached by hand looks the same: the caller must know, by its journal,
+ * that the daemon attached it. Thread: init, control. */
 int shunt_xdp_clean(unsigned ifindex, struct shunt_err *err);
 
 #endif
