@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-/* Packets a second. Below it (58 Mbit/s of segments) nothing is to be gained. */
+/* Packets a second. Below it (58 Mbit/s of segments) there is nothing to gain. */
 #define RATE_MIN   5000
 #define AGREE_MIN  2
 /* Long packets a second that show that there are some. */
@@ -19,7 +19,7 @@ static bool comes_in_segments(uint64_t packets, uint64_t segments)
 	return segments >= RATE_MIN && segments > packets / 2;
 }
 
-/* Where too little comes to tell, what held before holds on. */
+/* Where too few packets come to tell, nothing changes. */
 static bool comes_in_packets(struct shunt_lane_bulk *bulk, uint64_t packets, uint64_t bytes,
 			     uint32_t mtu)
 {
@@ -29,7 +29,7 @@ static bool comes_in_packets(struct shunt_lane_bulk *bulk, uint64_t packets, uin
 	return packets >= RATE_MIN && !is_long;
 }
 
-/* What proved wrong is believed later and later. */
+/* After each wrong turn the next is held off longer. */
 static void turn(struct shunt_lane_bulk *bulk, uint64_t now_ns)
 {
 	if (bulk->is_seen) {

@@ -130,7 +130,7 @@ struct shunt_lane_facts {
 	bool is_confirmed; /* the kernel said so; false: the driver's name did */
 	bool is_zerocopy;  /* all of its queues */
 	bool is_gone;	   /* removed, or in another network namespace */
-	bool is_taken_off; /* by somebody else: the program is not on the device any more */
+	bool is_taken_off; /* by somebody else: the program is no longer on the device */
 	bool is_suspended; /* by shunt: the program is off while nothing needs it */
 	bool is_blocked;   /* so, and another's program has come */
 	bool is_refused;   /* so, and the device does not take the program back */

@@ -7,7 +7,7 @@
 #include "port/counters.h"
 #include "steer/steer.h"
 
-/* Whether the program could go, which keeps the other end from TSO. */
+/* Whether the program could go. It keeps the other end from TSO. */
 static bool could_go(const struct shunt_port *port)
 {
 	const struct shunt_lane_facts *f = &port->lane.facts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The lanes of an engine's ports, in three steps. facts.c asks configuration, devices, bridge and
  * router for facts. choice/choice.h chooses by them, and asks nothing. follow.c does what the
- *choice wants: detours, what the programs are told, programs on the devices or off.
+ * choice wants: detours, what the programs are told, programs on the devices or off.
  *
  *	shunt_lanes_open(&lanes, &ports);	ports looked at, programs loaded
  *	lanes.bridge = ...; lanes.router = ...;
@@ -11,7 +11,7 @@
  *	shunt_lanes_close(&lanes, hands_over);
  *
  * Facts may change while frames flow: a veth's peer gets or loses its NAPI, or an XDP program. So
- *the choice is made anew every second.
+ * the choice is made anew every second.
  *
  * Limits: what a port of mode mix routes is the worker's, also in lane xdp. Where all drivers claim
  * zero-copy the programs cannot read the routing tables, and auto stays with user. */

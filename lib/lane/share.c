@@ -7,7 +7,6 @@
 #include "lane/tell.h"
 #include "router/router.h"
 
-/* One of the ports that the port's frames can leave by takes frames from XDP. */
 bool shunt_lanes_share_has_xdp(const struct shunt_lanes *lanes, const struct shunt_port *port)
 {
 	unsigned i;
@@ -47,9 +46,9 @@ static int check_xdp(const struct shunt_lanes *lanes, const struct shunt_port *p
 	    !lanes->router->tables)
 		return shunt_err_set(
 			err, EOPNOTSUPP,
-			"lane: %s: the routing tables were made for lane user alone, "
-			"no XDP program can read them; start shuntd with lane auto, or "
-			"xdp where the drivers have zero-copy",
+			"lane: %s: the routing tables were made for lane user alone; XDP "
+			"programs cannot read them; start shuntd with lane auto, or with "
+			"lane xdp where the drivers have zero-copy",
 			port->name);
 	if (shunt_lanes_share_has_xdp(lanes, port))
 		return 0;
@@ -65,13 +64,13 @@ static int check(const struct shunt_lanes *lanes, const struct shunt_port *port,
 	if (share->is_set && shunt_lane_share_whole(share, true) < 0 &&
 	    shunt_config_is_transparent(lanes->ports->config, port->index))
 		return shunt_err_set(err, EOPNOTSUPP,
-				     "lane: %s is connected transparently: no frame is looked at "
-				     "for its flow, so all of them take one lane; give user, xdp "
-				     "or auto",
+				     "lane: %s is connected transparently: no frame's flow "
+				     "is read, so all frames take one lane; give user, xdp or "
+				     "auto",
 				     port->name);
 	if (share->percent[SHUNT_LANE_KERNEL] && !port->lane.facts.has_fallback)
 		return shunt_err_set(err, EOPNOTSUPP,
-				     "lane: %s: the kernel forwards nothing between these ports, "
+				     "lane: %s: the kernel forwards nothing between these ports: "
 				     "its share would be lost; leave out kernel",
 				     port->name);
 	return share->percent[SHUNT_LANE_XDP] ? check_xdp(lanes, port, err) : 0;

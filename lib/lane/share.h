@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts a share (choice/share.h) in force by hand, for a careful roll-out and to compare lanes on
- *the same traffic. `auto` ends it: from the next frame on the port's own lane has everything.
+ * the same traffic. `auto` ends it: from the next frame on the port's own lane has everything.
  *
  *	shunt_lanes_share_set(lanes, "eth1", words, cnt, &err);	user=25% xdp=50% kernel=25%
  *	shunt_lanes_share_set(lanes, "eth1", (const char *[]){"auto"}, 1, &err);

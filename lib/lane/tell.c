@@ -39,7 +39,7 @@ int shunt_lanes_tell_ports(const struct shunt_lanes *lanes, const struct shunt_p
 			ret = shunt_xdp_set_flood(port->xdp, i,
 						  floods_to(lanes, port, i) ? ifindex : 0);
 	}
-	return ret ? shunt_err_set(err, -ret, "%s: telling lane xdp of the other ports: %s",
+	return ret ? shunt_err_set(err, -ret, "%s: cannot tell lane xdp the other ports: %s",
 				   port->name, strerror(-ret))
 		   : 0;
 }
@@ -58,8 +58,8 @@ static void set_hop(const struct shunt_lanes *lanes, unsigned port, unsigned pee
 }
 
 /* The lanes in which the program finishes checksums. A packet that never was on a wire may have a
- * checksum that was left to a device, and lanes user and xdp send bytes. In generic mode packets of
- * real devices may be such, too; there a redirect hands on the packet with what is left to do. */
+ * checksum that was left to a device. Lanes user and xdp send bytes as they are. In generic mode
+ * packets of real devices may be such, too. There a redirect also hands on what is left to do. */
 static uint16_t finishes(const struct shunt_port *port)
 {
 	struct shunt_xdp_info info;

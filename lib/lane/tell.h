@@ -11,8 +11,9 @@ unsigned shunt_lanes_far_ifindex(const struct shunt_port *from, const struct shu
 
 /* shunt_lanes_open_gates tells every port's program rules, mode, lane and the other ports, and
  * opens it. shunt_lanes_tell tells the program of one port its lane, or its share, and the other
- * ports anew; _all those of every port. shunt_lanes_tell_ports tells the program of one port only
- * which other ports take frames from it. All return 0 or -errno with err set. Thread: control. */
+ * ports anew. shunt_lanes_tell_all tells those of every port. shunt_lanes_tell_ports tells one
+ * port's only which other ports take frames from it. All return 0 or -errno with err set. Thread:
+ * control. */
 int shunt_lanes_open_gates(struct shunt_lanes *lanes, struct shunt_err *err);
 int shunt_lanes_tell(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err);
 int shunt_lanes_tell_all(struct shunt_lanes *lanes, struct shunt_err *err);

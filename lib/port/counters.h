@@ -5,8 +5,8 @@
 
 #include "port/port.h"
 
-/* shunt_port_counters sums the counters of the device's queues, served or not; zeros for a port
- * without a program. Thread: control. Cost: no syscall. */
+/* shunt_port_counters sums the counters of the device's queues, served or not. A port without a
+ * program has zeros. Thread: control. Cost: no syscall. */
 void shunt_port_counters(const struct shunt_port *port, struct shunt_steer_counters *sum);
 
 #endif

@@ -58,7 +58,7 @@ static uint32_t frames_max(const struct shunt_jumbo *j, char *why, unsigned len)
 	}
 	if (j->needs_zerocopy && j->xdp.zc_max_segs < 2) {
 		snprintf(why, len,
-			 "the driver %s has packets over several frames with a copy only, and "
+			 "the driver %s has packets over several frames in copy mode only, and "
 			 "zero-copy is required",
 			 j->driver);
 		return 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How many frames a port's longest packet takes, and whether it may take several: pure
- * judgement over what the device, the driver and the kernel say.
+/* How many frames a port's longest packet takes, and whether it may take several. It is judged by
+ * what the device, the driver and the kernel say; nothing is asked here.
  *
  *     struct shunt_jumbo j = {.ifname = "eth1", .driver = "igb", .mtu = 9000, .kernel = {6, 18}};
  *     if (shunt_jumbo_frames(&j, 4096) > 1 && !shunt_jumbo_works(&j, 4096, why, sizeof(why)))
@@ -29,14 +29,13 @@ struct shunt_jumbo {
  * any. */
 uint32_t shunt_jumbo_packet(const struct shunt_jumbo *jumbo);
 
-/* shunt_jumbo_room returns the longest packet, in bytes without FCS, that one frame of
- * frame_size bytes holds; _frames how many the port's longest packet takes. Thread: any. */
+/* shunt_jumbo_room returns the longest packet, in bytes without FCS, that one frame of frame_size
+ * bytes holds. shunt_jumbo_frames returns how many the port's longest packet takes. Thread: any. */
 uint32_t shunt_jumbo_room(const struct shunt_jumbo *jumbo, uint32_t frame_size);
 uint32_t shunt_jumbo_frames(const struct shunt_jumbo *jumbo, uint32_t frame_size);
 
-/* shunt_jumbo_works tells whether the port's longest packet can be forwarded in frames of
- * that size: returns true, or false with the reason in why, a clause without a full stop.
- * Thread: any. */
+/* shunt_jumbo_works says whether the port's longest packet can be forwarded in frames of that size.
+ * Returns true, or false with the reason in why, a clause without a full stop. Thread: any. */
 bool shunt_jumbo_works(const struct shunt_jumbo *jumbo, uint32_t frame_size, char *why,
 		       unsigned len);
 

@@ -9,7 +9,7 @@
 
 struct shunt_kernel_part {
 	uint64_t forwarded, kernel; /* frames since the program was attached */
-	int reason; /* enum of shunt_steer.h: the most frequent of the kernel's; -1 */
+	int reason; /* the most frequent of the kernel's (shunt_steer.h); -1: none */
 };
 
 /* shunt_kernel_part_read reads a queue's counters. Thread: control. Cost: a few cache lines. */
@@ -17,9 +17,8 @@ void shunt_kernel_part_read(const struct shunt_port *port, unsigned queue,
 			    struct shunt_kernel_part *out);
 
 /* shunt_port_queues_now returns how many queues a port's device has now, or had at start where the
- * device does not tell. shunt_port_queues_counted returns how many queues of a port the steering
- * program counts apart, served or not, with now_cnt there now. Thread: control. Cost: the former an
- * ioctl. */
+ * device does not tell. It costs an ioctl. shunt_port_queues_counted returns how many queues of a
+ * port the steering program counts apart, served or not. now_cnt: queues now. Thread: control. */
 unsigned shunt_port_queues_now(const struct shunt_port *port);
 unsigned shunt_port_queues_counted(const struct shunt_port *port, unsigned now_cnt);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A port: what a configuration names (a network device, memory, a capture), brought to life. And
- * all ports of an engine together, which is what bridge, router and lanes are given: they read
- * the ports and the configuration, and know nothing of the engine.
+ * all ports of an engine together. Bridge, router and lanes are given these. They read the ports
+ * and the configuration, and know nothing of the engine.
  *
  * The engine makes and closes ports (engine/ports.h). The control thread writes; workers read
  * max_lens and macs alone, and order nothing by them. */
@@ -89,18 +89,18 @@ bool shunt_ports_bridges(const struct shunt_ports *ports, unsigned port);
 bool shunt_ports_any_routes(const struct shunt_ports *ports);
 bool shunt_ports_hears_all(const struct shunt_ports *ports, unsigned port);
 
-/* shunt_ports_at returns the index of the port on the device, -1 where none is. Thread: control. */
+/* shunt_ports_at returns the index of the port on the device, or -1. Thread: control. */
 int shunt_ports_at(const struct shunt_ports *ports, uint32_t ifindex);
 
 /* shunt_ports_any_device says whether any port is a network device. Thread: any. */
 bool shunt_ports_any_device(const struct shunt_ports *ports);
 
-/* shunt_ports_have_rule says whether a steering rule gives packets to the lane. With one of lane
- * kernel the operator has said what is the firewall's and policy routing's. Thread: any. */
+/* shunt_ports_have_rule says whether a steering rule gives packets to the lane. By a rule of lane
+ * kernel the operator says what the firewall and policy routing shall get. Thread: any. */
 bool shunt_ports_have_rule(const struct shunt_ports *ports, enum shunt_lane lane);
 
-/* shunt_ports_named returns the port of that name: its device's of now, or else the
- * configuration's; NULL where there is none. Thread: control. */
+/* shunt_ports_named returns the port whose device has that name now, else the port that the
+ * configuration calls so, else NULL. Thread: control. */
 struct shunt_port *shunt_ports_named(const struct shunt_ports *ports, const char *name);
 
 #endif
