@@ -230,7 +230,7 @@ bench-vm-auto: build-vm ## the same of guests: igb, virtio_net, Linux 6.1, 6.12,
 
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
 	$(Q)$(MAKE) $(SUB) all
-	$(Q)tests/torture/torture.py --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
+	$(Q)tools/torture --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
 
 bench: deps ## the benchmark table, written to build/bench.json too (root)
 	$(Q)$(MAKE) $(SUB) all
