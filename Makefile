@@ -54,7 +54,6 @@ BINS      := $(PROGS:%=$(B)/bin/%)
 # A folder of tools/ with a __main__.py is a program in Python, started by a script.
 PY_PROGS  := $(patsubst tools/%/__main__.py,%,$(wildcard tools/*/__main__.py))
 PY_BINS   := $(PY_PROGS:%=$(B)/bin/%)
-SCRIPTS   := $(patsubst tools/%,%,$(foreach f,$(wildcard tools/*),$(if $(wildcard $(f)/.),,$(f))))
 MAN_SRC   := $(wildcard user/man/*.scd)
 MAN       := $(MAN_SRC:user/man/%.scd=$(B)/man/%)
 UNIT_SRC  := $(wildcard tests/unit/*.c)
@@ -191,9 +190,10 @@ SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
-demo: deps ## a lab, real traffic, shunt beside the kernel stack, one table (root)
+demo: deps ## a lab, real traffic, shunt beside the kernel stack, two tables (root)
 	$(Q)$(MAKE) $(SUB) all
-	$(Q)tools/demo
+	$(Q)$(B)/bin/shunt-bench --short --no-figures --out $(B)/demo \
+		--only 'kernel bridge,kernel ip_forward,user spin,lane xdp,lane auto' compare
 
 test: deps ## lint and tests, every feature once, some ten minutes on two processors (root)
 	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd
@@ -230,15 +230,16 @@ bench-vm-auto: build-vm ## the same of guests: igb, virtio_net, Linux 6.1, 6.12,
 
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
 	$(Q)$(MAKE) $(SUB) all
-	$(Q)tests/torture/torture.py --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
+	$(Q)tools/torture --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
 
-bench: deps ## the benchmark table, written to build/bench.json too (root)
+bench: deps ## parts in memory, written to build/bench.json too, then compare on veth, five runs (root)
 	$(Q)$(MAKE) $(SUB) all
-	$(Q)tests/bench/run
+	$(Q)taskset -c 1 $(B)/bin/shunt-membench --json $(B)/bench.json all
+	$(Q)$(B)/bin/shunt-bench --short --runs 5 --out $(B)/bench compare
 
 bench-auto: deps ## lane auto beside the kernel on what the lab can build, 2 to 5 min; fails where slower (root)
 	$(Q)$(MAKE) $(SUB) all
-	$(Q)tools/lab run --static-neigh /usr/bin/python3 tests/bench/bench_auto.py
+	$(Q)PYTHONPATH=tools tools/lab run --static-neigh /usr/bin/python3 -B tests/bench/bench_auto.py
 
 # A picture is drawn from the text beside it: .dot by graphviz, .gp by gnuplot. graphviz is wanted here alone.
 PICTURES := .github/pictures

@@ -12,30 +12,43 @@ of PAIRS_MAX says that it is. All is measured at least once, and again while SEC
 usage: bench_auto.py [SECONDS [WORD-OF-NAME...]]
 BENCH_LANE is another lane to hold beside the kernel, as user: to see what auto's choice is worth."""
 import contextlib
-import json
 import os
 import re
+import signal
 import statistics
-import struct
 import subprocess
 import sys
 import time
 
-import veth
+from shuntlab import guest
+from shuntlab.frames import DUT1, GEN, SINK, udp4
+from shuntlab.lab import tool
 
 TRAFFIC_SECONDS = 0.5
 SLACK = 0.9
 PAIRS_MIN, PAIRS_MAX = 3, 7
-REPEATS = veth.Repeats(60)  # s, for measuring again what a hypervisor disturbed
 TAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tap.py")
+LAB = guest.lab()
 TAP_MAC = "02:00:00:00:03:01"
 # What stands behind the dut's ports: address and MAC address.
-FAR = {"eth2": ("10.0.2.2", veth.SINK_MAC), "tap1": ("10.0.3.2", "02:00:00:00:03:02"),
-       "macvlan1": ("10.0.4.2", veth.SINK_MAC)}  # over eth2
+FAR = {"eth2": ("10.0.2.2", SINK), "tap1": ("10.0.3.2", "02:00:00:00:03:02"),
+       "macvlan1": ("10.0.4.2", SINK)}  # over eth2
+
+
+def run(*cmd):
+    """Standard output of a command on dut."""
+    return LAB.exec("dut", *cmd).stdout
+
+
+def set_threaded(on):
+    """Receive dut's devices on CPU 1 in NAPI threads, or where the sender is."""
+    for dev in guest.PORTS:
+        done = tool("threaded", "dut", dev, "1" if on else "off")
+        assert done.returncode == 0, done.stderr
 
 
 def add_devices():
-    veth.run("dut", "sh", "-ec", f"""
+    run("sh", "-ec", f"""
         ip tuntap add tap1 mode tap; ip link set tap1 address {TAP_MAC} up
         ip addr add 10.0.3.1/24 dev tap1""")
 
@@ -43,13 +56,13 @@ def add_devices():
 @contextlib.contextmanager
 def macvlan():
     """A device that takes no frames from XDP, and has a generic program only."""
-    veth.run("dut", "sh", "-ec", """
+    run("sh", "-ec", """
         ip link add link eth2 name macvlan1 type macvlan mode passthru; ip link set macvlan1 up
         ip addr add 10.0.4.1/24 dev macvlan1""")
     try:
         yield
     finally:
-        veth.run("dut", "ip", "link", "del", "macvlan1")
+        run("ip", "link", "del", "macvlan1")
 
 
 # --- who forwards ---------------------------------------------------------------------------------
@@ -57,12 +70,12 @@ def macvlan():
 @contextlib.contextmanager
 def auto(case):
     """shuntd as a user starts it, but for the CPU."""
-    with veth.shunt(case.mode, *case.options, lane=os.environ.get("BENCH_LANE", "auto"),
-                    ports=case.ports):
-        shown = subprocess.run([os.path.join(veth.BIN, "shuntctl"), "-j", "-s", veth.CONTROL,
-                                "show", "lanes"], capture_output=True, text=True, check=True,
-                               timeout=40)
-        case.lane = json.loads(shown.stdout)["lanes"][0]["in_use"]
+    ports = case.ports
+    if case.mode in ("macrewrite", "static3"):
+        ports = [f"{port},next_hop={mac}" for port, mac in zip(ports, (GEN, SINK))]
+    with guest.Shuntd(LAB, case.mode, *ports, "--cpu", "1", "--lane",
+                      os.environ.get("BENCH_LANE", "auto"), *case.options) as daemon:
+        case.lane = daemon.lane(case.near)["in_use"]
         yield
 
 
@@ -78,14 +91,14 @@ def kernel(case):
 
 @contextlib.contextmanager
 def bridge(case):
-    veth.run("dut", "sh", "-ec", f"""
+    run("sh", "-ec", f"""
         ip link add br0 type bridge mcast_snooping 0; ip link set br0 up
         ip link set {case.near} master br0; ip link set {case.far} master br0
         bridge fdb replace {FAR[case.far][1]} dev {case.far} master static""")
     try:
         yield
     finally:
-        veth.run("dut", "ip", "link", "del", "br0")
+        run("ip", "link", "del", "br0")
 
 
 # --- ends -----------------------------------------------------------------------------------------
@@ -93,31 +106,30 @@ def bridge(case):
 def count(case):
     """What left by the far port so far: what the sink's program got, or else the dut's counter."""
     if case.has_sink:
-        got = veth.run("sink", "ethtool", "-S", "eth1")
+        got = LAB.exec("sink", "ethtool", "-S", "eth1").stdout
         return sum(int(n) for n in re.findall(r"rx_queue_\d+_xdp_packets: (\d+)", got))
-    return int(veth.run("dut", "cat", f"/sys/class/net/{case.far}/statistics/tx_packets"))
-
-
-def udp_frame(dst_mac):
-    """From behind the tap to behind eth2, 60 bytes."""
-    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0, bytes((10, 0, 3, 2)),
-                       bytes((198, 19, 0, 1)))
-    total = sum(struct.unpack("!10H", head))
-    total = (total & 0xffff) + (total >> 16)
-    head = head[:10] + struct.pack("!H", 0xffff - total) + head[12:]
-    macs = bytes.fromhex((dst_mac + FAR["tap1"][1]).replace(":", ""))
-    return macs + b"\x08\0" + head + struct.pack("!HHHH", 9, 9, 26, 0) + bytes(18)
+    return int(run("cat", f"/sys/class/net/{case.far}/statistics/tx_packets"))
 
 
 @contextlib.contextmanager
-def process(host, *cmd, word="ready", where="stdout"):
-    child = veth.start(host, *cmd)
+def tap(*args, first=()):
+    """What is at the other end of the tap."""
+    child = LAB.popen("dut", *first, "/usr/bin/python3", TAP, *args)
     try:
-        veth.wait_for_line(child, getattr(child, where), word)
+        assert child.stdout.readline() == "ready\n", child.stderr.read()
         yield child
     finally:
         child.kill()
-        child.communicate(timeout=20)
+        child.communicate()
+
+
+@contextlib.contextmanager
+def sink():
+    running = LAB.sink("sink", "eth1", "--drop", "--count-only", "--cpu", "0")
+    try:
+        yield
+    finally:
+        running.stop()
 
 
 @contextlib.contextmanager
@@ -126,22 +138,20 @@ def ends(case):
     while and says for how many seconds."""
     with contextlib.ExitStack() as stack:
         if case.has_sink:
-            stack.enter_context(process(
-                "sink", os.path.join(veth.BIN, "shunt-gen"), "sink", "eth1", "--drop", "--count-only",
-                "--interval", "0", "--duration", "60", "--cpu", "0", word="counting", where="stderr"))
+            stack.enter_context(sink())
         if case.far == "tap1":
-            stack.enter_context(process("dut", "/usr/bin/python3", TAP, "read", "tap1"))
+            stack.enter_context(tap("read", "tap1"))
         if case.near == "eth1":
-            yield lambda: veth.send(case.dst_mac, TRAFFIC_SECONDS)["seconds"]
+            yield lambda: LAB.send("gen", "eth1", "--rate", "max", "--duration", TRAFFIC_SECONDS,
+                                   "--dst-mac", case.dst_mac, "--no-stamp", "--cpu", "0")["seconds"]
             return
-        writer = stack.enter_context(process(
-            "dut", "taskset", "-c", "0", "/usr/bin/python3", TAP, "write", "tap1",
-            udp_frame(case.dst_mac).hex(), str(TRAFFIC_SECONDS)))
+        frame = udp4(src=FAR["tap1"][0], dst="198.19.0.1", eth_src=FAR["tap1"][1], eth_dst=case.dst_mac)
+        writer = stack.enter_context(tap("write", "tap1", frame.hex(), TRAFFIC_SECONDS,
+                                         first=["taskset", "-c", "0"]))
 
         def send():
-            writer.stdin.write("\n")
-            writer.stdin.flush()
-            return float(veth.wait_for_line(writer, writer.stdout, "."))
+            writer.send_signal(signal.SIGUSR1)
+            return float(writer.stdout.readline())
 
         yield send
 
@@ -161,7 +171,7 @@ class Case:
         self.name = f"{mode}, {self.near} to {self.far}{', ' if what else ''}{what}"
         self.dst_mac = FAR[self.far][1]
         if self.is_routed:
-            self.dst_mac = veth.DUT_MAC if self.near == "eth1" else TAP_MAC
+            self.dst_mac = DUT1 if self.near == "eth1" else TAP_MAC
         self.pairs = []  # (auto, kernel) in Mpps
         self.lane = "?"
 
@@ -170,7 +180,7 @@ class Case:
         try:
             kernel_mpps = self.measure_one(kernel)
             self.pairs.append((self.measure_one(auto), kernel_mpps))
-        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
             print(f"{self.name}: left out this time: {error}", file=sys.stderr, flush=True)
             return False
         return True
@@ -180,16 +190,16 @@ class Case:
         with contextlib.ExitStack() as stack:
             if self.far == "macvlan1":
                 stack.enter_context(macvlan())
-            veth.run("dut", "sh", "-ec", f"""
+            run("sh", "-ec", f"""
                 ip neigh replace {address} lladdr {mac} dev {self.far}
                 ip route replace 198.19.0.0/16 via {address}""")
-            veth.run("sink", "ethtool", "-K", "eth1", "gro", "off" if self.is_plain else "on")
-            veth.set_threaded(self.threaded)
+            LAB.exec("sink", "ethtool", "-K", "eth1", "gro", "off" if self.is_plain else "on")
+            set_threaded(self.threaded)
             if self.is_bridged:
                 stack.enter_context(bridge(self))
             send = stack.enter_context(ends(self))
             stack.enter_context(forwarder(self))
-            return REPEATS.least_disturbed(lambda: self.mpps(send))
+            return self.mpps(send)
 
     def mpps(self, send):
         before = count(self)
@@ -251,13 +261,11 @@ def main(seconds=150, words=()):
                 if not case.measure():
                     break
     finally:
-        veth.set_threaded(False)
+        set_threaded(False)
     print(f"{'configuration':<38} {'core':<7} {'lane':<7} {'auto':>7} {'kernel':>7}  ratio pairs   "
           f"(Mpps; medians)")
     for case in chosen:
         print(case.line(), flush=True)
-    if REPEATS.disturbed:
-        print(REPEATS.confession())
     return 1 if any(case.is_slower() for case in chosen) else 0
 
 

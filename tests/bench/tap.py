@@ -3,10 +3,11 @@
 fast as one thread and two system calls a frame can. dd does it, for Python would be the bottleneck.
 
 usage: tap.py read DEV | tap.py write DEV FRAME-IN-HEX SECONDS
-Both say "ready" when the tap is theirs. `write` waits for a line then, sends, and prints for how many
-seconds it did; `read` goes on until it is ended."""
+Both say "ready" when the tap is theirs. `write` sends at each SIGUSR1 then, and prints for how many seconds
+it did; both go on until they are ended."""
 import fcntl
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -32,14 +33,15 @@ def write(dev, frame, seconds):
     fd = attach(dev)
     copies = os.memfd_create("frames")
     os.write(copies, frame * COPIES)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     print("ready", flush=True)
-    sys.stdin.readline()
-    start = time.monotonic()
-    while time.monotonic() < start + seconds:
-        os.lseek(copies, 0, os.SEEK_SET)
-        subprocess.run(["dd", f"bs={len(frame)}", "status=none"], stdin=copies, stdout=fd,
-                       check=True)
-    print(time.monotonic() - start, flush=True)
+    while signal.sigwait([signal.SIGUSR1]):
+        start = time.monotonic()
+        while time.monotonic() < start + seconds:
+            os.lseek(copies, 0, os.SEEK_SET)
+            subprocess.run(["dd", f"bs={len(frame)}", "status=none"], stdin=copies, stdout=fd,
+                           check=True)
+        print(time.monotonic() - start, flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import time
 
 import arguments
 import document
-import forwarders
 import guest
 import lab_points
 import machine
@@ -114,10 +113,6 @@ class Context:
     @staticmethod
     def is_copying(doc):
         return doc.data["ports"].get("copy_mode") == "copy"
-
-    @staticmethod
-    def user_lane():
-        return ["--lane", "user"] if forwarders.lane_options() else []
 
     def until(self, left):
         """When the first of so many searches to come is to end; None: when it is done."""

@@ -21,7 +21,7 @@ AGAIN = 3
 def candidates(ctx, doc):
     is_lab = ctx.place.kind == "lab"
     made = forwarders.kernel_ones(ctx.cpus, is_lab)
-    made += forwarders.shunt_ones(ctx.cpus, ctx.batch)
+    made += forwarders.shunt_ones(ctx.cpus, ctx.batch, is_lab)
     try:
         made += baselines.forwarders(ctx, doc)
     except OSError as error:
@@ -146,17 +146,16 @@ def draw(doc, floods, closer):
 
 
 def judge(doc, floods):
+    """Lane auto, and the best of lane user, beside the kernel's routing."""
     best = {n: stats.median([t["pps"] for t in trials]) for n, trials in floods.items()}
-    shunt = {n: v for n, v in best.items() if n.startswith("shunt") and " user " in n}
-    kernel = {n: v for n, v in best.items() if n.startswith("kernel ip_forward")}
-    if not shunt or not kernel:
-        return
-    name = max(shunt, key=shunt.get)
-    for other, value in kernel.items():
-        doc.finding("DESIGN", f"shunt's user lane ({name}) forwards more than {other}",
-                    shunt[name] > value, f"{shunt[name] / 1e6:.3f} Mpps beside {value / 1e6:.3f}: "
-                    f"{shunt[name] / max(value, 1):.2f} times as much",
-                    figure="throughput")
+    user = [n for n in best if n.startswith("shunt") and " user " in n]
+    ours = [max(user, key=best.get)] if user else []
+    for other in [n for n in best if n.startswith("kernel ip_forward")]:
+        auto = other.replace("kernel ip_forward", "shunt route lane auto")
+        for name in ours + [auto] * (auto in best):
+            doc.finding("DESIGN", f"{name} forwards more than {other}", best[name] > best[other],
+                        f"{best[name] / 1e6:.3f} Mpps beside {best[other] / 1e6:.3f}: "
+                        f"{best[name] / max(best[other], 1):.2f} times as much", figure="throughput")
 
 
 # --- in memory --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ LOADS = (0, 100, 1000, 10000, 100000, 400000)
 
 def measure(ctx, doc, mode, load):
     with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", mode, "--batch",
-                          str(ctx.batch), *ctx.user_lane()) as forwarder:
+                          str(ctx.batch), "--lane", "user") as forwarder:
         ctx.in_use(doc, forwarder["in_use"])
         tid = forwarder["daemon"].show("workers")["workers"][0]["tid"]
         start, before = time.monotonic(), places.thread_seconds(tid)

@@ -142,7 +142,7 @@ def run(ctx, doc):
     # the guest's processor is the generator's too
     poll = "interrupt" if ctx.ports == "vm" else "spin"
     with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", poll, "--batch",
-                          str(ctx.batch), *ctx.user_lane()) as forwarder:
+                          str(ctx.batch), "--lane", "user") as forwarder:
         ctx.in_use(doc, forwarder["in_use"])
         for i, size in enumerate(sizes):
             results[size] = one_size(ctx, forwarder["dst_mac"], size, len(sizes) - i)

@@ -37,7 +37,7 @@ def devices(ctx, doc, counts):
             ctx.progress.step(f"run {run_ + 1}, {n} workers")
             with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:n], "--queues", str(n), "--poll",
                                   "adaptive", "--batch", str(ctx.batch),
-                                  *ctx.user_lane()) as forwarder:
+                                  "--lane", "user") as forwarder:
                 ctx.in_use(doc, forwarder["in_use"])
                 trial = ctx.place.trial(forwarder["dst_mac"], ctx.asked_rate or 0, ctx.seconds,
                                         options=["--threads", str(n), "--flows", str(64 * n)])

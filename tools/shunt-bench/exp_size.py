@@ -69,7 +69,7 @@ def run(ctx, doc):
         return
     ctx.progress.expect(len(chosen) * 4 * ctx.trials)
     with forwarders.shunt(ctx.place, "xconnect", ctx.cpus[:1], "--poll", "spin", "--batch",
-                          str(ctx.batch), *ctx.user_lane()) as forwarder:
+                          str(ctx.batch), "--lane", "user") as forwarder:
         ctx.in_use(doc, forwarder["in_use"])
         for i, size in enumerate(chosen):
             results[size] = search(ctx, ctx.place, forwarder["dst_mac"], size, len(chosen) - i)

@@ -116,30 +116,27 @@ def named(made, words, also=()):
     return [one for one in made if not words or any(word in one.name for word in words)]
 
 
-def lane_options():
-    """The option that asks for lane user, where shuntd has one."""
-    import subprocess
-    helps = subprocess.run([paths.program("shuntd"), "--help"], capture_output=True, text=True,
-                           check=False).stdout
-    return "--lane" in helps
+@contextlib.contextmanager
+def lane(place, mode, name, cpus, receiver):
+    """shunt in a lane whose frames no worker sees: the receiving NAPI forwards, on that CPU."""
+    with threaded(place, receiver), shunt(place, mode, cpus, "--lane", name) as started:
+        yield started
 
 
-def shunt_ones(cpus, batch):
-    """shunt in each lane and mode."""
-    has_lanes = lane_options()
-    user = ["--lane", "user"] if has_lanes else []
+def shunt_ones(cpus, batch, is_lab):
+    """shunt in each lane and mode; in the kernel's lanes where the packet arrives, and threaded, as the
+    kernel itself."""
     made = []
     for mode, poll in (("xconnect", "spin"), ("xconnect", "adaptive"), ("xconnect", "busy"),
                        ("route", "spin"), ("bridge", "spin")):
         made.append(Forwarder(f"shunt {mode} user {poll}",
                               lambda place, m=mode, p=poll: shunt(
-                                  place, m, cpus[:1], "--poll", p, "--batch", str(batch), *user),
+                                  place, m, cpus[:1], "--poll", p, "--batch", str(batch), "--lane",
+                                  "user"),
                               poll == "spin" and mode != "bridge"))
-    for mode, lane in (("xconnect", "xdp"), ("route", "xdp"), ("route", "kernel")) if has_lanes else ():
-        made.append(Forwarder(f"shunt {mode} lane {lane}",
-                              lambda place, m=mode, l=lane: shunt(
-                                  place, m, cpus[:1], "--lane", l), lane == "xdp"))
+    for mode, name in (("xconnect", "xdp"), ("route", "xdp"), ("route", "auto"), ("route", "kernel")):
+        for suffix, receiver in (("", None), (" threaded", cpus[0]))[:1 + is_lab]:
+            made.append(Forwarder(f"shunt {mode} lane {name}{suffix}",
+                                  lambda place, m=mode, n=name, r=receiver: lane(
+                                      place, m, n, cpus[:1], r), name == "xdp" and not suffix))
     return made
-
-
-__all__ = ["Daemon", "Failed", "Forwarder", "kernel_ones", "named", "shunt", "shunt_ones", "shuntd"]

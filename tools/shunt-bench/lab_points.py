@@ -45,12 +45,10 @@ class Points:
 
     @staticmethod
     def _options(cycles, walk, batch, poll):
-        options = ["--poll", poll, "--batch", str(batch)]
+        options = ["--poll", poll, "--batch", str(batch), "--lane", "user"]
         if cycles or walk:
             words = [f"cycles={cycles}"] * bool(cycles) + [f"list={walk}"] * bool(walk)
             options += ["--node", "emulate," + ",".join(words)]
-        if forwarders.lane_options():
-            options += ["--lane", "user"]
         return options
 
     def _point(self, mode, cpus, options, rate, seconds, latency):

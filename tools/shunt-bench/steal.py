@@ -46,9 +46,9 @@ def confess_company(doc, before, after):
 class Repeats:
     """Measures, again where that was disturbed, and counts."""
 
-    def __init__(self, patience_s=PATIENCE_S):
+    def __init__(self):
         self.measured = self.disturbed = 0
-        self._left_s = patience_s
+        self._left_s = PATIENCE_S
 
     def least_disturbed(self, measure, shows=lambda made: True):
         """What measure() returns, of several the one with the least stolen. shows(made) says whether
@@ -70,16 +70,10 @@ class Repeats:
         self.disturbed += 1
         return best
 
-    def confession(self):
-        """What that did to the figures, a sentence; empty if nothing."""
-        if not self.disturbed:
-            return ""
-        return (f"In {self.disturbed} of {self.measured} measurements a hypervisor took more than "
-                f"{100 * STOLEN_MAX:.0f} % of a CPU away, also when repeated: those read too slow.")
-
     def confess(self, doc):
-        """Says so in the document."""
+        """Says in the document what that did to the figures."""
         if self.disturbed:
-            doc.note(self.confession())
+            doc.note(f"In {self.disturbed} of {self.measured} measurements a hypervisor took more than "
+                     f"{100 * STOLEN_MAX:.0f} % of a CPU away, also when repeated: those read too slow.")
         if 2 * self.disturbed > self.measured:
             doc.withhold("That is most of them")

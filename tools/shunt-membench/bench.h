@@ -34,6 +34,5 @@ int bench_mem(struct bench *bench);
 int bench_ip(struct bench *bench);
 int bench_bridge(struct bench *bench);
 int bench_mirror(struct bench *bench);
-int bench_fib6(struct bench *bench, uint32_t route_cnt); /* part of bench_fib */
 
 #endif

@@ -4,103 +4,180 @@
 #include "bench.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "fib/fib4.h"
+#include "fib/fib6.h"
 #include "traffic/bgp.h"
 #include "measure/rng.h"
 
-#define BATCH	 256u
-#define DEST_CNT (1u << 20) /* "random": 4 MiB of addresses, read in order */
-#define NH_CNT	 64u
+#define BATCH  256u
+#define NH_CNT 64u
 
-struct lab4 {
+/* A table of one family; what is the other's is NULL. */
+struct lab {
 	struct bench *bench;
-	struct shunt_bgp4 *routes;
-	uint32_t *dests;
-	uint32_t route_cnt;
-	struct shunt_fib4 *fib;
+	bool is6;
+	uint32_t route_cnt, dest_cnt, update_cnt;
+	struct shunt_bgp4 *routes4;
+	struct shunt_bgp6 *routes6;
+	uint32_t *dests4; /* for "random": 4 MiB of addresses, of IPv6 8, read in order */
+	uint8_t (*dests6)[16];
+	struct shunt_fib4 *fib4;
+	struct shunt_fib6 *fib6;
 };
 
-typedef uint64_t (*lookup4_fn)(const struct lab4 *lab, const uint32_t *dst_be);
+typedef uint64_t (*lookup_fn)(const struct lab *lab, uint32_t at);
 
-static uint64_t fib4_bulk(const struct lab4 *lab, const uint32_t *dst_be)
+static int generate4(struct lab *lab)
+{
+	int ret = -ENOMEM;
+
+	lab->routes4 = calloc(lab->route_cnt, sizeof(*lab->routes4));
+	lab->dests4 = calloc(lab->dest_cnt, sizeof(*lab->dests4));
+	if (lab->routes4 && lab->dests4)
+		ret = shunt_bgp4_generate(lab->routes4, lab->route_cnt, NH_CNT, lab->bench->seed);
+	if (!ret)
+		shunt_bgp4_dests(lab->routes4, lab->route_cnt, lab->dests4, lab->dest_cnt,
+				 lab->bench->seed);
+	return ret;
+}
+
+static int generate6(struct lab *lab)
+{
+	int ret = -ENOMEM;
+
+	lab->routes6 = calloc(lab->route_cnt, sizeof(*lab->routes6));
+	lab->dests6 = calloc(lab->dest_cnt, sizeof(*lab->dests6));
+	if (lab->routes6 && lab->dests6)
+		ret = shunt_bgp6_generate(lab->routes6, lab->route_cnt, NH_CNT, lab->bench->seed);
+	if (!ret)
+		shunt_bgp6_dests(lab->routes6, lab->route_cnt, lab->dests6, lab->dest_cnt,
+				 lab->bench->seed);
+	return ret;
+}
+
+/* Puts route i into the table, or takes it out. */
+static int change(struct lab *lab, uint32_t i, bool in, struct shunt_err *err)
+{
+	const struct shunt_bgp6 *r;
+	uint64_t addr[2];
+	uint32_t addr4;
+
+	if (!lab->is6) {
+		addr4 = htonl(lab->routes4[i].addr);
+		return in ? shunt_fib4_add(lab->fib4, addr4, lab->routes4[i].len,
+					   lab->routes4[i].nh, err)
+			  : shunt_fib4_del(lab->fib4, addr4, lab->routes4[i].len, err);
+	}
+	r = &lab->routes6[i];
+	addr[0] = htobe64(r->hi);
+	addr[1] = htobe64(r->lo);
+	return in ? shunt_fib6_add(lab->fib6, (const uint8_t *)addr, r->len, r->nh, err)
+		  : shunt_fib6_del(lab->fib6, (const uint8_t *)addr, r->len, err);
+}
+
+static uint64_t bulk(const struct lab *lab, uint32_t at)
 {
 	uint32_t nh[BATCH];
 
-	shunt_fib4_lookup_bulk(lab->fib, dst_be, nh, BATCH);
+	if (lab->is6)
+		shunt_fib6_lookup_bulk(lab->fib6, &lab->dests6[at], nh, BATCH);
+	else
+		shunt_fib4_lookup_bulk(lab->fib4, &lab->dests4[at], nh, BATCH);
 	return nh[0] + nh[BATCH - 1];
 }
 
-/* Singly: each address is found from the answer before it, so nothing overlaps. */
-static uint64_t fib4_single(const struct lab4 *lab, const uint32_t *dst_be)
+/* Singly: each lookup waits for the one before it (nh >> 31 is 0), so nothing overlaps. */
+static uint64_t single(const struct lab *lab, uint32_t at)
 {
 	uint32_t nh = 0, i;
 
-	for (i = 0; i < BATCH; i++)
-		nh = shunt_fib4_lookup(lab->fib, dst_be[i] ^ (nh >> 31));
+	if (lab->is6)
+		for (i = at; i < at + BATCH; i++)
+			nh = shunt_fib6_lookup(lab->fib6, lab->dests6[i + (nh >> 31)]);
+	else
+		for (i = at; i < at + BATCH; i++)
+			nh = shunt_fib4_lookup(lab->fib4, lab->dests4[i] ^ (nh >> 31));
 	return nh;
 }
 
-static double time_lookups(const struct lab4 *lab, lookup4_fn fn, bool repeated)
+static const struct {
+	const char *mode;
+	lookup_fn fn;
+} lookups[] = {{"bulk", bulk}, {"single", single}};
+
+/* Records runs[cnt] as fibN.what. Takes over params. */
+static void add(const struct lab *lab, const char *what, json_t *params, const char *unit,
+		const double *runs, unsigned cnt)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "fib%d.%s", lab->is6 ? 6 : 4, what);
+	json_object_set_new(params, "routes", json_integer(lab->route_cnt));
+	bench_add(lab->bench, name, params, unit, runs, cnt);
+}
+
+static double time_lookups(const struct lab *lab, lookup_fn fn, bool repeated)
 {
 	uint64_t start, sum = 0;
 	uint32_t i;
 
 	start = shunt_clock_cycles();
-	for (i = 0; i < DEST_CNT; i += BATCH)
-		sum += fn(lab, &lab->dests[repeated ? 0 : i]);
+	for (i = 0; i < lab->dest_cnt; i += BATCH)
+		sum += fn(lab, repeated ? 0 : i);
 	start = shunt_clock_cycles() - start;
 	__asm__ volatile("" ::"r"(sum));
-	return (double)start / DEST_CNT;
+	return (double)start / lab->dest_cnt;
 }
 
-static const struct {
-	const char *name, *mode;
-	lookup4_fn fn;
-} lookups4[] = {
-	{"fib4.lookup", "bulk", fib4_bulk},
-	{"fib4.lookup", "single", fib4_single},
-};
-
-/* The variants take turns within a run, so that noise on the machine meets all of them. */
-static void measure_lookups4(const struct lab4 *lab, bool repeated)
+/* The variants take turns within a run, so that noise on the machine meets both. */
+static void measure_lookups(const struct lab *lab, bool repeated)
 {
-	double runs[SHUNT_ARRAY_LEN(lookups4)][BENCH_RUN_CNT];
+	double runs[SHUNT_ARRAY_LEN(lookups)][BENCH_RUN_CNT];
 	unsigned r, i;
 
 	for (r = 0; r < BENCH_RUN_CNT; r++)
-		for (i = 0; i < SHUNT_ARRAY_LEN(lookups4); i++) {
-			time_lookups(lab, lookups4[i].fn, repeated); /* the other's lines go */
-			runs[i][r] = time_lookups(lab, lookups4[i].fn, repeated);
+		for (i = 0; i < SHUNT_ARRAY_LEN(lookups); i++) {
+			time_lookups(lab, lookups[i].fn, repeated); /* the other's lines go */
+			runs[i][r] = time_lookups(lab, lookups[i].fn, repeated);
 		}
-	for (i = 0; i < SHUNT_ARRAY_LEN(lookups4); i++)
-		bench_add(lab->bench, lookups4[i].name,
-			  json_pack("{s:i, s:s, s:s}", "routes", (int)lab->route_cnt, "mode",
-				    lookups4[i].mode, "pattern", repeated ? "repeated" : "random"),
-			  "cycles/lookup", runs[i], BENCH_RUN_CNT);
+	for (i = 0; i < SHUNT_ARRAY_LEN(lookups); i++)
+		add(lab, "lookup",
+		    json_pack("{s:s, s:s}", "mode", lookups[i].mode, "pattern",
+			      repeated ? "repeated" : "random"),
+		    "cycles/lookup", runs[i], BENCH_RUN_CNT);
 }
 
-static int load4(struct lab4 *lab)
+static void destroy(struct lab *lab)
+{
+	shunt_fib4_destroy(lab->fib4);
+	shunt_fib6_destroy(lab->fib6);
+	lab->fib4 = NULL;
+	lab->fib6 = NULL;
+}
+
+static int load(struct lab *lab)
 {
 	struct shunt_err err;
 	uint32_t i;
-	int ret = shunt_fib4_create(&lab->fib, 0, &err);
+	int ret = lab->is6 ? shunt_fib6_create(&lab->fib6, 0, &err)
+			   : shunt_fib4_create(&lab->fib4, 0, &err);
 
 	for (i = 0; i < lab->route_cnt && !ret; i++)
-		ret = shunt_fib4_add(lab->fib, htonl(lab->routes[i].addr), lab->routes[i].len,
-				     lab->routes[i].nh, &err);
+		ret = change(lab, i, true, &err);
 	if (ret)
 		fprintf(stderr, "shunt-membench: %s\n", err.msg);
 	return ret;
 }
 
-static int measure_load4(struct lab4 *lab)
+static int measure_load(struct lab *lab)
 {
 	double runs[BENCH_RUN_CNT];
 	uint64_t start;
@@ -108,94 +185,94 @@ static int measure_load4(struct lab4 *lab)
 	int ret;
 
 	for (r = 0; r < BENCH_RUN_CNT; r++) {
-		shunt_fib4_destroy(lab->fib);
+		destroy(lab);
 		start = shunt_clock_ns();
-		ret = load4(lab);
+		ret = load(lab);
 		if (ret)
 			return ret;
 		runs[r] = (double)(shunt_clock_ns() - start) / 1e9;
 	}
-	bench_add(lab->bench, "fib4.load", json_pack("{s:i}", "routes", (int)lab->route_cnt), "s",
-		  runs, BENCH_RUN_CNT);
+	add(lab, "load", json_object(), "s", runs, BENCH_RUN_CNT);
 	return 0;
 }
 
 /* A withdrawal and an announcement of a random route, as a BGP session's churn. */
-static void measure_update4(struct lab4 *lab)
+static void measure_update(struct lab *lab)
 {
-	const uint32_t cnt = lab->bench->quick ? 1000 : 100000;
 	uint64_t rng = lab->bench->seed, start;
 	double runs[BENCH_RUN_CNT];
-	const struct shunt_bgp4 *r;
-	unsigned i, k;
+	unsigned i, k, route;
 
 	for (k = 0; k < BENCH_RUN_CNT; k++) {
 		start = shunt_clock_ns();
-		for (i = 0; i < cnt; i++) {
-			r = &lab->routes[shunt_rng_below(&rng, lab->route_cnt)];
-			shunt_fib4_del(lab->fib, htonl(r->addr), r->len, NULL);
-			shunt_fib4_add(lab->fib, htonl(r->addr), r->len, r->nh, NULL);
+		for (i = 0; i < lab->update_cnt; i++) {
+			route = shunt_rng_below(&rng, lab->route_cnt);
+			change(lab, route, false, NULL);
+			change(lab, route, true, NULL);
 		}
-		runs[k] = 2e9 * cnt / (double)(shunt_clock_ns() - start);
+		runs[k] = 2e9 * lab->update_cnt / (double)(shunt_clock_ns() - start);
 	}
-	bench_add(lab->bench, "fib4.update", json_pack("{s:i}", "routes", (int)lab->route_cnt),
-		  "updates/s", runs, BENCH_RUN_CNT);
+	add(lab, "update", json_object(), "updates/s", runs, BENCH_RUN_CNT);
 }
 
-static void report_bytes(const struct lab4 *lab, const char *name, size_t bytes, const char *what)
+static void report_bytes(const struct lab *lab, const char *part, size_t bytes)
 {
 	double per = (double)bytes / lab->route_cnt;
 
-	bench_add(lab->bench, name,
-		  json_pack("{s:i, s:s}", "routes", (int)lab->route_cnt, "part", what),
-		  "bytes/route", &per, 1);
+	add(lab, "bytes_per_route", json_pack("{s:s}", "part", part), "bytes/route", &per, 1);
 }
 
-static int measure4(struct lab4 *lab)
+static int measure(struct lab *lab)
 {
 	struct shunt_fib_bytes bytes;
-	int ret = measure_load4(lab);
+	int ret = measure_load(lab);
 
 	if (ret)
 		return ret;
-	measure_update4(lab);
-	shunt_fib4_bytes(lab->fib, &bytes);
-	report_bytes(lab, "fib4.bytes_per_route", bytes.lookup, "lookup");
-	report_bytes(lab, "fib4.bytes_per_route", bytes.lookup + bytes.idle, "lookup+idle");
-	report_bytes(lab, "fib4.bytes_per_route", bytes.committed, "all");
+	measure_update(lab);
+	if (lab->is6)
+		shunt_fib6_bytes(lab->fib6, &bytes);
+	else
+		shunt_fib4_bytes(lab->fib4, &bytes);
+	report_bytes(lab, "lookup", bytes.lookup);
+	report_bytes(lab, "lookup+idle", bytes.lookup + bytes.idle);
+	report_bytes(lab, "all", bytes.committed);
 	bench_print_pages();
-	measure_lookups4(lab, false);
-	measure_lookups4(lab, true);
+	measure_lookups(lab, false);
+	measure_lookups(lab, true);
 	return 0;
 }
 
-static int bench4(struct bench *bench, uint32_t route_cnt)
+static int bench_table(struct bench *bench, bool is6, uint32_t route_cnt)
 {
-	struct lab4 lab = {.bench = bench, .route_cnt = route_cnt};
-	int ret = -1;
+	struct lab lab = {.bench = bench,
+			  .is6 = is6,
+			  .route_cnt = route_cnt,
+			  .dest_cnt = is6 ? 1u << 19 : 1u << 20,
+			  .update_cnt = bench->quick ? 1000
+					: is6	     ? 50000
+						     : 100000};
+	int ret = is6 ? generate6(&lab) : generate4(&lab);
 
-	lab.routes = calloc(route_cnt, sizeof(*lab.routes));
-	lab.dests = calloc(DEST_CNT, sizeof(*lab.dests));
-	if (lab.routes && lab.dests &&
-	    !shunt_bgp4_generate(lab.routes, route_cnt, NH_CNT, bench->seed)) {
-		shunt_bgp4_dests(lab.routes, route_cnt, lab.dests, DEST_CNT, bench->seed);
-		ret = measure4(&lab);
-	}
-	shunt_fib4_destroy(lab.fib);
-	free(lab.routes);
-	free(lab.dests);
+	if (!ret)
+		ret = measure(&lab);
+	destroy(&lab);
+	free(lab.routes4);
+	free(lab.routes6);
+	free(lab.dests4);
+	free(lab.dests6);
 	return ret;
 }
 
 int bench_fib(struct bench *bench)
 {
-	int ret = bench4(bench, 1000);
+	int ret = bench_table(bench, false, 1000);
 
 	if (!ret && !bench->quick)
-		ret = bench4(bench, 1000000);
+		ret = bench_table(bench, false, 1000000);
 	if (!ret)
-		ret = bench_fib6(bench, 1000);
+		ret = bench_table(bench, true, 1000);
 	if (!ret && !bench->quick)
-		ret = bench_fib6(bench, 200000);
+		ret = bench_table(bench, true, 200000);
 	return ret;
 }

@@ -1,1 +1,0 @@
-../../tools/shunt-bench/steal.py
