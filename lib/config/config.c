@@ -128,7 +128,7 @@ bool shunt_config_is_transparent(const struct shunt_config *config, unsigned por
 }
 
 /* All routing ports share the kernel's tables, also ports of different groups. */
-bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b)
+static bool are_joined(const struct shunt_config *config, unsigned a, unsigned b)
 {
 	const struct shunt_group_config *ga = group_of(config, a), *gb = group_of(config, b);
 
@@ -139,8 +139,7 @@ bool shunt_config_reaches(const struct shunt_config *config, unsigned from, unsi
 {
 	const int peer = shunt_config_peer(config, from);
 
-	return from != to &&
-	       (peer >= 0 ? peer == (int)to : shunt_config_are_joined(config, from, to));
+	return from != to && (peer >= 0 ? peer == (int)to : are_joined(config, from, to));
 }
 
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port)
@@ -149,16 +148,6 @@ enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, uns
 	const struct shunt_group_config *group = group_of(config, port);
 
 	return pair ? pair->lane : group ? group->lane : SHUNT_REQUEST_AUTO;
-}
-
-void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane)
-{
-	unsigned i;
-
-	for (i = 0; i < config->pair_cnt; i++)
-		config->pairs[i].lane = lane;
-	for (i = 0; i < config->group_cnt; i++)
-		config->groups[i].lane = lane;
 }
 
 bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mode mode)

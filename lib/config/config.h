@@ -157,30 +157,24 @@ bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mod
 /* shunt_config_peer returns the other port of the port's pair, -ENOENT if it is in none.
  * shunt_config_next_hop returns the MAC address that the port's frames are sent to, behind its
  * peer; NULL where the mode has none. shunt_config_is_transparent says whether every frame of the
- * port crosses to its peer. shunt_config_are_joined says whether two ports are in one group; all
- * routing ports are. shunt_config_reaches says whether frames of one port can leave by the other:
- * its peer, or a port joined with it. shunt_config_lane returns the lane asked for.
- * shunt_config_set_lane asks for one everywhere. Thread: any. */
+ * port crosses to its peer. shunt_config_reaches says whether frames of one port can leave by the
+ * other: its peer, or a port of its group; all routing ports are of one. shunt_config_lane returns
+ * the lane asked for. Thread: any. */
 int shunt_config_peer(const struct shunt_config *config, unsigned port);
 const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port);
 bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port);
-bool shunt_config_are_joined(const struct shunt_config *config, unsigned a, unsigned b);
 bool shunt_config_reaches(const struct shunt_config *config, unsigned from, unsigned to);
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port);
-void shunt_config_set_lane(struct shunt_config *config, enum shunt_lane_request lane);
 
 /* shunt_forward_mode_name, shunt_lane_request_name, shunt_copy_mode_name, shunt_driver_mode_name
  * and shunt_port_kind_name return static strings as the configuration spells them, "?" out of
- * range. _parse returns the value of such a word, or -EINVAL. Thread: any. */
+ * range. shunt_forward_mode_parse returns the mode of that word, -EINVAL for another word.
+ * Thread: any. */
 const char *shunt_forward_mode_name(enum shunt_forward_mode mode);
 const char *shunt_copy_mode_name(enum shunt_copy_mode mode);
 const char *shunt_driver_mode_name(enum shunt_driver_mode mode);
 const char *shunt_lane_request_name(enum shunt_lane_request lane);
 const char *shunt_port_kind_name(enum shunt_port_kind kind);
 int shunt_forward_mode_parse(const char *name);
-int shunt_copy_mode_parse(const char *name);
-int shunt_driver_mode_parse(const char *name);
-int shunt_lane_request_parse(const char *name);
-int shunt_port_kind_parse(const char *name);
 
 #endif

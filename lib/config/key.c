@@ -37,10 +37,6 @@ static int find_word(const char *const *words, const char *text)
 	{                                                                                        \
 		return (unsigned)value < SHUNT_ARRAY_LEN(noun##_words) - 1 ? noun##_words[value] \
 									   : "?";                \
-	}                                                                                        \
-	int shunt_##noun##_parse(const char *name)                                               \
-	{                                                                                        \
-		return find_word(noun##_words, name);                                            \
 	}
 
 NAMER(port_kind)
@@ -48,6 +44,11 @@ NAMER(driver_mode)
 NAMER(copy_mode)
 NAMER(forward_mode)
 NAMER(lane_request)
+
+int shunt_forward_mode_parse(const char *name)
+{
+	return find_word(forward_mode_words, name);
+}
 
 #define AT(key, type_, member, ...) \
 	{.name = #key, .type = SHUNT_KEY_##type_, .offset = offsetof(S, member), __VA_ARGS__},

@@ -52,7 +52,6 @@ int shunt_engine_fit_frames(struct shunt_engine *engine, struct shunt_port *port
 	char why[160] = "";
 
 	ask_jumbo(port, &jumbo);
-	port->offers = jumbo.xdp;
 	if (!engine->config->frame_size && shunt_jumbo_frames(&jumbo, engine->frame_size) > 1)
 		engine->frame_size = SHUNT_FRAME_SIZE_MAX;
 	port->packet_frames = shunt_jumbo_frames(&jumbo, engine->frame_size);

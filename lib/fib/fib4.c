@@ -289,6 +289,11 @@ static int apply(const struct edit *e)
 	return 0;
 }
 
+static shunt_key key_of(uint32_t addr_be)
+{
+	return (shunt_key)ntohl(addr_be) << 96;
+}
+
 static int check(uint32_t addr, unsigned len, struct shunt_err *err)
 {
 	if (len > 32)
@@ -324,9 +329,9 @@ int shunt_fib4_add(struct shunt_fib4 *fib, uint32_t addr_be, unsigned len, uint3
 		return shunt_err_set(err, EINVAL, "IPv4 route: next hop %u is not in 1..%u", nh,
 				     SHUNT_FIB_NH_MAX);
 	e.leaf = len << LEN_SHIFT | nh;
-	if (shunt_routes4_reserve(&fib->routes) || apply(&e))
+	if (shunt_routes_reserve(&fib->routes) || apply(&e))
 		return no_memory(fib, &e, err);
-	shunt_routes4_put(&fib->routes, e.addr, len, nh);
+	shunt_routes_put(&fib->routes, key_of(addr_be), len, nh);
 	return 0;
 }
 
@@ -339,37 +344,37 @@ int shunt_fib4_del(struct shunt_fib4 *fib, uint32_t addr_be, unsigned len, struc
 
 	if (ret)
 		return ret;
-	if (!shunt_routes4_get(&fib->routes, e.addr, len))
+	if (!shunt_routes_get(&fib->routes, key_of(addr_be), len))
 		return shunt_err_set(err, ENOENT, "IPv4 route %u.%u.%u.%u/%u: no such route",
 				     e.addr >> 24, e.addr >> 16 & 255, e.addr >> 8 & 255,
 				     e.addr & 255, len);
-	cover_nh = shunt_routes4_covering(&fib->routes, e.addr, len, &cover_len);
+	cover_nh = shunt_routes_covering(&fib->routes, key_of(addr_be), len, &cover_len);
 	e.leaf = cover_len << LEN_SHIFT | cover_nh;
 	if (apply(&e))
 		return no_memory(fib, &e, err);
-	shunt_routes4_del(&fib->routes, e.addr, len);
+	shunt_routes_del(&fib->routes, key_of(addr_be), len);
 	return 0;
 }
 
 uint32_t shunt_fib4_get(const struct shunt_fib4 *fib, uint32_t addr_be, unsigned len)
 {
-	return len > 32 ? 0 : shunt_routes4_get(&fib->routes, ntohl(addr_be), len);
+	return len > 32 ? 0 : shunt_routes_get(&fib->routes, key_of(addr_be), len);
 }
 
 uint32_t shunt_fib4_best(const struct shunt_fib4 *fib, uint32_t addr_be, unsigned *len)
 {
-	return shunt_routes4_covering(&fib->routes, ntohl(addr_be), 33, len);
+	return shunt_routes_covering(&fib->routes, key_of(addr_be), 33, len);
 }
 
 int shunt_fib4_walk(const struct shunt_fib4 *fib,
 		    int (*fn)(void *arg, uint32_t addr_be, unsigned len, uint32_t nh), void *arg)
 {
-	uint32_t pos = 0, addr, nh;
-	unsigned len;
+	struct shunt_route r;
+	uint32_t pos = 0;
 	int ret = 0;
 
-	while (!ret && shunt_routes4_next(&fib->routes, &pos, &addr, &len, &nh))
-		ret = fn(arg, htonl(addr), len, nh);
+	while (!ret && shunt_routes_next(&fib->routes, &pos, &r))
+		ret = fn(arg, htonl((uint32_t)(r.addr >> 96)), r.len, r.nh);
 	return ret;
 }
 
@@ -386,7 +391,7 @@ void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib_bytes *out)
 		      (size_t)tail->live_cnt * tail->elem_bytes;
 	out->idle = (size_t)(leaf->next - leaf->live_cnt) * leaf->elem_bytes +
 		    (size_t)(tail->next - tail->live_cnt) * tail->elem_bytes;
-	out->routes = sizeof(uint64_t) << fib->routes.bits;
+	out->routes = shunt_routes_bytes(&fib->routes);
 	out->committed = fib->budget.bytes;
 }
 
@@ -394,7 +399,7 @@ void shunt_fib4_destroy(struct shunt_fib4 *fib)
 {
 	if (!fib)
 		return;
-	shunt_routes4_fini(&fib->routes);
+	shunt_routes_fini(&fib->routes);
 	shunt_runs_fini(&fib->tail_runs);
 	shunt_runs_fini(&fib->leaf_runs);
 	shunt_arena_fini(&fib->root_arena);
@@ -415,7 +420,7 @@ static int init(struct shunt_fib4 *fib, struct shunt_err *err)
 				      budget, "IPv4 FIB tails", err);
 	budget->source = NULL; /* what follows is of the control side alone */
 	if (!ret)
-		ret = shunt_routes4_init(&fib->routes, budget, err);
+		ret = shunt_routes_init(&fib->routes, false, budget, err);
 	return ret;
 }
 

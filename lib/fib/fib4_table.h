@@ -14,7 +14,7 @@
 #define SHUNT_FIB_FIB4_TABLE_H
 
 #include "fib/fib4.h"
-#include "fib/routes4.h"
+#include "fib/routes.h"
 #include "fib/runs.h"
 
 #define SLOT_CNT   32u
@@ -36,7 +36,7 @@ struct shunt_fib4 {
 	struct shunt_arena root_arena;
 	struct shunt_runs leaf_runs;
 	struct shunt_runs tail_runs;
-	struct shunt_routes4 routes;
+	struct shunt_routes routes;
 	struct shunt_arena_budget budget;
 };
 

@@ -24,7 +24,7 @@
 
 struct edit {
 	struct shunt_fib6 *fib;
-	shunt_key6 addr;
+	shunt_key addr;
 	uint32_t leaf; /* what the slots get */
 	unsigned len;
 	bool add;
@@ -48,7 +48,7 @@ static uint64_t *elem_ptr(const struct shunt_fib6 *fib, uint64_t word)
 	return (uint64_t *)fib->runs.arena.base + (uint32_t)word + 1;
 }
 
-static unsigned slot_at(shunt_key6 addr, unsigned pos)
+static unsigned slot_at(shunt_key addr, unsigned pos)
 {
 	return (unsigned)(addr >> (128 - STRIDE - pos)) & (SLOT_CNT - 1);
 }
@@ -213,15 +213,15 @@ static int apply(struct edit *e)
 	return 0;
 }
 
-static shunt_key6 key_of(const uint8_t addr[16])
+static shunt_key key_of(const uint8_t addr[16])
 {
 	uint64_t part[2];
 
 	memcpy(part, addr, sizeof(part));
-	return (shunt_key6)be64toh(part[0]) << 64 | be64toh(part[1]);
+	return (shunt_key)be64toh(part[0]) << 64 | be64toh(part[1]);
 }
 
-static void bytes_of(shunt_key6 key, uint8_t addr[16])
+static void bytes_of(shunt_key key, uint8_t addr[16])
 {
 	uint64_t part[2] = {htobe64((uint64_t)(key >> 64)), htobe64((uint64_t)key)};
 
@@ -229,8 +229,7 @@ static void bytes_of(shunt_key6 key, uint8_t addr[16])
 }
 
 /* An error about one route: "IPv6 route 2001:db8::/32: ...". */
-static int route_err(struct shunt_err *err, int code, shunt_key6 key, unsigned len,
-		     const char *what)
+static int route_err(struct shunt_err *err, int code, shunt_key key, unsigned len, const char *what)
 {
 	char text[INET6_ADDRSTRLEN];
 	uint8_t addr[16];
@@ -240,11 +239,11 @@ static int route_err(struct shunt_err *err, int code, shunt_key6 key, unsigned l
 	return shunt_err_set(err, code, "IPv6 route %s/%u: %s", text, len, what);
 }
 
-static int check(shunt_key6 key, unsigned len, struct shunt_err *err)
+static int check(shunt_key key, unsigned len, struct shunt_err *err)
 {
 	if (len > 128)
 		return route_err(err, EINVAL, key, len, "the length is over 128");
-	if (len < 128 && key & (~(shunt_key6)0 >> len))
+	if (len < 128 && key & (~(shunt_key)0 >> len))
 		return route_err(err, EINVAL, key, len, "host bits are set");
 	return 0;
 }
@@ -273,9 +272,9 @@ int shunt_fib6_add(struct shunt_fib6 *fib, const uint8_t addr[16], unsigned len,
 	if (!nh || nh > SHUNT_FIB_NH_MAX)
 		return route_err(err, EINVAL, e.addr, len, "the next hop is not in 1..16777215");
 	e.leaf = len << LEN_SHIFT | nh;
-	if (shunt_routes6_reserve(&fib->routes) || apply(&e))
+	if (shunt_routes_reserve(&fib->routes) || apply(&e))
 		return no_memory(&e, err);
-	shunt_routes6_put(&fib->routes, e.addr, len, nh);
+	shunt_routes_put(&fib->routes, e.addr, len, nh);
 	return 0;
 }
 
@@ -289,39 +288,38 @@ int shunt_fib6_del(struct shunt_fib6 *fib, const uint8_t addr[16], unsigned len,
 
 	if (ret)
 		return ret;
-	if (!shunt_routes6_get(&fib->routes, e.addr, len))
+	if (!shunt_routes_get(&fib->routes, e.addr, len))
 		return route_err(err, ENOENT, e.addr, len, "no such route");
-	cover_nh = shunt_routes6_covering(&fib->routes, e.addr, len, &cover_len);
+	cover_nh = shunt_routes_covering(&fib->routes, e.addr, len, &cover_len);
 	e.leaf = cover_len << LEN_SHIFT | cover_nh;
 	if (apply(&e))
 		return no_memory(&e, err);
-	shunt_routes6_del(&fib->routes, e.addr, len);
+	shunt_routes_del(&fib->routes, e.addr, len);
 	return 0;
 }
 
 uint32_t shunt_fib6_get(const struct shunt_fib6 *fib, const uint8_t addr[16], unsigned len)
 {
-	return len > 128 ? 0 : shunt_routes6_get(&fib->routes, key_of(addr), len);
+	return len > 128 ? 0 : shunt_routes_get(&fib->routes, key_of(addr), len);
 }
 
 uint32_t shunt_fib6_best(const struct shunt_fib6 *fib, const uint8_t addr[16], unsigned *len)
 {
-	return shunt_routes6_covering(&fib->routes, key_of(addr), 129, len);
+	return shunt_routes_covering(&fib->routes, key_of(addr), 129, len);
 }
 
 int shunt_fib6_walk(const struct shunt_fib6 *fib,
 		    int (*fn)(void *arg, const uint8_t addr[16], unsigned len, uint32_t nh),
 		    void *arg)
 {
-	uint32_t pos = 0, nh;
+	struct shunt_route r;
 	uint8_t addr[16];
-	shunt_key6 key;
-	unsigned len;
+	uint32_t pos = 0;
 	int ret = 0;
 
-	while (!ret && shunt_routes6_next(&fib->routes, &pos, &key, &len, &nh)) {
-		bytes_of(key, addr);
-		ret = fn(arg, addr, len, nh);
+	while (!ret && shunt_routes_next(&fib->routes, &pos, &r)) {
+		bytes_of(r.addr, addr);
+		ret = fn(arg, addr, r.len, r.nh);
 	}
 	return ret;
 }
@@ -343,7 +341,7 @@ void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib_bytes *out)
 
 	out->lookup = ((size_t)ROOT_CNT + runs->live_cnt) * sizeof(uint64_t);
 	out->idle = (size_t)(runs->next - runs->live_cnt) * sizeof(uint64_t);
-	out->routes = sizeof(struct shunt_route6) << fib->routes.bits;
+	out->routes = shunt_routes_bytes(&fib->routes);
 	out->committed = fib->budget.bytes;
 }
 
@@ -351,7 +349,7 @@ void shunt_fib6_destroy(struct shunt_fib6 *fib)
 {
 	if (!fib)
 		return;
-	shunt_routes6_fini(&fib->routes);
+	shunt_routes_fini(&fib->routes);
 	shunt_runs_fini(&fib->runs);
 	shunt_arena_fini(&fib->root_arena);
 	free(fib);
@@ -367,7 +365,7 @@ static int init(struct shunt_fib6 *fib, struct shunt_err *err)
 		ret = shunt_runs_init(&fib->runs, sizeof(uint64_t), 1u << 28, budget,
 				      "IPv6 FIB nodes", err);
 	budget->source = NULL; /* what follows is of the control side alone */
-	return ret ? ret : shunt_routes6_init(&fib->routes, budget, err);
+	return ret ? ret : shunt_routes_init(&fib->routes, true, budget, err);
 }
 
 int shunt_fib6_create_on(struct shunt_fib6 **out, const struct shunt_arena_source *source,

@@ -12,7 +12,7 @@
 #define SHUNT_FIB_FIB6_TABLE_H
 
 #include "fib/fib6.h"
-#include "fib/routes6.h"
+#include "fib/routes.h"
 #include "fib/runs.h"
 
 #define SLOT_CNT  32u
@@ -31,7 +31,7 @@ struct shunt_fib6 {
 	/* Control. */
 	struct shunt_arena root_arena;
 	struct shunt_runs runs;
-	struct shunt_routes6 routes;
+	struct shunt_routes routes;
 	struct shunt_arena_budget budget;
 };
 

@@ -333,11 +333,6 @@ void shunt_nexthop_put(struct shunt_nexthops *table, uint32_t nh)
 	table->cnt--;
 }
 
-uint32_t shunt_nexthop_refs(const struct shunt_nexthops *table, uint32_t nh)
-{
-	return in_use(table, nh) ? table->metas[nh].refs : 0;
-}
-
 void shunt_nexthop_destroy(struct shunt_nexthops *table)
 {
 	uint32_t i;

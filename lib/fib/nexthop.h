@@ -104,9 +104,6 @@ unsigned shunt_nexthop_group_get(const struct shunt_nexthops *table, uint32_t nh
 void shunt_nexthop_hold(struct shunt_nexthops *table, uint32_t nh);
 void shunt_nexthop_put(struct shunt_nexthops *table, uint32_t nh);
 
-/* shunt_nexthop_refs returns the references on nh, 0 if it is not in use. Thread: control. */
-uint32_t shunt_nexthop_refs(const struct shunt_nexthops *table, uint32_t nh);
-
 /* shunt_nexthop_adj returns the adjacency for a flow: never NULL, of kind SHUNT_ADJ_NOROUTE for
  * nh 0. nh came from a FIB lookup since the last quiescent state; the result is good until
  * the next. hash counts only for groups. Thread: any registered QSBR thread. Cost: packet,

@@ -12,8 +12,8 @@
 
 uint64_t shunt_ledger_sum(const struct shunt_ledger *ledger)
 {
-	return ledger->pool + ledger->fill + ledger->driver_rx + ledger->rx + ledger->held +
-	       ledger->tx + ledger->driver_tx + ledger->completion;
+	return ledger->pool + ledger->fill + ledger->driver_rx + ledger->rx + ledger->tx +
+	       ledger->driver_tx + ledger->completion;
 }
 
 const char *shunt_page_kind_name(enum shunt_page_kind kind)

@@ -3,7 +3,7 @@
  * a stack of the free ones. A stack, because the frame freed last is the one
  * still in the cache. The ledger says where every frame is:
  *
- *   pool + fill + driver_rx + rx + held + tx + driver_tx + completion = total
+ *   pool + fill + driver_rx + rx + tx + driver_tx + completion = total
  *
  * Limits: one owner thread, no locks; frames of 2048 or 4096 bytes (what the
  * kernel's aligned mode takes). A packet above frame_size minus headroom takes
@@ -66,7 +66,6 @@ struct shunt_ledger {
 	uint64_t fill;	     /* in fill rings */
 	uint64_t driver_rx;  /* taken from a fill ring, not yet received */
 	uint64_t rx;	     /* in receive rings */
-	uint64_t held;	     /* in the worker's hands */
 	uint64_t tx;	     /* in transmit rings */
 	uint64_t driver_tx;  /* taken from a transmit ring, not yet completed */
 	uint64_t completion; /* in completion rings */

@@ -7,6 +7,7 @@
 #include "bridge/bridge.h"
 #include "device/driver.h"
 #include "device/kernel.h"
+#include "device/netdev_xdp.h"
 #include "lane/detours.h"
 #include "router/router.h"
 

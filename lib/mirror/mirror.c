@@ -290,14 +290,9 @@ int shunt_mirror_timeout_ms(const struct shunt_mirror *mirror)
 	return (int)SHUNT_MIN((mirror->audit_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, 1u << 30);
 }
 
-void shunt_mirror_resync(struct shunt_mirror *mirror)
-{
-	mirror->dump.want_full = true;
-}
-
 void shunt_mirror_audit(struct shunt_mirror *mirror)
 {
-	mirror->dump.want_audit = true;
+	mirror->audit_ns = shunt_clock_ns();
 }
 
 struct shunt_mirror_table *shunt_mirror_table(struct shunt_mirror *mirror)

@@ -122,9 +122,7 @@ int shunt_mirror_timeout_ms(const struct shunt_mirror *mirror);
  * when a device goes down or a next-hop object is deleted. */
 int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct shunt_err *err);
 
-/* shunt_mirror_resync asks for a complete dump, as after an overrun; shunt_mirror_audit for an
- * audit now. Thread: control. */
-void shunt_mirror_resync(struct shunt_mirror *mirror);
+/* shunt_mirror_audit makes the next audit due now. Thread: control. */
 void shunt_mirror_audit(struct shunt_mirror *mirror);
 
 /* shunt_mirror_neigh_is_used says whether the FIB leads to the neighbour. Thread: control. */

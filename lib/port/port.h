@@ -15,7 +15,6 @@
 #include "choice/share.h"
 #include "config/config.h"
 #include "device/netdev.h"
-#include "device/netdev_xdp.h"
 #include "port/stats.h"
 #include "xdp/xdp.h"
 
@@ -51,10 +50,9 @@ struct shunt_port {
 	uint32_t mtu;		     /* of now, where that is less than at the start */
 	int promisc_fd;		     /* keeps the device promiscuous; -1 */
 
-	bool multi_buffer;		/* its longest packet takes several frames, */
-	unsigned packet_frames;		/* as many */
-	struct shunt_netdev_xdp offers; /* what the driver says of its XDP */
-	char mtu_limit[256];		/* the largest MTU that works, and why; "" unknown */
+	bool multi_buffer;	/* its longest packet takes several frames, */
+	unsigned packet_frames; /* as many */
+	char mtu_limit[256];	/* the largest MTU that works, and why; "" unknown */
 
 	struct shunt_port_lane lane;
 	struct shunt_lane_share share; /* overrides the choice while it is set */

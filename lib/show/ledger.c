@@ -15,7 +15,6 @@
 	X(fill)      \
 	X(driver_rx) \
 	X(rx)        \
-	X(held)      \
 	X(tx)        \
 	X(driver_tx) \
 	X(completion)

@@ -55,10 +55,3 @@ uint32_t shunt_zipf_draw(const struct shunt_zipf *zipf, uint64_t *rng)
 	}
 	return low + 1;
 }
-
-double shunt_zipf_p(const struct shunt_zipf *zipf, uint32_t k)
-{
-	if (!k || k > zipf->n)
-		return 0;
-	return zipf->cdf[k - 1] - (k > 1 ? zipf->cdf[k - 2] : 0);
-}

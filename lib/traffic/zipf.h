@@ -31,7 +31,4 @@ void shunt_zipf_fini(struct shunt_zipf *zipf);
 /* shunt_zipf_draw returns 1..n. Thread: owner of rng. Cost: log2 n steps. */
 uint32_t shunt_zipf_draw(const struct shunt_zipf *zipf, uint64_t *rng);
 
-/* shunt_zipf_p returns P(k), 0 outside 1..n. Thread: any. */
-double shunt_zipf_p(const struct shunt_zipf *zipf, uint32_t k);
-
 #endif

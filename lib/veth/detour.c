@@ -14,7 +14,6 @@
 #include "device/driver.h"
 #include "device/ethtool.h"
 #include "veth/veth.h"
-#include "xdp/private.h"
 #include "shunt_detour.skel.h"
 
 struct shunt_detours {
@@ -42,15 +41,15 @@ unsigned shunt_detour_find(unsigned far)
 int shunt_detours_open(struct shunt_detours **out, struct shunt_err *err)
 {
 	struct shunt_detours *detours = calloc(1, sizeof(*detours));
-	struct shunt_xdp_log before;
+	libbpf_print_fn_t before;
 	int code;
 
 	if (!detours)
 		return shunt_err_set(err, ENOMEM, "detours: not enough memory");
-	before = shunt_xdp_log_begin();
+	before = libbpf_set_print(NULL); /* the error says it */
 	detours->skel = shunt_detour__open_and_load();
 	code = errno;
-	shunt_xdp_log_end(before);
+	libbpf_set_print(before);
 	if (detours->skel) {
 		*out = detours;
 		return 0;
@@ -110,18 +109,18 @@ static int attach(int prog_fd, unsigned ifindex, enum bpf_tc_attach_point point)
 static int connect_ends(const struct shunt_detours *detours, unsigned near, unsigned end,
 			unsigned far)
 {
-	struct shunt_xdp_log before;
+	libbpf_print_fn_t before;
 	const int map_fd = bpf_map__fd(detours->skel->maps.shunt_ways);
 	const int prog_fd = bpf_program__fd(detours->skel->progs.shunt_detour);
 	const __u32 key = end, value = far;
 	int ret = bpf_map_update_elem(map_fd, &key, &value, BPF_ANY) ? -errno : 0;
 
-	before = shunt_xdp_log_begin();
+	before = libbpf_set_print(NULL); /* a hook that is there already is no error */
 	if (!ret)
 		ret = attach(prog_fd, near, BPF_TC_EGRESS);
 	if (!ret)
 		ret = attach(prog_fd, end, BPF_TC_INGRESS);
-	shunt_xdp_log_end(before);
+	libbpf_set_print(before);
 	return ret;
 }
 

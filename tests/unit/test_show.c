@@ -176,8 +176,8 @@ Test(show, ports_count_what_moved)
 
 Test(show, the_ledger_balances_while_packets_move)
 {
-	static const char *const places[] = {"pool", "fill", "driver_rx", "rx",
-					     "held", "tx",   "driver_tx", "completion"};
+	static const char *const places[] = {"pool", "fill",	  "driver_rx", "rx",
+					     "tx",   "driver_tx", "completion"};
 	json_int_t sum = 0;
 	json_t *result, *row;
 	unsigned i;

@@ -13,42 +13,39 @@ static uint64_t seen[1001];
 /* How far draws of one law are from another, over the bound. */
 static double distance(uint32_t n, double drawn_s, double held_s, uint64_t seed)
 {
-	struct shunt_zipf drawn, held;
+	struct shunt_zipf drawn;
 	struct chi2 c = {};
+	double sum = 0;
 	uint32_t k;
 
 	cr_assert_eq(shunt_zipf_init(&drawn, n, drawn_s), 0);
-	cr_assert_eq(shunt_zipf_init(&held, n, held_s), 0);
 	for (k = 0; k <= n; k++)
 		seen[k] = 0;
+	for (k = 1; k <= n; k++)
+		sum += pow(k, -held_s);
 	for (unsigned i = 0; i < DRAWS; i++) {
 		k = shunt_zipf_draw(&drawn, &seed);
 		cr_assert(k >= 1 && k <= n);
 		seen[k]++;
 	}
 	for (k = 1; k <= n; k++)
-		chi2_add(&c, seen[k], shunt_zipf_p(&held, k), DRAWS);
+		chi2_add(&c, seen[k], pow(k, -held_s) / sum, DRAWS);
 	shunt_zipf_fini(&drawn);
-	shunt_zipf_fini(&held);
 	return chi2_ratio(&c, DRAWS);
 }
 
-Test(zipf, probabilities_are_the_papers)
+Test(zipf, mean_is_the_papers)
 {
 	struct shunt_zipf z;
-	double sum = 0, mean = 0;
+	double sum = 0, weighted = 0;
 	uint32_t k;
 
 	cr_assert_eq(shunt_zipf_init(&z, 20, 0.701), 0);
-	for (k = 1; k <= 20; k++)
-		sum += pow(k, -0.701);
 	for (k = 1; k <= 20; k++) {
-		cr_assert_float_eq(shunt_zipf_p(&z, k), pow(k, -0.701) / sum, 1e-12);
-		mean += k * shunt_zipf_p(&z, k);
+		sum += pow(k, -0.701);
+		weighted += k * pow(k, -0.701);
 	}
-	cr_assert_float_eq(z.mean, mean, 1e-9);
-	cr_assert_eq(shunt_zipf_p(&z, 0), 0);
-	cr_assert_eq(shunt_zipf_p(&z, 21), 0);
+	cr_assert_float_eq(z.mean, weighted / sum, 1e-9);
 	shunt_zipf_fini(&z);
 }
 

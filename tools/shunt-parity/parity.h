@@ -157,9 +157,8 @@ struct parity_run {
 	struct parity_source src;
 	struct parity_match match;
 	uint64_t sent, resent, difference_cnt, unattributed;
-	uint32_t epoch; /* number of the last sentinels */
-	unsigned show;	/* differences printed in full */
-	bool stuck;
+	uint32_t epoch;	    /* number of the last sentinels */
+	unsigned show;	    /* differences printed in full */
 	uint64_t *suspects; /* windows in which the labs differed */
 	unsigned suspect_cnt, suspect_cap;
 };

@@ -93,12 +93,10 @@ static int await(struct parity_run *run, unsigned lab, struct shunt_err *err)
 	while (!rc && wait.seen != ALL_WAYS) {
 		if (parity_lab_receive(&run->lab[lab], WAIT_MS, take, &wait))
 			continue;
-		if (++tries > TRIES) {
-			run->stuck = true;
+		if (++tries > TRIES)
 			return shunt_err_set(err, ETIMEDOUT,
 					     "lab %s: sentinels lost: %03x of %03x came out",
 					     run->lab[lab].name, wait.seen, ALL_WAYS);
-		}
 		run->resent++;
 		rc = send_sentinels(run, lab, wait.seen, err);
 	}

@@ -343,8 +343,8 @@ static void take_drops(struct texts *t, const json_t *drops)
 
 static void take_ledger(struct texts *t, const json_t *workers)
 {
-	static const char *const places[] = {"pool", "fill", "driver_rx", "rx",
-					     "held", "tx",   "driver_tx", "completion"};
+	static const char *const places[] = {"pool", "fill",	  "driver_rx", "rx",
+					     "tx",   "driver_tx", "completion"};
 	json_t *w;
 	char id[24];
 	size_t i, k;

@@ -53,7 +53,6 @@ void shuntctl_view_ledger(FILE *out, const json_t *object, const struct shuntctl
 		{">fill", "fill"},
 		{">driver-rx", "driver_rx"},
 		{">rx", "rx"},
-		{">held", "held"},
 		{">tx", "tx"},
 		{">driver-tx", "driver_tx"},
 		{">completion", "completion"},

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fib/routes.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* An entry of IPv4: addr(32) | len(8) | nh(24). nh is never 0 but in an empty one. */
+#define NH_BITS	 24
+#define BITS_MIN 10
+#define BITS_MAX 30
+
+struct entry6 {
+	uint64_t hi, lo;
+	uint32_t nh;
+	uint32_t len;
+};
+
+static struct shunt_route load(const struct shunt_routes *routes, uint32_t i)
+{
+	const struct entry6 *e6 = (const struct entry6 *)routes->arena.base + i;
+	uint64_t e4;
+
+	if (routes->is_ip6)
+		return (struct shunt_route){(shunt_key)e6->hi << 64 | e6->lo, e6->nh, e6->len};
+	e4 = ((const uint64_t *)routes->arena.base)[i];
+	return (struct shunt_route){(shunt_key)(e4 >> 32) << 96, e4 & ((1u << NH_BITS) - 1),
+				    e4 >> NH_BITS & 0xff};
+}
+
+static void store(struct shunt_routes *routes, uint32_t i, const struct shunt_route *r)
+{
+	const uint64_t hi = (uint64_t)(r->addr >> 64), lo = (uint64_t)r->addr;
+
+	if (routes->is_ip6)
+		((struct entry6 *)routes->arena.base)[i] = (struct entry6){hi, lo, r->nh, r->len};
+	else
+		((uint64_t *)routes->arena.base)[i] = hi | r->len << NH_BITS | r->nh;
+}
+
+static shunt_key mask_of(unsigned len)
+{
+	return len ? ~(shunt_key)0 << (128 - len) : 0;
+}
+
+static uint32_t home(const struct shunt_routes *routes, shunt_key addr, unsigned len)
+{
+	uint64_t h = ((uint64_t)(addr >> 64) ^ len) * 0x9e3779b97f4a7c15ULL;
+
+	h = (h ^ (h >> 32) ^ (uint64_t)addr) * 0xbf58476d1ce4e5b9ULL;
+	return (uint32_t)((h ^ (h << 31)) >> (64 - routes->bits));
+}
+
+/* The entry of this route, or the empty one that it would take. */
+static uint32_t find(const struct shunt_routes *routes, shunt_key addr, unsigned len)
+{
+	uint32_t mask = (1u << routes->bits) - 1, i = home(routes, addr, len);
+	struct shunt_route r;
+
+	for (;; i = (i + 1) & mask) {
+		r = load(routes, i);
+		if (!r.nh || (r.addr == addr && r.len == len))
+			return i;
+	}
+}
+
+static int allocate(struct shunt_routes *routes, unsigned bits, struct shunt_err *err)
+{
+	routes->bits = bits;
+	return shunt_arena_init_full(&routes->arena, shunt_routes_bytes(routes), routes->budget,
+				     routes->is_ip6 ? "IPv6 routes" : "IPv4 routes", err);
+}
+
+int shunt_routes_init(struct shunt_routes *routes, bool is_ip6, struct shunt_arena_budget *budget,
+		      struct shunt_err *err)
+{
+	memset(routes, 0, sizeof(*routes));
+	routes->is_ip6 = is_ip6;
+	routes->budget = budget;
+	return allocate(routes, BITS_MIN, err);
+}
+
+void shunt_routes_fini(struct shunt_routes *routes)
+{
+	shunt_arena_fini(&routes->arena);
+	memset(routes, 0, sizeof(*routes));
+}
+
+size_t shunt_routes_bytes(const struct shunt_routes *routes)
+{
+	return (routes->is_ip6 ? sizeof(struct entry6) : sizeof(uint64_t)) << routes->bits;
+}
+
+int shunt_routes_reserve(struct shunt_routes *routes)
+{
+	struct shunt_routes old = *routes;
+	struct shunt_route r;
+	uint32_t pos = 0;
+	int ret;
+
+	if (routes->cnt + 1 <= (3u << routes->bits) / 4)
+		return 0;
+	if (routes->bits == BITS_MAX)
+		return -ENOMEM;
+	ret = allocate(routes, old.bits + 1, NULL);
+	if (ret) {
+		*routes = old;
+		return ret;
+	}
+	while (shunt_routes_next(&old, &pos, &r))
+		store(routes, find(routes, r.addr, r.len), &r);
+	shunt_arena_fini(&old.arena);
+	return 0;
+}
+
+void shunt_routes_put(struct shunt_routes *routes, shunt_key addr, unsigned len, uint32_t nh)
+{
+	const struct shunt_route r = {addr, nh, len};
+	uint32_t i = find(routes, addr, len);
+
+	if (!load(routes, i).nh) {
+		routes->cnt++;
+		routes->len_cnts[len]++;
+	}
+	store(routes, i, &r);
+}
+
+uint32_t shunt_routes_get(const struct shunt_routes *routes, shunt_key addr, unsigned len)
+{
+	return load(routes, find(routes, addr, len)).nh;
+}
+
+/* Deletion without tombstones: entries that probed past the hole move back into it. */
+void shunt_routes_del(struct shunt_routes *routes, shunt_key addr, unsigned len)
+{
+	uint32_t mask = (1u << routes->bits) - 1, hole = find(routes, addr, len), i;
+	static const struct shunt_route none;
+	struct shunt_route r;
+
+	routes->cnt--;
+	routes->len_cnts[len]--;
+	for (i = (hole + 1) & mask; (r = load(routes, i)).nh; i = (i + 1) & mask) {
+		if (((i - home(routes, r.addr, r.len)) & mask) < ((i - hole) & mask))
+			continue;
+		store(routes, hole, &r);
+		hole = i;
+	}
+	store(routes, hole, &none);
+}
+
+uint32_t shunt_routes_covering(const struct shunt_routes *routes, shunt_key addr, unsigned len,
+			       unsigned *found_len)
+{
+	uint32_t nh;
+
+	while (len--) {
+		if (!routes->len_cnts[len])
+			continue;
+		nh = shunt_routes_get(routes, addr & mask_of(len), len);
+		if (nh) {
+			*found_len = len;
+			return nh;
+		}
+	}
+	*found_len = 0;
+	return 0;
+}
+
+bool shunt_routes_next(const struct shunt_routes *routes, uint32_t *pos, struct shunt_route *out)
+{
+	while (*pos < 1u << routes->bits) {
+		*out = load(routes, (*pos)++);
+		if (out->nh)
+			return true;
+	}
+	return false;
+}
