@@ -216,7 +216,7 @@ def test_handed_over_to_nobody(lab):
         trickle.send(1)
         return not trickle.is_last_there()
 
-    wait_until(is_over, 30)
+    wait_until(is_over, 60)
     with Shuntd(lab, "xconnect", "eth1", "eth2"):  # takes the program off
         pass
 
