@@ -137,8 +137,8 @@ enum shunt_steer_live {
 #define SHUNT_STEER_LIVE_IS_OPEN(live) \
 	((live)-SHUNT_STEER_LIVE_HALF0 <= SHUNT_STEER_LIVE_HALF1 - SHUNT_STEER_LIVE_HALF0)
 
-/* A successor that is not there after so long does not come. A guest without hardware help takes ten
- * seconds to load the programs of two ports. */
+/* A successor that is not there after so long does not come. A guest without hardware help takes
+ * ten seconds to load the programs of two ports. */
 #define SHUNT_STEER_HANDOVER_NS (30 * 1000 * 1000 * 1000ULL)
 
 /* All that steers a port. Written by the control thread of the owner alone. */

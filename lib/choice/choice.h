@@ -54,6 +54,12 @@
 	X(unaged, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unaged,                          \
 	  "{port} is a port of a bridge without an ageing time, which only the kernel's bridge "   \
 	  "minds")                                                                                 \
+	X(firewall_in_vain, SHUNT_LANE_KERNEL,                                                     \
+	  f->left == SHUNT_LANE_REASON_firewall && !f->has_fallback,                               \
+	  "what {port} forwards is judged by {detail}, and the kernel forwards nothing between "   \
+	  "these ports: nothing crosses")                                                          \
+	X(firewall, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_firewall,                      \
+	  "what {port} forwards is judged by {detail}")                                            \
 	X(policy_routing, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_policy_routing,          \
 	  "routing rules (ip rule) lead to other tables than main, which only the kernel follows")
 #define SHUNT_LANE_REASONS_CHOSEN(X)                                                              \
@@ -177,6 +183,13 @@ bool shunt_lane_is_same(const struct shunt_lane_choice *a, const struct shunt_la
  * program, whatever lane is asked for. Then a share that is set by hand is not in force. Thread:
  * any. */
 bool shunt_lane_is_overruled(enum shunt_lane_reason reason);
+
+/* shunt_lane_is_judged says whether the reason is that the host's firewall would judge the frames.
+ * Thread: any. */
+static inline bool shunt_lane_is_judged(enum shunt_lane_reason reason)
+{
+	return reason == SHUNT_LANE_REASON_firewall || reason == SHUNT_LANE_REASON_firewall_in_vain;
+}
 
 /* shunt_lane_reason_name returns the reason's name, "?" out of range. Thread: any. */
 const char *shunt_lane_reason_name(enum shunt_lane_reason reason);

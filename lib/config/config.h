@@ -46,6 +46,18 @@ enum shunt_lane_request {
 #undef X
 };
 
+enum shunt_firewall_mode {
+#define X(name, word) SHUNT_FIREWALL_##name,
+	SHUNT_FIREWALL_MODES(X)
+#undef X
+};
+
+enum shunt_policy_routing {
+#define X(name, word) SHUNT_POLICY_ROUTING_##name,
+	SHUNT_POLICY_ROUTINGS(X)
+#undef X
+};
+
 /* The members that a list of keys makes. */
 #define SHUNT_NUMBER_MEMBER(key, member, ...)	  uint32_t member;
 #define SHUNT_FLAG_MEMBER(key, member, ...)	  bool member;
@@ -174,6 +186,8 @@ const char *shunt_forward_mode_name(enum shunt_forward_mode mode);
 const char *shunt_copy_mode_name(enum shunt_copy_mode mode);
 const char *shunt_driver_mode_name(enum shunt_driver_mode mode);
 const char *shunt_lane_request_name(enum shunt_lane_request lane);
+const char *shunt_firewall_mode_name(enum shunt_firewall_mode mode);
+const char *shunt_policy_routing_name(enum shunt_policy_routing how);
 const char *shunt_port_kind_name(enum shunt_port_kind kind);
 int shunt_forward_mode_parse(const char *name);
 

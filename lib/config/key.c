@@ -18,6 +18,8 @@ static const char *const driver_mode_words[] = {SHUNT_DRIVER_MODES(X) NULL};
 static const char *const copy_mode_words[] = {SHUNT_COPY_MODES(X) NULL};
 static const char *const forward_mode_words[] = {SHUNT_FORWARD_MODES(X) NULL};
 static const char *const lane_request_words[] = {SHUNT_LANE_REQUESTS(X) NULL};
+static const char *const firewall_mode_words[] = {SHUNT_FIREWALL_MODES(X) NULL};
+static const char *const policy_routing_words[] = {SHUNT_POLICY_ROUTINGS(X) NULL};
 static const char *const poll_mode_words[] = {SHUNT_POLL_MODES(POLL) NULL};
 #undef X
 #undef POLL
@@ -44,6 +46,8 @@ NAMER(driver_mode)
 NAMER(copy_mode)
 NAMER(forward_mode)
 NAMER(lane_request)
+NAMER(firewall_mode)
+NAMER(policy_routing)
 
 int shunt_forward_mode_parse(const char *name)
 {

@@ -33,7 +33,12 @@
 	X(BRIDGE, bridge)	  /* by learned MAC addresses, any number of ports */             \
 	X(MIX, mix) /* what is sent to the port's own MAC address is routed, else bridged */
 
-#define SHUNT_LANE_REQUESTS(X) X(AUTO, auto) X(USER, user) X(XDP, xdp) X(KERNEL, kernel)
+#define SHUNT_LANE_REQUESTS(X)	 X(AUTO, auto) X(USER, user) X(XDP, xdp) X(KERNEL, kernel)
+
+/* What of the host would judge forwarded packets, and its routing rules: respected, or bypassed at
+ * the operator's word. */
+#define SHUNT_FIREWALL_MODES(X)	 X(AUTO, auto) X(IGNORE, ignore)
+#define SHUNT_POLICY_ROUTINGS(X) X(FOLLOW, follow) X(IGNORE, ignore)
 
 /* clang-format off */
 /* The whole daemon. */
@@ -67,6 +72,10 @@
 	NUMBER(punt_rate, punt_rate, .number = 10000, .zero = "no limit",                          \
 	       .option = "punt-rate", .arg = "N",                                                  \
 	       .help = "packets a second handed back to the kernel, for each reason and worker")   \
+	WORD(firewall, firewall, firewall_mode, .option = "firewall", .arg = "MODE",                \
+	     .help = "auto: what the host's firewall would judge is the kernel's")                 \
+	WORD(policy_routing, policy_routing, policy_routing, .option = "policy-routing",           \
+	     .arg = "MODE", .help = "follow: with routing rules (ip rule) the kernel routes")      \
 	FLAG(replace, replace, .option = "replace", .help = "replace another's XDP program until the stop")       \
 	FLAG(persist, persist,                                                                     \
 	     .option = "persist", .help = "leave the programs on the devices at stop; they pass everything to the kernel")         \

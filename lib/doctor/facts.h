@@ -7,7 +7,7 @@
 #include <net/if.h>
 
 #include "doctor/doctor.h"
-#include "firewall/firewall.h"
+#include "firewall/judge.h"
 #include "device/features.h"
 #include "device/kernel.h"
 #include "device/netdev.h"
@@ -73,7 +73,7 @@ struct doctor_host_facts {
 	char thp[16]; /* always, madvise, never; "" not told */
 	int jit;      /* net.core.bpf_jit_enable, -1: not told */
 	bool has_ip_forward, has_ip6_forward;
-	struct shunt_firewall firewall;
+	struct shunt_judges judges; /* of what is forwarded, by any device */
 	unsigned cpu_cnt;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What the host's facts mean. */
 #include <inttypes.h>
+#include <net/if.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -115,25 +116,45 @@ static void judge_fallback(struct shunt_doctor *d, const struct doctor_host_fact
 				     "net.ipv6.conf.all.forwarding=1");
 }
 
+/* "nftables inet filter forward, tc filter ingress on eth1", cut off where it gets long. */
+static void list_judges(const struct shunt_judges *judges, char *out, unsigned len)
+{
+	char judge[128], device[IF_NAMESIZE];
+	unsigned i, used = 0;
+
+	for (i = 0; i < judges->cnt && used < len; i++) {
+		const int ifindex = judges->at[i].ifindex;
+		const bool is_named = ifindex && if_indextoname((unsigned)ifindex, device);
+
+		shunt_judge_print(&judges->at[i], judge, sizeof(judge));
+		used += (unsigned)snprintf(out + used, len - used, "%s%s%s%s", i ? ", " : "", judge,
+					   is_named ? " on " : "", is_named ? device : "");
+	}
+}
+
 static void judge_filters(struct shunt_doctor *d, const struct doctor_host_facts *f)
 {
 	struct shunt_finding *finding;
-	struct shunt_err what;
+	char judges[200] = "";
+	bool is_untold = true;
+	unsigned i;
 
-	if (f->firewall.is_untold) {
-		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "filters",
-				 "which packet filters and IPsec policies shunt bypasses the "
-				 "kernel tells only with CAP_NET_ADMIN");
-		return;
-	}
-	if (!shunt_firewall_sentence(&f->firewall, &what)) {
+	for (i = 0; i < f->judges.cnt; i++)
+		is_untold &= f->judges.at[i].kind == SHUNT_JUDGE_untold;
+	if (!f->judges.cnt) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "filters",
-				 "the kernel has no packet filter, address translation or IPsec "
-				 "policy that shunt would bypass");
+				 "nothing of this host judges or changes what it forwards: no "
+				 "packet filter, translation, tc or IPsec policy");
 		return;
 	}
-	finding = shunt_doctor_add(d, SHUNT_DOCTOR_warning, HOST, "filters", "%s", what.msg);
-	shunt_doctor_remedy(finding, "shuntd ... --rule '... lane kernel'");
+	list_judges(&f->judges, judges, sizeof(judges));
+	finding = shunt_doctor_add(d, is_untold ? SHUNT_DOCTOR_note : SHUNT_DOCTOR_warning, HOST,
+				   "filters",
+				   "what is forwarded is judged by %s: such ports are "
+				   "the kernel's in modes route, bridge and mix",
+				   judges);
+	shunt_doctor_remedy(finding, is_untold ? "ask as root"
+					       : "to bypass that: shuntd ... --firewall ignore");
 }
 
 void shunt_doctor_judge_host(struct shunt_doctor *d, const struct doctor_host_facts *facts,

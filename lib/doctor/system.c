@@ -2,6 +2,7 @@
 /* Facts of the host, by /proc, /sys and the process's own rights. */
 #include <cap-ng.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "doctor/facts.h"
+#include "firewall/firewall.h"
 
 void shunt_doctor_read_text(const char *path, char *buf, unsigned len)
 {
@@ -89,6 +91,21 @@ static bool is_one(const char *path)
 	return *text == '1';
 }
 
+/* Devices whose tc is asked for. */
+#define JUDGED_MAX 64
+
+static void ask_judges(struct shunt_judges *out)
+{
+	struct if_nameindex *devices = if_nameindex();
+	int ifindexes[JUDGED_MAX];
+	unsigned cnt;
+
+	for (cnt = 0; cnt < JUDGED_MAX && devices && devices[cnt].if_index; cnt++)
+		ifindexes[cnt] = (int)devices[cnt].if_index;
+	if_freenameindex(devices);
+	shunt_firewall_query(ifindexes, cnt, out);
+}
+
 void shunt_doctor_host_facts(struct doctor_host_facts *out)
 {
 	struct rlimit limit;
@@ -106,6 +123,6 @@ void shunt_doctor_host_facts(struct doctor_host_facts *out)
 	out->jit = *text ? atoi(text) : -1;
 	out->has_ip_forward = is_one("/proc/sys/net/ipv4/ip_forward");
 	out->has_ip6_forward = is_one("/proc/sys/net/ipv6/conf/all/forwarding");
-	shunt_firewall_query(&out->firewall);
+	ask_judges(&out->judges);
 	out->cpu_cnt = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 }

@@ -16,9 +16,11 @@
 #include "engine/devices.h"
 #include "engine/ports.h"
 #include "engine/worker.h"
+#include "firewall/firewall.h"
 #include "lane/bulk.h"
 #include "lane/detours.h"
 #include "lane/facts.h"
+#include "lane/judged.h"
 #include "lane/redirects.h"
 #include "lane/tell.h"
 #include "router/router.h"
@@ -61,6 +63,23 @@ static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 	engine->lanes.bridge = engine->bridge;
 	shunt_bridge_inherit(engine->bridge, engine->stations);
 	return shunt_lanes_prepare_crossing(&engine->lanes, true, err);
+}
+
+/* Between other modes' ports the kernel would forward nothing. */
+static int open_firewall(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ifindexes[SHUNT_PORT_MAX], ret;
+	unsigned i, cnt = 0;
+
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp && (shunt_ports_routes(&engine->ports, i) ||
+						shunt_ports_bridges(&engine->ports, i)))
+			ifindexes[cnt++] = engine->ports.at[i].netdev.ifindex;
+	if (!cnt)
+		return 0;
+	ret = shunt_firewall_create(&engine->firewall, ifindexes, cnt, err);
+	engine->lanes.firewall = engine->firewall;
+	return ret;
 }
 
 /* The router, and what it or the bridge punts with. */
@@ -146,6 +165,8 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = open_bridge(engine, err);
 
+	if (!ret)
+		ret = open_firewall(engine, err);
 	if (ret)
 		return ret;
 	shunt_lanes_cross(&engine->lanes);
@@ -250,6 +271,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 			shunt_lanes_tell_ports(&engine->lanes, &engine->ports.at[i], &ignored);
 	shunt_bridge_destroy(engine->bridge);
 	shunt_router_destroy(engine->router);
+	shunt_firewall_destroy(engine->firewall);
 	shunt_lanes_close(&engine->lanes, engine->hands_over);
 	for (i = 0; i < engine->ports.cnt; i++)
 		shunt_engine_close_port(&engine->ports.at[i]);
@@ -317,6 +339,8 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
 	if (ret)
 		return ret;
+	if (engine->firewall && shunt_firewall_look(engine->firewall))
+		shunt_lanes_shut_judged(&engine->lanes);
 	is_new = shunt_engine_follow_devices(engine);
 	return shunt_lanes_follow(&engine->lanes, is_new, err);
 }
@@ -327,6 +351,10 @@ int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
 
 	if (engine->bridge)
 		shunt_bridge_service(engine->bridge);
+	if (engine->firewall && shunt_firewall_service(engine->firewall)) {
+		shunt_lanes_shut_judged(&engine->lanes);
+		ret = shunt_lanes_follow(&engine->lanes, false, err);
+	}
 	if (engine->router && shunt_router_take_addrs_new(engine->router))
 		ret = refresh_locals(engine, err);
 	return ret ? ret : more;
@@ -335,6 +363,11 @@ int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
 int shunt_engine_fd(const struct shunt_engine *engine)
 {
 	return engine->router ? shunt_router_fd(engine->router) : -1;
+}
+
+int shunt_engine_firewall_fd(const struct shunt_engine *engine)
+{
+	return engine->firewall ? shunt_firewall_fd(engine->firewall) : -1;
 }
 
 int shunt_engine_bridge_fd(const struct shunt_engine *engine)

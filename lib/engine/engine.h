@@ -56,12 +56,13 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err);
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err);
 
 /* shunt_engine_service follows the kernel's routes and bridges. It is to be called when one of the
- * two descriptors is readable (-1: nothing to follow; the first may change at a refresh), or after
+ * descriptors is readable (-1: nothing to follow; the first may change at a refresh), or after
  * shunt_engine_timeout_ms (-1: never). Returns 1 when there is more to do, 0, or -errno with err
  * set. Thread: control. */
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err);
 int shunt_engine_fd(const struct shunt_engine *engine);	       /* routes */
 int shunt_engine_bridge_fd(const struct shunt_engine *engine); /* stations */
+int shunt_engine_firewall_fd(const struct shunt_engine *engine);
 int shunt_engine_timeout_ms(const struct shunt_engine *engine);
 
 /* shunt_engine_hand_over leaves the steering programs on the devices when the engine is destroyed,

@@ -20,6 +20,7 @@ struct shunt_engine {
 	bool multi_buffer;		    /* packets of some port take several frames */
 	struct shunt_router *router;	    /* NULL when no port routes */
 	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
+	struct shunt_firewall *firewall;    /* NULL when no port routes or bridges */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */

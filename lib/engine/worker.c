@@ -192,7 +192,7 @@ static int open_pcap(struct shunt_engine *engine, struct shunt_port *port, unsig
 static int open_queue(struct shunt_engine *engine, struct shunt_port *port, unsigned id, unsigned q,
 		      enum shunt_copy_mode copy_mode, struct shunt_err *err)
 {
-	int ret;
+	int ret = -EINVAL;
 
 	switch (port->config->kind) {
 	case SHUNT_PORT_XSK:
@@ -201,8 +201,9 @@ static int open_queue(struct shunt_engine *engine, struct shunt_port *port, unsi
 	case SHUNT_PORT_MEM:
 		ret = open_mem(engine, port, id, q, err);
 		break;
-	default:
+	case SHUNT_PORT_PCAP:
 		ret = open_pcap(engine, port, id, q, err);
+		break;
 	}
 	if (ret)
 		return ret;

@@ -1,188 +1,294 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "firewall/firewall.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libmnl/libmnl.h>
-#include <linux/netfilter.h>
-#include <linux/netfilter/nf_tables.h>
+#include <linux/if_link.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <unistd.h>
 
-/* The kernel answers at once or not at all. */
-#define TIMEOUT_S 2
+#include "base/bytes.h"
+#include "device/link.h"
+#include "firewall/ask.h"
 
-struct chain {
-	uint8_t family;
-	const char *table, *name;
-	uint32_t hook; /* UINT32_MAX: no base chain */
-	uint32_t policy, rule_cnt;
+#define DEVICES_MAX 128 /* 64 ports, and as many bridges */
+
+/* Parts that are asked for apart: those with events when one comes, and everything every second. */
+enum part { NFT, TC, IPSEC, REST, PARTS };
+
+/* Where events come from. A bus that the kernel lacks has none. */
+static const struct source {
+	int bus;
+	unsigned group;
+} sources[] = {
+	[NFT] = {NETLINK_NETFILTER, NFNLGRP_NFTABLES},
+	[TC] = {NETLINK_ROUTE, RTNLGRP_TC},
+	[IPSEC] = {NETLINK_XFRM, XFRMNLGRP_POLICY},
 };
 
-static const char *family_name(uint8_t family)
+struct shunt_firewall {
+	int epoll_fd;
+	struct mnl_socket *events[SHUNT_ARRAY_LEN(sources)]; /* NULL: none come */
+	struct shunt_firewall_asker asker;
+	int ifindexes[DEVICES_MAX / 2];
+	unsigned cnt;
+	struct shunt_judges parts[PARTS];
+	struct shunt_judges judges, fresh; /* all parts in one, of now and being made */
+};
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static int take_master(const struct nlattr *attr, void *arg)
 {
-	switch (family) {
-	case NFPROTO_INET:
-		return "inet";
-	case NFPROTO_IPV4:
-		return "ip";
-	case NFPROTO_IPV6:
-		return "ip6";
-	case NFPROTO_BRIDGE:
-		return "bridge";
-	case NFPROTO_NETDEV:
-		return "netdev";
+	if (mnl_attr_get_type(attr) == IFLA_MASTER)
+		*(int *)arg = (int)mnl_attr_get_u32(attr);
+	return MNL_CB_OK;
+}
+
+static bool has(const int *ifindexes, unsigned cnt, int ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		if (ifindexes[i] == ifindex)
+			return true;
+	return false;
+}
+
+/* The devices, and after them the bridges that they are ports of. */
+static unsigned add_masters(const int *ifindexes, unsigned cnt, int *out)
+{
+	unsigned i, n = SHUNT_MIN(cnt, DEVICES_MAX / 2u);
+
+	memcpy(out, ifindexes, n * sizeof(*out));
+	for (i = 0, cnt = n; i < cnt; i++) {
+		int master = 0;
+
+		shunt_link_ask((unsigned)ifindexes[i], take_master, &master);
+		if (master && !has(out, n, master))
+			out[n++] = master;
 	}
-	return NULL; /* of ARP: not forwarded */
+	return n;
 }
 
-static int take_hook(const struct nlattr *attr, void *arg)
+static void ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judges *out)
 {
-	struct chain *chain = arg;
+	int devices[DEVICES_MAX];
+	const unsigned device_cnt = add_masters(ifindexes, cnt, devices);
 
-	if (mnl_attr_get_type(attr) == NFTA_HOOK_HOOKNUM && !mnl_attr_validate(attr, MNL_TYPE_U32))
-		chain->hook = ntohl(mnl_attr_get_u32(attr));
-	return MNL_CB_OK;
+	shunt_firewall_ask_tc(devices, device_cnt, out);
 }
 
-static int take_attr(const struct nlattr *attr, void *arg)
+static void ask(enum part part, const struct shunt_firewall_asker *asker, const int *ifindexes,
+		unsigned cnt, struct shunt_judges *out)
 {
-	struct chain *chain = arg;
-
-	switch (mnl_attr_get_type(attr)) {
-	case NFTA_CHAIN_TABLE:
-		chain->table = mnl_attr_get_str(attr);
+	switch (part) {
+	case NFT:
+		shunt_firewall_ask_nft(out);
 		break;
-	case NFTA_CHAIN_NAME:
-		chain->name = mnl_attr_get_str(attr);
+	case TC:
+		ask_tc(ifindexes, cnt, out);
 		break;
-	case NFTA_CHAIN_HOOK:
-		mnl_attr_parse_nested(attr, take_hook, chain);
+	case IPSEC:
+		shunt_firewall_ask_ipsec(out);
 		break;
-	case NFTA_CHAIN_POLICY:
-		chain->policy = ntohl(mnl_attr_get_u32(attr));
-		break;
-	case NFTA_CHAIN_USE:
-		chain->rule_cnt = ntohl(mnl_attr_get_u32(attr));
-		break;
+	default:
+		shunt_firewall_ask_iptables(asker, out);
+		shunt_firewall_ask_ebtables(asker, out);
+		shunt_firewall_ask_ipvs(out);
+		shunt_firewall_ask_bpf(asker, out);
 	}
-	return MNL_CB_OK;
 }
 
-/* Whether a forwarded frame would meet the chain. What is for this host, or from it, is the
- * kernel's in any case. The hooks of a netdev chain have numbers of their own, and a forwarded
- * frame meets all of them. */
-static bool is_met(const struct chain *chain)
+void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out)
 {
-	if (chain->hook == UINT32_MAX || !chain->table || !chain->name ||
-	    !family_name(chain->family) || (!chain->rule_cnt && chain->policy == NF_ACCEPT))
-		return false;
-	return chain->family == NFPROTO_NETDEV ||
-	       (chain->hook != NF_INET_LOCAL_IN && chain->hook != NF_INET_LOCAL_OUT);
+	struct shunt_firewall_asker asker;
+	unsigned part;
+
+	shunt_firewall_open_asker(&asker);
+	out->cnt = 0;
+	for (part = 0; part < PARTS; part++)
+		ask(part, &asker, ifindexes, cnt, out);
+	shunt_firewall_close_asker(&asker);
 }
 
-static int take_chain(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
-	struct chain chain = {.family = nfg->nfgen_family, .hook = UINT32_MAX, .policy = NF_ACCEPT};
-	struct shunt_firewall *out = arg;
-
-	mnl_attr_parse(nlh, sizeof(*nfg), take_attr, &chain);
-	if (!is_met(&chain))
-		return MNL_CB_OK;
-	if (!out->chain_cnt++)
-		snprintf(out->chain, sizeof(out->chain), "%s %.24s %.24s",
-			 family_name(chain.family), chain.table, chain.name);
-	return MNL_CB_OK;
-}
-
-static int take_policy(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct xfrm_userpolicy_info *policy = mnl_nlmsg_get_payload(nlh);
-	struct shunt_firewall *out = arg;
-
-	out->policy_cnt += policy->dir == XFRM_POLICY_FWD || policy->dir == XFRM_POLICY_OUT;
-	return MNL_CB_OK;
-}
-
-static void dump(int bus, uint16_t type, size_t extra_len, mnl_cb_t take,
-		 struct shunt_firewall *out)
-{
-	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
-	struct mnl_socket *nl = mnl_socket_open2(bus, SOCK_CLOEXEC);
-	char buf[32768];
-	struct nlmsghdr *nlh;
-	int ret = MNL_CB_OK;
-	ssize_t n;
-
-	if (!nl)
-		return;
-	nlh = mnl_nlmsg_put_header(buf);
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	mnl_nlmsg_put_extra_header(nlh, extra_len);
-	setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	errno = 0;
-	if (mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
-		ret = MNL_CB_ERROR;
-	while (ret > MNL_CB_STOP) {
-		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
-		ret = n < 0 ? MNL_CB_ERROR : mnl_cb_run(buf, (size_t)n, 0, 0, take, out);
-	}
-	out->is_untold |= ret < 0 && errno == EPERM;
-	mnl_socket_close(nl);
-}
-
-static void read_iptables(const char *path, struct shunt_firewall *out)
+/* br_netfilter asks its network namespace's setting or the bridge's own. */
+static bool is_one(const char *path)
 {
 	FILE *file = fopen(path, "re");
-	char table[32];
+	int value = 0;
 
-	while (file && fscanf(file, "%31s", table) == 1)
-		if (!strstr(out->iptables, table))
-			snprintf(out->iptables + strlen(out->iptables),
-				 sizeof(out->iptables) - strlen(out->iptables), "%s%s",
-				 *out->iptables ? " " : "", table);
+	if (file && fscanf(file, "%d", &value) != 1)
+		value = 0;
 	if (file)
 		fclose(file);
+	return value;
 }
 
-void shunt_firewall_query(struct shunt_firewall *out)
+static int take_setting(const struct nlattr *attr, void *arg)
 {
-	memset(out, 0, sizeof(*out));
-	dump(NETLINK_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN,
-	     sizeof(struct nfgenmsg), take_chain, out);
-	dump(NETLINK_XFRM, XFRM_MSG_GETPOLICY, sizeof(struct xfrm_userpolicy_id), take_policy, out);
-	read_iptables("/proc/net/ip_tables_names", out);
-	read_iptables("/proc/net/ip6_tables_names", out);
+	bool *calls = arg;
+
+	if (mnl_attr_get_type(attr) == IFLA_BR_NF_CALL_IPTABLES ||
+	    mnl_attr_get_type(attr) == IFLA_BR_NF_CALL_IP6TABLES)
+		*calls |= mnl_attr_get_u8(attr);
+	return MNL_CB_OK;
 }
 
-bool shunt_firewall_sentence(const struct shunt_firewall *by, struct shunt_err *out)
+static int take_data(const struct nlattr *attr, void *arg)
 {
-	char what[224] = "";
-	int len = 0;
+	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA)
+		mnl_attr_parse_nested(attr, take_setting, arg);
+	return MNL_CB_OK;
+}
 
-	if (by->chain_cnt > 1)
-		len += snprintf(what, sizeof(what), ", nftables (%s and %u more)", by->chain,
-				by->chain_cnt - 1);
-	else if (by->chain_cnt)
-		len += snprintf(what, sizeof(what), ", nftables (%s)", by->chain);
-	if (*by->iptables)
-		len += snprintf(what + len, sizeof(what) - (size_t)len, ", iptables (%s)",
-				by->iptables);
-	if (by->policy_cnt)
-		len += snprintf(what + len, sizeof(what) - (size_t)len, ", IPsec policies (%u)",
-				by->policy_cnt);
-	if (!len)
+static int take_bridge(const struct nlattr *attr, void *arg)
+{
+	if (mnl_attr_get_type(attr) == IFLA_LINKINFO)
+		mnl_attr_parse_nested(attr, take_data, arg);
+	return MNL_CB_OK;
+}
+
+bool shunt_firewall_calls_ip(int bridge)
+{
+	bool calls = is_one("/proc/sys/net/bridge/bridge-nf-call-iptables") ||
+		     is_one("/proc/sys/net/bridge/bridge-nf-call-ip6tables");
+
+	if (!calls)
+		shunt_link_ask((unsigned)bridge, take_bridge, &calls);
+	return calls;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static int open_source(struct shunt_firewall *firewall, unsigned i, struct shunt_err *err)
+{
+	struct mnl_socket *nl = mnl_socket_open2(sources[i].bus, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
+	int group = (int)sources[i].group;
+
+	if (!nl && errno == EPROTONOSUPPORT)
+		return 0;
+	firewall->events[i] = nl;
+	if (!nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0)
+		return shunt_err_set(err, errno, "firewall: netlink socket: %s", strerror(errno));
+	/* Without the right no event comes, and the look of every second finds what is new. */
+	mnl_socket_setsockopt(nl, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group));
+	if (epoll_ctl(firewall->epoll_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(nl), &event))
+		return shunt_err_set(err, errno, "firewall: epoll: %s", strerror(errno));
+	return 0;
+}
+
+/* What the events say is not read: all is asked for anew. An overrun (ENOBUFS) is an event, too. */
+static bool take_events(struct mnl_socket *nl)
+{
+	char buf[8192];
+	bool any = false;
+	ssize_t n;
+
+	for (;;) {
+		n = recv(mnl_socket_get_fd(nl), buf, sizeof(buf), MSG_DONTWAIT | MSG_TRUNC);
+		if (n < 0 && errno != EINTR && errno != ENOBUFS)
+			return any;
+		any = true;
+	}
+}
+
+/* Returns whether the judges of all parts together are others than before. */
+static bool look(struct shunt_firewall *firewall, unsigned parts)
+{
+	unsigned part;
+
+	firewall->fresh.cnt = 0;
+	for (part = 0; part < PARTS; part++) {
+		struct shunt_judges *judges = &firewall->parts[part];
+
+		if (parts >> part & 1) {
+			judges->cnt = 0;
+			ask(part, &firewall->asker, firewall->ifindexes, firewall->cnt, judges);
+		}
+		shunt_judges_append(&firewall->fresh, judges);
+	}
+	if (shunt_judges_equal(&firewall->fresh, &firewall->judges))
 		return false;
-	shunt_err_set(
-		out, 0,
-		"what shunt forwards bypasses %s; steering rules leave to the kernel what must "
-		"not (--rule '... lane kernel')",
-		what + strlen(", "));
+	firewall->judges = firewall->fresh;
 	return true;
+}
+
+bool shunt_firewall_look(struct shunt_firewall *firewall)
+{
+	return look(firewall, (1u << PARTS) - 1);
+}
+
+bool shunt_firewall_service(struct shunt_firewall *firewall)
+{
+	unsigned i, parts = 0;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(sources); i++)
+		if (firewall->events[i] && take_events(firewall->events[i]))
+			parts |= 1u << i;
+	return parts && look(firewall, parts);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+int shunt_firewall_create(struct shunt_firewall **out, const int *ifindexes, unsigned cnt,
+			  struct shunt_err *err)
+{
+	struct shunt_firewall *firewall = calloc(1, sizeof(*firewall));
+	unsigned i;
+	int ret = 0;
+
+	*out = NULL;
+	if (!firewall)
+		return shunt_err_set(err, ENOMEM, "firewall: not enough memory");
+	shunt_firewall_open_asker(&firewall->asker);
+	firewall->cnt = SHUNT_MIN(cnt, DEVICES_MAX / 2u);
+	memcpy(firewall->ifindexes, ifindexes, firewall->cnt * sizeof(*ifindexes));
+	firewall->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (firewall->epoll_fd < 0)
+		ret = shunt_err_set(err, errno, "firewall: epoll: %s", strerror(errno));
+	/* First the events, then the question: what comes between is asked for again. */
+	for (i = 0; i < SHUNT_ARRAY_LEN(sources) && !ret; i++)
+		ret = open_source(firewall, i, err);
+	if (ret) {
+		shunt_firewall_destroy(firewall);
+		return ret;
+	}
+	shunt_firewall_look(firewall);
+	*out = firewall;
+	return 0;
+}
+
+void shunt_firewall_destroy(struct shunt_firewall *firewall)
+{
+	unsigned i;
+
+	if (!firewall)
+		return;
+	for (i = 0; i < SHUNT_ARRAY_LEN(sources); i++)
+		if (firewall->events[i])
+			mnl_socket_close(firewall->events[i]);
+	if (firewall->epoll_fd >= 0)
+		close(firewall->epoll_fd);
+	shunt_firewall_close_asker(&firewall->asker);
+	free(firewall);
+}
+
+int shunt_firewall_fd(const struct shunt_firewall *firewall)
+{
+	return firewall->epoll_fd;
+}
+
+const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall)
+{
+	return &firewall->judges;
 }

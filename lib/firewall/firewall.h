@@ -1,28 +1,47 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel does to packets that it forwards: packet filters, address translation, IPsec
- * policies. They come behind XDP, so what shunt forwards bypasses them. A steering rule with lane
- * kernel gives packets to them. */
+/* The host's firewall, followed: what judges or changes packets that the kernel forwards (judge.h),
+ * asked for at the start and again when it may have changed. nftables, tc and IPsec send events.
+ * iptables-legacy, ebtables, IPVS, tcx, BPF programs and br_netfilter do not: these are asked every
+ * second.
+ *
+ *	shunt_firewall_create(&firewall, ifindexes, cnt, &err);		asks
+ *	poll shunt_firewall_fd(firewall) for input
+ *	shunt_firewall_service(firewall);	asks again if an event came
+ *	shunt_firewall_look(firewall);		asks in any case, every second
+ *	shunt_firewall_judges(firewall);
+ *	shunt_firewall_destroy(firewall);
+ *
+ * A set of rules that is replaced in one transaction opens no gap: each dump is of one generation
+ * of rules, and until the next one the last stands. */
 #ifndef SHUNT_FIREWALL_FIREWALL_H
 #define SHUNT_FIREWALL_FIREWALL_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
+#include "firewall/judge.h"
 
-struct shunt_firewall {
-	bool is_untold;	     /* without CAP_NET_ADMIN the kernel does not tell */
-	unsigned chain_cnt;  /* nftables' base chains (iptables-nft's too) that do something */
-	char chain[64];	     /* one of them: "inet filter forward" */
-	char iptables[64];   /* iptables-legacy's tables, separated by spaces; "" */
-	unsigned policy_cnt; /* of IPsec (xfrm), for what is forwarded or sent */
-};
+struct shunt_firewall;
 
-/* shunt_firewall_query asks the kernel, in the caller's network namespace. A part that this kernel
- * lacks counts as none. Thread: init, control. */
-void shunt_firewall_query(struct shunt_firewall *out);
+/* shunt_firewall_create opens what is needed, in the caller's network namespace, and asks. tc is
+ * asked about on the given devices and the bridges that they are ports of. Returns 0 or -errno with
+ * err set. shunt_firewall_destroy: NULL is legal. Thread: control. */
+int shunt_firewall_create(struct shunt_firewall **out, const int *ifindexes, unsigned cnt,
+			  struct shunt_err *err);
+void shunt_firewall_destroy(struct shunt_firewall *firewall);
 
-/* shunt_firewall_sentence writes what packets bypass that shunt forwards. Returns false, with
- * nothing written, where that is nothing. Thread: any. */
-bool shunt_firewall_sentence(const struct shunt_firewall *by, struct shunt_err *out);
+/* shunt_firewall_fd returns a descriptor that is readable when events wait. */
+int shunt_firewall_fd(const struct shunt_firewall *firewall);
+
+/* shunt_firewall_service takes events, shunt_firewall_look needs none. Both return whether the
+ * judges are others than before. Thread: control. Cost: a dump of tables and chains, of policies
+ * and qdiscs; a syscall or more for everything else. */
+bool shunt_firewall_service(struct shunt_firewall *firewall);
+bool shunt_firewall_look(struct shunt_firewall *firewall);
+
+/* shunt_firewall_judges returns what was found last; valid until the next service or look.
+ * shunt_firewall_calls_ip says whether br_netfilter shows the IP hooks what the bridge forwards.
+ * shunt_firewall_query asks once, without following. Thread: control. */
+const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall);
+bool shunt_firewall_calls_ip(int bridge);
+void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include "device/kernel.h"
 #include "device/netdev_xdp.h"
 #include "lane/detours.h"
+#include "lane/judged.h"
 #include "router/router.h"
 
 /* --- what stays ------------------------------------------------------------------------------- */
@@ -119,9 +120,12 @@ static bool restarts(const struct shunt_lanes *lanes, const struct shunt_port *p
 
 static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned port)
 {
-	const enum shunt_lane_reason left =
+	enum shunt_lane_reason left =
 		lanes->bridge ? shunt_bridge_leaves(lanes->bridge, port) : SHUNT_LANE_REASON_none;
 
+	if (left == SHUNT_LANE_REASON_none &&
+	    lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO && shunt_lane_judge(lanes, port))
+		left = SHUNT_LANE_REASON_firewall;
 	if (left == SHUNT_LANE_REASON_none && lanes->router && lanes->router->is_diverted &&
 	    shunt_ports_mode(lanes->ports, port) == SHUNT_FORWARD_ROUTE)
 		return SHUNT_LANE_REASON_policy_routing;
@@ -154,6 +158,9 @@ bool shunt_lane_facts_ask(struct shunt_lanes *lanes)
 	bool is_new = false, took;
 	unsigned i;
 
+	for (i = 0; i < lanes->ports->cnt; i++)
+		if (lanes->ports->at[i].xdp)
+			shunt_lane_judged_ask(lanes, &lanes->ports->at[i]);
 	for (i = 0; i < lanes->ports->cnt; i++) {
 		struct shunt_port *port = &lanes->ports->at[i];
 

@@ -6,6 +6,7 @@
 
 #include "lane/detours.h"
 #include "lane/facts.h"
+#include "lane/judged.h"
 #include "lane/program.h"
 #include "lane/redirects.h"
 #include "lane/tell.h"
@@ -108,7 +109,7 @@ void shunt_lanes_print(const struct shunt_lanes *lanes, const struct shunt_port 
 {
 	const struct shunt_lane_choice *choice = &port->lane.choice;
 	const struct shunt_port *far = choice->far < 0 ? NULL : &lanes->ports->at[choice->far];
-	char pair[IF_NAMESIZE] = "";
+	char pair[IF_NAMESIZE] = "", judge[128];
 	struct shunt_lane_words words = {
 		.port = port->name,
 		.far = name_of(lanes, choice->far),
@@ -118,7 +119,9 @@ void shunt_lanes_print(const struct shunt_lanes *lanes, const struct shunt_port 
 		.mode = shunt_forward_mode_name(shunt_ports_mode(lanes->ports, port->index)),
 	};
 
-	if (choice->reason == SHUNT_LANE_REASON_refused)
+	if (shunt_lane_is_judged(choice->reason))
+		words.detail = shunt_lane_judge_print(lanes, port->index, judge, sizeof(judge));
+	else if (choice->reason == SHUNT_LANE_REASON_refused)
 		words.detail = port->lane.refusal.msg;
 	else if (choice->reason == SHUNT_LANE_REASON_no_detour && far)
 		words.detail = far->detour.err.msg;

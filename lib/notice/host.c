@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Notices about the host and the workers. */
 #include "base/clock.h"
-#include "lane/lanes.h"
+#include "lane/judged.h"
 #include "notice/checks.h"
 #include "router/router.h"
 
@@ -19,11 +19,10 @@ uint64_t shunt_notice_check_policy_routing(const struct shunt_engine *engine,
 		return 0;
 	shunt_err_set(text, 0,
 		      "%u routing rules of this host (ip rule) lead to other tables than main; "
-		      "shunt follows main and local alone%s: let the kernel have those packets by "
-		      "steering rules (--rule '... lane kernel')",
+		      "shunt follows main and local alone%s",
 		      stats.policy_rules,
-		      router->is_diverted ? ", so all is the kernel's until a steering rule says "
-					    "what is"
+		      router->is_diverted ? ", so what would be routed is the kernel's, unless "
+					    "'policy_routing: ignore' says otherwise"
 					  : "");
 	return stats.policy_rules;
 }
@@ -31,9 +30,23 @@ uint64_t shunt_notice_check_policy_routing(const struct shunt_engine *engine,
 uint64_t shunt_notice_check_bypassed(const struct shunt_engine *engine,
 				     const struct shunt_notice *before, struct shunt_err *text)
 {
+	const struct shunt_judge *judge = NULL;
+	char what[128];
+	unsigned i;
+
 	(void)before;
-	return engine->router && !shunt_ports_have_rule(&engine->ports, SHUNT_LANE_KERNEL) &&
-	       shunt_firewall_sentence(&engine->router->firewall, text);
+	for (i = 0;
+	     i < engine->ports.cnt && !judge && engine->config->firewall == SHUNT_FIREWALL_IGNORE;
+	     i++)
+		judge = shunt_lane_judge(&engine->lanes, i);
+	if (!judge)
+		return 0;
+	shunt_judge_print(judge, what, sizeof(what));
+	shunt_err_set(text, 0,
+		      "what shunt forwards bypasses %s, since 'firewall: ignore' says so; without "
+		      "that word such ports are the kernel's",
+		      what);
+	return 1;
 }
 
 uint64_t shunt_notice_check_ip6_forwarding(const struct shunt_engine *engine,

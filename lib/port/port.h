@@ -15,12 +15,14 @@
 #include "choice/share.h"
 #include "config/config.h"
 #include "device/netdev.h"
+#include "firewall/judge.h"
 #include "port/stats.h"
 #include "xdp/xdp.h"
 
 /* The lane of a port: what is known, what follows from it, and what was tried. lane/ keeps it. */
 struct shunt_port_lane {
 	struct shunt_lane_facts facts;
+	struct shunt_judged judged; /* what decides whose rules its frames would meet */
 	struct shunt_lane_choice choice;
 	bool is_new;		      /* chosen, or changed, since shunt_lanes_take_new */
 	uint32_t change_cnt;	      /* lanes in use that differed from the one before */

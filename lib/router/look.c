@@ -53,7 +53,7 @@ static bool is_diverted(const struct shunt_router *router, enum shunt_mirror_ip 
 	if (router->mirror)
 		shunt_mirror_stats(router->mirror, &stats);
 	return stats.diverting_rules[ip] &&
-	       !shunt_ports_have_rule(router->ports, SHUNT_LANE_KERNEL);
+	       router->ports->config->policy_routing == SHUNT_POLICY_ROUTING_FOLLOW;
 }
 
 static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *port)

@@ -81,7 +81,6 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_ports *por
 		return ret;
 	}
 	shunt_router_look(router);
-	shunt_firewall_query(&router->firewall);
 	*out = router;
 	return 0;
 }

@@ -14,7 +14,6 @@
 
 #include "port/port.h"
 #include "router/neigh_use.h"
-#include "firewall/firewall.h"
 #include "mirror/mirror.h"
 #include "shunt_tables.h"
 #include "graph/nodes.h"
@@ -38,7 +37,6 @@ struct shunt_router {
 	uint32_t netconf_cnt;  /* messages about changed settings, when last looked at */
 	bool is_ip6_off;       /* the kernel forwards no IPv6 */
 	bool is_diverted;      /* so everything routed is the kernel's */
-	struct shunt_firewall firewall; /* at the start */
 };
 
 /* shunt_router_create makes empty tables, the punt device and the mirror, for ports that are open.

@@ -82,6 +82,7 @@ static const int control_only[] = {
 	SCMP_SYS(sigaltstack), SCMP_SYS(sched_setaffinity),
 	SCMP_SYS(capget),      SCMP_SYS(capset),
 	SCMP_SYS(seccomp),     SCMP_SYS(unlinkat),
+	SCMP_SYS(pread64),
 };
 
 /* libxdp replaces the dispatcher: it loads another one from its file, which libelf reads with
@@ -90,7 +91,6 @@ static const int dispatcher_only[] = {
 	SCMP_SYS(bpf),	     SCMP_SYS(openat), SCMP_SYS(open),	 SCMP_SYS(mkdir),
 	SCMP_SYS(mkdirat),   SCMP_SYS(rmdir),  SCMP_SYS(rename), SCMP_SYS(renameat),
 	SCMP_SYS(renameat2), SCMP_SYS(statfs), SCMP_SYS(flock),	 SCMP_SYS(getcwd),
-	SCMP_SYS(pread64),
 };
 
 static int allow(scmp_filter_ctx ctx, const int *calls, unsigned cnt)

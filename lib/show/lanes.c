@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "engine/worker.h"
+#include "lane/judged.h"
 #include "lane/share.h"
 #include "base/json.h"
 #include "show/show.h"
@@ -86,6 +87,10 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 	set_text(row, "port", port->name);
 	set_text(row, "mode",
 		 shunt_forward_mode_name(shunt_ports_mode(&engine->ports, port->index)));
+	set_text(row, "firewall",
+		 shunt_lanes_asks_firewall(&engine->lanes, port->index)
+			 ? shunt_firewall_mode_name(engine->config->firewall)
+			 : NULL);
 	json_object_set_new(row, "transparent",
 			    json_boolean(shunt_config_is_transparent(engine->config, port->index)));
 	set_text(row, "requested", shunt_lane_request_name(f->requested));

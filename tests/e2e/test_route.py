@@ -185,7 +185,7 @@ def test_a_new_mac_address(lab, each_lane):
 
 def test_rules_of_the_host_are_the_kernels(lab, each_lane):
     """A packet whose route another table has takes that, by the kernel; and all as before when the
-    rule is gone, or a steering rule says what is the kernel's."""
+    rule is gone, or the operator's word is that it does not count."""
     gen, sink = lab.ends()
     with Shuntd(lab, "route", "eth1", "eth2", chatty=True) as d:
         warm(lab)
@@ -202,6 +202,9 @@ def test_rules_of_the_host_are_the_kernels(lab, each_lane):
         lab.exec("dut", "ip", "rule", "del", "pref", 90)
     lab.exec("dut", "ip", "-6", "rule", "add", "to", "2001:db8::/32", "table", 7, "pref", 100)
     with Shuntd(lab, "route", "eth1", "eth2", "--rule", "to 2001:db8::/32 lane kernel", check=False,
+                chatty=True) as d:  # which is no word about routing rules
+        assert d.lane()["reason"] == "policy_routing"
+    with Shuntd(lab, "route", "eth1", "eth2", "--policy-routing", "ignore", check=False,
                 chatty=True) as d:
         assert d.lane()["in_use"] == each_lane
 

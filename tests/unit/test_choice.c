@@ -43,6 +43,8 @@ CAUSE(locked, f[NEAR].left = SHUNT_LANE_REASON_locked)
 CAUSE(hairpin, f[NEAR].left = SHUNT_LANE_REASON_hairpin)
 CAUSE(vlan_filtering, f[NEAR].left = SHUNT_LANE_REASON_vlan_filtering)
 CAUSE(unaged, f[NEAR].left = SHUNT_LANE_REASON_unaged)
+CAUSE(firewall_in_vain, f[NEAR].left = SHUNT_LANE_REASON_firewall; f[NEAR].has_fallback = false)
+CAUSE(firewall, f[NEAR].left = SHUNT_LANE_REASON_firewall)
 CAUSE(policy_routing, f[NEAR].left = SHUNT_LANE_REASON_policy_routing)
 CAUSE(no_devices, f[FAR].is_device = f[FAR].takes = false)
 CAUSE(nodes, f[NEAR].has_nodes = true)
@@ -87,6 +89,8 @@ static const struct row {
 	ROW(hairpin, KERNEL, KERNEL, false, false),
 	ROW(vlan_filtering, KERNEL, KERNEL, false, false),
 	ROW(unaged, KERNEL, KERNEL, false, false),
+	ROW(firewall_in_vain, KERNEL, KERNEL, true, false),
+	ROW(firewall, KERNEL, KERNEL, false, false),
 	ROW(policy_routing, KERNEL, KERNEL, false, false),
 	ROW(no_devices, USER, USER, true, false),
 	ROW(nodes, USER, USER, true, false),
@@ -140,6 +144,12 @@ Test(choice, every_reason)
 	}
 }
 
+static bool is_left(const struct row *row)
+{
+	return row->reason >= SHUNT_LANE_REASON_isolated &&
+	       row->reason <= SHUNT_LANE_REASON_policy_routing;
+}
+
 /* The reason that decides where the causes of a row and of a later one are both there. The earlier
  * one, but where the later cause takes away what the earlier is about. */
 static enum shunt_lane_reason decides(const struct row *first, const struct row *second)
@@ -151,22 +161,6 @@ static enum shunt_lane_reason decides(const struct row *first, const struct row 
 		/* a device that is suspended is gone without its program */
 		OTHER(gone_with_program, blocked, gone),
 		OTHER(gone_with_program, refused, gone),
-		/* one reason at a time leaves frames to the kernel: the later call's */
-		OTHER(isolated, locked, locked),
-		OTHER(isolated, hairpin, hairpin),
-		OTHER(isolated, vlan_filtering, vlan_filtering),
-		OTHER(isolated, unaged, unaged),
-		OTHER(isolated, policy_routing, policy_routing),
-		OTHER(locked, hairpin, hairpin),
-		OTHER(locked, vlan_filtering, vlan_filtering),
-		OTHER(locked, unaged, unaged),
-		OTHER(locked, policy_routing, policy_routing),
-		OTHER(hairpin, vlan_filtering, vlan_filtering),
-		OTHER(hairpin, unaged, unaged),
-		OTHER(hairpin, policy_routing, policy_routing),
-		OTHER(vlan_filtering, unaged, unaged),
-		OTHER(vlan_filtering, policy_routing, policy_routing),
-		OTHER(unaged, policy_routing, policy_routing),
 		/* no far port, so none that is no device, dear, in bulk, taking or refusing */
 		OTHER(no_devices, alone, alone),
 		OTHER(generic, alone, alone),
@@ -193,6 +187,12 @@ static enum shunt_lane_reason decides(const struct row *first, const struct row 
 	};
 	unsigned i;
 
+	/* one reason at a time leaves frames to the kernel: the later call's */
+	if (is_left(first) && is_left(second))
+		return first->reason == SHUNT_LANE_REASON_firewall_in_vain &&
+				       second->reason == SHUNT_LANE_REASON_firewall
+			       ? first->reason
+			       : second->reason;
 	for (i = 0; i < SHUNT_ARRAY_LEN(others); i++)
 		if (others[i].first == first->reason && others[i].second == second->reason)
 			return others[i].decides;

@@ -166,6 +166,11 @@ class Stream:
                 by[mark] += 1
         return by[b"k"], by[b"\0"]
 
+    def latest_arrival_ns(self):
+        """When the latest frame so far arrived; 0: none did."""
+        self._read()
+        return max((row[1] for row in self._seen), default=0)
+
     def longest_silence(self, arrivals, numbers):
         """The longest time without an arrival while frames were being sent: from the first frame
         sent after an arrival to the next arrival."""

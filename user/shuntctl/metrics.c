@@ -214,7 +214,7 @@ static void take_lanes(struct texts *t, const json_t *ports)
 		name = word(port, "port");
 		sample(t, FAMILY_lane_info, "", one, "interface", name, "requested",
 		       word(port, "requested"), "in_use", word(port, "in_use"), "reason",
-		       word(port, "reason"), NULL);
+		       word(port, "reason"), "firewall", word(port, "firewall"), NULL);
 		json_object_foreach (json_object_get(port, "lanes"), key, lane) {
 			sample(t, FAMILY_lane_packets_total, "", json_object_get(lane, "packets"),
 			       "interface", name, "lane", key, NULL);

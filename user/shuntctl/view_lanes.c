@@ -7,9 +7,13 @@ static const char *const lanes[] = {"user", "xdp", "kernel", "drop"};
 
 static void print_choices(FILE *out, const json_t *rows)
 {
-	static const struct shuntctl_column columns[] = {
-		{"port", "port"},     {"mode", "mode"},	    {"requested", "requested"},
-		{"in use", "in_use"}, {"reason", "reason"}, {"why", "why"}};
+	static const struct shuntctl_column columns[] = {{"port", "port"},
+							 {"mode", "mode"},
+							 {"firewall", "firewall"},
+							 {"requested", "requested"},
+							 {"in use", "in_use"},
+							 {"reason", "reason"},
+							 {"why", "why"}};
 
 	const json_t *row;
 	size_t i;

@@ -86,6 +86,8 @@ static int open_events(struct daemon *d, struct shunt_err *err)
 	    (shunt_engine_fd(d->engine) >= 0 && watch(d->epoll_fd, shunt_engine_fd(d->engine))) ||
 	    (shunt_engine_bridge_fd(d->engine) >= 0 &&
 	     watch(d->epoll_fd, shunt_engine_bridge_fd(d->engine))) ||
+	    (shunt_engine_firewall_fd(d->engine) >= 0 &&
+	     watch(d->epoll_fd, shunt_engine_firewall_fd(d->engine))) ||
 	    (d->server && watch(d->epoll_fd, shunt_server_fd(d->server))))
 		return shunt_err_set(err, errno, "cannot set up the event loop: %s",
 				     strerror(errno));
@@ -159,7 +161,8 @@ static void serve(struct daemon *d)
 		if (n < 0 && errno != EINTR)
 			return;
 		if (n <= 0 || event.data.fd == shunt_engine_fd(d->engine) ||
-		    event.data.fd == shunt_engine_bridge_fd(d->engine)) {
+		    event.data.fd == shunt_engine_bridge_fd(d->engine) ||
+		    event.data.fd == shunt_engine_firewall_fd(d->engine)) {
 			follow(d);
 			continue;
 		}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asking the host for what judges forwarded packets; for this folder and its tests. Every function
+ * adds what it finds to the list. What this kernel lacks adds nothing. What cannot be asked, for
+ * want of a right or for an error, adds a judge of kind untold. Thread: the one that follows the
+ * kernel. Cost: some netlink exchanges or syscalls each. */
+#ifndef SHUNT_FIREWALL_ASK_H
+#define SHUNT_FIREWALL_ASK_H
+
+#include "firewall/judge.h"
+
+/* What is kept open, since the daemon opens no such socket or file once it has dropped its rights.
+ * -1: not to be had. */
+struct shunt_firewall_asker {
+	int inet_fd, inet6_fd;	 /* sockets that iptables' tables are asked through */
+	int names_fd, names6_fd; /* /proc/net/ip_tables_names, ip6_tables_names: root's */
+	bool lists_hooks;	 /* the kernel lists netfilter's hooks */
+	bool has_bpf;		 /* it does not, and a program was on one */
+};
+
+void shunt_firewall_ask_nft(struct shunt_judges *judges);
+void shunt_firewall_ask_iptables(const struct shunt_firewall_asker *asker,
+				 struct shunt_judges *judges);
+void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,
+				 struct shunt_judges *judges);
+void shunt_firewall_ask_ipsec(struct shunt_judges *judges);
+void shunt_firewall_ask_ipvs(struct shunt_judges *judges);
+
+/* shunt_firewall_ask_tc asks about devices alone: ifindexes[cnt]. */
+void shunt_firewall_ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judges *judges);
+
+/* shunt_firewall_ask_bpf asks for programs on netfilter's hooks. Where the kernel does not list its
+ * hooks (CONFIG_NETFILTER_NETLINK_HOOK), only root can ask, by all of BPF's links. So the answer
+ * stays the one that shunt_firewall_open_bpf got. */
+void shunt_firewall_ask_bpf(const struct shunt_firewall_asker *asker, struct shunt_judges *judges);
+void shunt_firewall_open_bpf(struct shunt_firewall_asker *asker);
+
+/* shunt_firewall_open_asker opens what it can, shunt_firewall_close_asker closes it. Thread: init.
+ */
+void shunt_firewall_open_asker(struct shunt_firewall_asker *asker);
+void shunt_firewall_close_asker(struct shunt_firewall_asker *asker);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "firewall/judge.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static struct shunt_judge *find_same(struct shunt_judges *judges, enum shunt_judge_kind kind,
+				     enum shunt_judge_place place, int ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < judges->cnt; i++) {
+		struct shunt_judge *judge = &judges->at[i];
+
+		if (judge->kind == kind && judge->place == place && judge->ifindex == ifindex)
+			return judge;
+	}
+	return NULL;
+}
+
+/* Whatever it was that found no room: the last entry of a full list stands for it, everywhere. */
+static void overflow(struct shunt_judges *judges)
+{
+	judges->at[SHUNT_JUDGES_MAX - 1] = (struct shunt_judge){
+		SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, 1, ": there is more than can be listed"};
+}
+
+void shunt_judges_add(struct shunt_judges *judges, enum shunt_judge_kind kind,
+		      enum shunt_judge_place place, int ifindex, const char *what, ...)
+{
+	struct shunt_judge *judge = find_same(judges, kind, place, ifindex);
+	va_list args;
+
+	if (judge) {
+		judge->cnt++;
+		return;
+	}
+	if (judges->cnt == SHUNT_JUDGES_MAX) {
+		overflow(judges);
+		return;
+	}
+	judge = &judges->at[judges->cnt++];
+	memset(judge, 0, sizeof(*judge));
+	judge->kind = kind;
+	judge->place = place;
+	judge->ifindex = ifindex;
+	judge->cnt = 1;
+	va_start(args, what);
+	vsnprintf(judge->what, sizeof(judge->what), what, args);
+	va_end(args);
+}
+
+void shunt_judges_append(struct shunt_judges *judges, const struct shunt_judges *more)
+{
+	unsigned i;
+
+	for (i = 0; i < more->cnt; i++)
+		if (judges->cnt == SHUNT_JUDGES_MAX)
+			overflow(judges);
+		else
+			judges->at[judges->cnt++] = more->at[i];
+}
+
+bool shunt_judges_equal(const struct shunt_judges *a, const struct shunt_judges *b)
+{
+	return a->cnt == b->cnt && !memcmp(a->at, b->at, a->cnt * sizeof(a->at[0]));
+}
+
+/* --- whose frames ----------------------------------------------------------------------------- */
+
+/* Frames that leave by the device, or pass its bridge on their way. */
+static bool leaves_by(const struct shunt_judged *ports, unsigned cnt,
+		      const struct shunt_judged *port, int ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		if (port->leave_by >> i & 1 &&
+		    (ports[i].ifindex == ifindex || ports[i].master == ifindex))
+			return true;
+	return false;
+}
+
+static bool meets(const struct shunt_judge *judge, const struct shunt_judged *ports, unsigned cnt,
+		  const struct shunt_judged *port)
+{
+	switch (judge->place) {
+	case SHUNT_JUDGE_IP:
+		return port->is_routed || port->calls_ip;
+	case SHUNT_JUDGE_BRIDGE:
+		return port->is_bridged;
+	case SHUNT_JUDGE_IN:
+		return !judge->ifindex || judge->ifindex == port->ifindex ||
+		       judge->ifindex == port->master;
+	case SHUNT_JUDGE_OUT:
+		return !judge->ifindex || leaves_by(ports, cnt, port, judge->ifindex);
+	}
+	return true;
+}
+
+const struct shunt_judge *shunt_judge_find(const struct shunt_judges *judges,
+					   const struct shunt_judged *ports, unsigned cnt,
+					   unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < judges->cnt && ports[port].ifindex; i++)
+		if (meets(&judges->at[i], ports, cnt, &ports[port]))
+			return &judges->at[i];
+	return NULL;
+}
+
+void shunt_judge_print(const struct shunt_judge *judge, char *out, unsigned len)
+{
+	static const char *const called[] = {
+#define X(kind, name) name,
+		SHUNT_JUDGE_KINDS(X)
+#undef X
+	};
+	int n = snprintf(out, len, "%s %s", called[judge->kind], judge->what);
+
+	if (judge->cnt > 1 && n >= 0 && (unsigned)n < len)
+		snprintf(out + n, len - (unsigned)n, " and %u more", judge->cnt - 1);
+}

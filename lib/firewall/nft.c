@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* nftables, with iptables-nft and its like. A base chain judges if it has a rule or drops by its
+ * policy. What the rules say is not looked at. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/netlink.h"
+#include "firewall/ask.h"
+
+/* linux/netfilter_bridge.h, which cannot be included beside net/if.h */
+enum { BRIDGE_LOCAL_IN = 1, BRIDGE_LOCAL_OUT = 3 };
+
+#define NAME_LEN    64
+#define DEVICES_MAX 16 /* of a chain: one with more counts for every device */
+
+/* --- tables that sleep ------------------------------------------------------------------------ */
+
+struct dormant {
+	uint8_t family;
+	char name[NAME_LEN];
+};
+
+struct dormants {
+	struct dormant *at;
+	unsigned cnt;
+};
+
+struct table {
+	const char *name;
+	uint32_t flags;
+};
+
+static int take_table_attr(const struct nlattr *attr, void *arg)
+{
+	struct table *table = arg;
+
+	if (mnl_attr_get_type(attr) == NFTA_TABLE_NAME)
+		table->name = mnl_attr_get_str(attr);
+	if (mnl_attr_get_type(attr) == NFTA_TABLE_FLAGS)
+		table->flags = ntohl(mnl_attr_get_u32(attr));
+	return MNL_CB_OK;
+}
+
+static int take_table(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
+	struct dormants *dormants = arg;
+	struct table table = {0};
+	struct dormant *p;
+
+	mnl_attr_parse(nlh, sizeof(*nfg), take_table_attr, &table);
+	if (!table.name || !(table.flags & NFT_TABLE_F_DORMANT) || strlen(table.name) >= NAME_LEN)
+		return MNL_CB_OK;
+	p = realloc(dormants->at, (dormants->cnt + 1) * sizeof(*p));
+	if (!p)
+		return MNL_CB_OK; /* it counts as awake */
+	dormants->at = p;
+	p += dormants->cnt++;
+	p->family = nfg->nfgen_family;
+	snprintf(p->name, sizeof(p->name), "%s", table.name);
+	return MNL_CB_OK;
+}
+
+static void forget_tables(void *arg)
+{
+	struct dormants *dormants = arg;
+
+	free(dormants->at);
+	*dormants = (struct dormants){0};
+}
+
+/* --- chains ----------------------------------------------------------------------------------- */
+
+struct chain {
+	uint8_t family;
+	const char *table, *name;
+	uint32_t hook; /* UINT32_MAX: no base chain */
+	uint32_t policy, rule_cnt;
+	unsigned device_cnt; /* more than DEVICES_MAX: every device */
+	char devices[DEVICES_MAX][IF_NAMESIZE];
+};
+
+struct chains {
+	const struct dormants *dormants;
+	struct shunt_judges *judges;
+	unsigned cnt_before; /* judges that others have found */
+};
+
+static const char *family_name(uint8_t family)
+{
+	switch (family) {
+	case NFPROTO_INET:
+		return "inet";
+	case NFPROTO_IPV4:
+		return "ip";
+	case NFPROTO_IPV6:
+		return "ip6";
+	case NFPROTO_BRIDGE:
+		return "bridge";
+	case NFPROTO_NETDEV:
+		return "netdev";
+	}
+	return NULL; /* of ARP: not forwarded */
+}
+
+/* A name that is cut off, or of a kind that this file does not know, stands for every device. */
+static void add_device(struct chain *chain, const struct nlattr *attr, bool is_known)
+{
+	const char *name = mnl_attr_get_str(attr);
+
+	if (!is_known || strnlen(name, IF_NAMESIZE) == IF_NAMESIZE ||
+	    chain->device_cnt >= DEVICES_MAX)
+		chain->device_cnt = DEVICES_MAX + 1;
+	else
+		memcpy(chain->devices[chain->device_cnt++], name, strlen(name) + 1);
+}
+
+static int take_device(const struct nlattr *attr, void *arg)
+{
+	add_device(arg, attr, mnl_attr_get_type(attr) == NFTA_DEVICE_NAME);
+	return MNL_CB_OK;
+}
+
+static int take_hook(const struct nlattr *attr, void *arg)
+{
+	struct chain *chain = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case NFTA_HOOK_HOOKNUM:
+		chain->hook = ntohl(mnl_attr_get_u32(attr));
+		break;
+	case NFTA_HOOK_DEV:
+		add_device(chain, attr, true);
+		break;
+	case NFTA_HOOK_DEVS: /* the first of them stands in NFTA_HOOK_DEV, too */
+		chain->device_cnt = 0;
+		mnl_attr_parse_nested(attr, take_device, chain);
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int take_chain_attr(const struct nlattr *attr, void *arg)
+{
+	struct chain *chain = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case NFTA_CHAIN_TABLE:
+		chain->table = mnl_attr_get_str(attr);
+		break;
+	case NFTA_CHAIN_NAME:
+		chain->name = mnl_attr_get_str(attr);
+		break;
+	case NFTA_CHAIN_HOOK:
+		mnl_attr_parse_nested(attr, take_hook, chain);
+		break;
+	case NFTA_CHAIN_POLICY:
+		chain->policy = ntohl(mnl_attr_get_u32(attr));
+		break;
+	case NFTA_CHAIN_USE:
+		chain->rule_cnt = ntohl(mnl_attr_get_u32(attr));
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static bool is_dormant(const struct dormants *dormants, const struct chain *chain)
+{
+	unsigned i;
+
+	for (i = 0; i < dormants->cnt; i++)
+		if (dormants->at[i].family == chain->family &&
+		    !strcmp(dormants->at[i].name, chain->table))
+			return true;
+	return false;
+}
+
+static void add(struct shunt_judges *judges, const struct chain *chain,
+		enum shunt_judge_place place, int ifindex)
+{
+	shunt_judges_add(judges, SHUNT_JUDGE_nftables, place, ifindex, "%s %.24s %.24s",
+			 family_name(chain->family), chain->table, chain->name);
+}
+
+/* A device that is not there has no frames. */
+static void add_of_devices(struct shunt_judges *judges, const struct chain *chain,
+			   enum shunt_judge_place place)
+{
+	unsigned i, ifindex;
+
+	if (!chain->device_cnt || chain->device_cnt > DEVICES_MAX) {
+		add(judges, chain, place, 0);
+		return;
+	}
+	for (i = 0; i < chain->device_cnt; i++) {
+		ifindex = if_nametoindex(chain->devices[i]);
+		if (ifindex)
+			add(judges, chain, place, (int)ifindex);
+	}
+}
+
+/* What is for this host, or from it, is the kernel's in any case. */
+static void judge(struct shunt_judges *judges, const struct chain *chain)
+{
+	if (chain->family == NFPROTO_NETDEV)
+		add_of_devices(judges, chain,
+			       chain->hook == NF_NETDEV_INGRESS ? SHUNT_JUDGE_IN : SHUNT_JUDGE_OUT);
+	else if (chain->family == NFPROTO_BRIDGE && chain->hook != BRIDGE_LOCAL_IN &&
+		 chain->hook != BRIDGE_LOCAL_OUT)
+		add(judges, chain, SHUNT_JUDGE_BRIDGE, 0);
+	else if (chain->family != NFPROTO_BRIDGE && chain->hook == NF_INET_INGRESS)
+		add_of_devices(judges, chain, SHUNT_JUDGE_IN);
+	else if (chain->family != NFPROTO_BRIDGE && chain->hook != NF_INET_LOCAL_IN &&
+		 chain->hook != NF_INET_LOCAL_OUT)
+		add(judges, chain, SHUNT_JUDGE_IP, 0);
+}
+
+static int take_chain(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
+	struct chain chain = {.family = nfg->nfgen_family, .hook = UINT32_MAX, .policy = NF_ACCEPT};
+	const struct chains *chains = arg;
+
+	mnl_attr_parse(nlh, sizeof(*nfg), take_chain_attr, &chain);
+	if (chain.hook == UINT32_MAX || !chain.table || !chain.name || !family_name(chain.family) ||
+	    (!chain.rule_cnt && chain.policy == NF_ACCEPT) || is_dormant(chains->dormants, &chain))
+		return MNL_CB_OK;
+	judge(chains->judges, &chain);
+	return MNL_CB_OK;
+}
+
+static void forget_chains(void *arg)
+{
+	struct chains *chains = arg;
+
+	chains->judges->cnt = chains->cnt_before;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+static int dump(uint8_t message, mnl_cb_t take, void (*forget)(void *), void *arg)
+{
+	char buf[MNL_NLMSG_HDRLEN + MNL_ALIGN(sizeof(struct nfgenmsg))];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+	nlh->nlmsg_type = (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | message);
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
+	return shunt_netlink_dump(&(struct shunt_netlink_dump){.bus = NETLINK_NETFILTER,
+							       .request = nlh,
+							       .take = take,
+							       .forget = forget,
+							       .arg = arg});
+}
+
+/* Without nf_tables in the kernel the answer is EINVAL, without netfilter there is no bus. */
+static bool is_lacking(int ret)
+{
+	return ret == -EINVAL || ret == -EPROTONOSUPPORT || ret == -EOPNOTSUPP;
+}
+
+void shunt_firewall_ask_nft(struct shunt_judges *judges)
+{
+	struct dormants dormants = {0};
+	struct chains chains = {&dormants, judges, judges->cnt};
+	int ret = dump(NFT_MSG_GETTABLE, take_table, forget_tables, &dormants);
+
+	if (!ret)
+		ret = dump(NFT_MSG_GETCHAIN, take_chain, forget_chains, &chains);
+	if (ret && !is_lacking(ret))
+		shunt_judges_add(judges, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "nftables: %s",
+				 strerror(-ret));
+	free(dormants.at);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lane/judged.h"
+
+#include <linux/if_link.h>
+#include <stdio.h>
+
+#include "device/link.h"
+#include "firewall/firewall.h"
+
+static int take_master(const struct nlattr *attr, void *arg)
+{
+	if (mnl_attr_get_type(attr) == IFLA_MASTER)
+		*(int *)arg = (int)mnl_attr_get_u32(attr);
+	return MNL_CB_OK;
+}
+
+void shunt_lane_judged_ask(const struct shunt_lanes *lanes, struct shunt_port *port)
+{
+	struct shunt_judged *judged = &port->lane.judged;
+
+	*judged = (struct shunt_judged){.ifindex = port->netdev.ifindex,
+					.leave_by = port->lane.facts.far,
+					.is_routed = shunt_ports_routes(lanes->ports, port->index)};
+	if (!shunt_ports_bridges(lanes->ports, port->index))
+		return;
+	shunt_link_ask((unsigned)judged->ifindex, take_master, &judged->master);
+	judged->is_bridged = judged->master;
+	judged->calls_ip = judged->master && shunt_firewall_calls_ip(judged->master);
+}
+
+bool shunt_lanes_asks_firewall(const struct shunt_lanes *lanes, unsigned port)
+{
+	return lanes->firewall &&
+	       (shunt_ports_routes(lanes->ports, port) || shunt_ports_bridges(lanes->ports, port));
+}
+
+const struct shunt_judge *shunt_lane_judge(const struct shunt_lanes *lanes, unsigned port)
+{
+	struct shunt_judged judged[SHUNT_PORT_MAX];
+	const struct shunt_judges *judges;
+	unsigned i;
+
+	if (!shunt_lanes_asks_firewall(lanes, port))
+		return NULL;
+	judges = shunt_firewall_judges(lanes->firewall);
+	if (!judges->cnt)
+		return NULL;
+	for (i = 0; i < lanes->ports->cnt; i++)
+		judged[i] = lanes->ports->at[i].lane.judged;
+	return shunt_judge_find(judges, judged, lanes->ports->cnt, port);
+}
+
+const char *shunt_lane_judge_print(const struct shunt_lanes *lanes, unsigned port, char *out,
+				   unsigned len)
+{
+	const struct shunt_judge *judge = shunt_lane_judge(lanes, port);
+
+	if (judge)
+		shunt_judge_print(judge, out, len);
+	else
+		snprintf(out, len, "nothing any more");
+	return out;
+}
+
+void shunt_lanes_shut_judged(const struct shunt_lanes *lanes)
+{
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		const struct shunt_port *port = &lanes->ports->at[i];
+
+		if (port->xdp && port->lane.choice.lane != SHUNT_LANE_KERNEL &&
+		    lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO &&
+		    shunt_lane_judge(lanes, i))
+			shunt_xdp_set_open(port->xdp, false);
+	}
+}

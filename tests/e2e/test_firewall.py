@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the host's firewall would judge is the kernel's: before the start, while shuntd runs, after the
+rules are gone. What it would not judge stays shunt's. At the operator's word all of it is bypassed."""
+import threading
+import time
+
+import pytest
+
+from shuntlab.frames import routed, udp4, udp6
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd
+
+pytestmark = pytest.mark.usefixtures("each_lane")
+
+DEBIAN = """flush ruleset
+table inet filter {
+    chain input { type filter hook input priority filter; }
+    chain forward { type filter hook forward priority filter; }
+    chain output { type filter hook output priority filter; }
+}"""
+ALL_ACCEPT = """table inet nothing {
+    chain input { type filter hook input priority filter; policy drop; }
+    chain output { type filter hook output priority filter; tcp dport 1 drop; }
+    chain empty { type filter hook postrouting priority 0; }
+    chain unhooked { drop; }
+    set s { type ipv4_addr; }
+}
+table arp a { chain in { type filter hook input priority 0; policy drop; } }
+table inet asleep { flags dormant; chain f { type filter hook forward priority 0; policy drop; } }
+table netdev far { chain i { type filter hook ingress device lo priority 0; policy drop; } }"""
+DROP = "table inet f { chain f { type filter hook forward priority 0; udp dport 4444 drop; } }"
+
+# By what is loaded: how, the port that it is about alone (None: both).
+JUDGES = {
+    "inet forward rule": (DROP, None),
+    "inet forward policy": ("table inet f { chain f { type filter hook forward priority 0; policy drop; } }",
+                            None),
+    "ip prerouting": ("table ip f { chain p { type filter hook prerouting priority raw; "
+                      "udp dport 4444 drop; } }", None),
+    "ip6 forward": ("table ip6 f { chain p { type filter hook forward priority 0; "
+                    "udp dport 4444 drop; } }", None),
+    "masquerade": ("table ip nat { chain p { type nat hook postrouting priority srcnat; "
+                   "oif eth2 masquerade; } }", None),
+    "netdev ingress": ("table netdev n { chain i { type filter hook ingress device eth1 priority 0; "
+                       "udp dport 4444 drop; } }", "eth1"),
+    "netdev egress": ("table netdev n { chain i { type filter hook egress device eth2 priority 0; "
+                      "udp dport 4444 drop; } }", "eth1"),
+    "inet ingress": ("table inet n { chain i { type filter hook ingress devices = { eth1, lo } "
+                     "priority 0; udp dport 4444 drop; } }", "eth1"),
+    "two tables": (DEBIAN + "\n" + DROP, None),
+}
+BRIDGE_DROP = "table bridge b { chain f { type filter hook forward priority 0; ether type 0x88b5 drop; } }"
+
+
+def nft(lab, text):
+    lab.exec("dut", "nft", text.replace("} }", "}\n}"))  # nft 1.0.6 wants the newline
+
+
+def flush(lab):
+    lab.exec("dut", "nft", "flush", "ruleset")
+
+
+def reasons(daemon):
+    return {row["port"]: row["reason"] for row in daemon.show("lanes")["lanes"]}
+
+
+def is_judged(daemon, only=None, reason="firewall"):
+    """Whether the ports that the rules are about are the kernel's, and none else."""
+    rows = daemon.show("lanes")["lanes"]
+    return all((row["reason"] == reason and row["in_use"] == "kernel") == (only in (None, row["port"]))
+               for row in rows)
+
+
+def is_free(daemon):
+    return not any(reason.startswith("firewall") for reason in reasons(daemon).values())
+
+
+def route(lab, *args, **more):
+    return Shuntd(lab, "route", "eth1", "eth2", *args, chatty=True, check=False, **more)
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_rules_of_nftables_before_and_while_it_runs(lab, name):
+    rules, only = JUDGES[name]
+    nft(lab, rules)
+    with route(lab) as daemon:
+        assert is_judged(daemon, only), daemon.show("lanes")
+        flush(lab)
+        wait_until(lambda: is_free(daemon), 5, "forwarding without the rules")
+        nft(lab, rules)
+        wait_until(lambda: is_judged(daemon, only), 5, "the rules seen")
+
+
+def test_what_can_do_nothing_leaves_shunt_on(lab, each_lane):
+    nft(lab, DEBIAN)
+    with route(lab) as daemon:
+        assert is_free(daemon)
+        nft(lab, ALL_ACCEPT)
+        time.sleep(2.5)
+        assert {row["in_use"] for row in daemon.show("lanes")["lanes"]} == {each_lane}
+
+
+def test_no_packet_gets_by(lab):
+    """What the rule drops is never seen, what it lets by is."""
+    gen, sink = lab.ends()
+    nft(lab, DROP)
+    with route(lab) as daemon:
+        for make in udp4, udp6:
+            gen.reaches(sink, make(), routed(make()))
+            gen.send(*[make(dport=4444)] * 50, make(dport=5555))
+            assert routed(make(dport=4444)) not in sink.until(routed(make(dport=5555)))
+        assert daemon.drops("steer", "eth1")["lane_kernel"] >= 100
+
+
+def test_the_operators_word(lab):
+    """ignore bypasses, and says so where modes are shown."""
+    gen, sink = lab.ends()
+    nft(lab, DROP)
+    with route(lab, "--firewall", "ignore") as daemon:
+        assert is_free(daemon)
+        gen.reaches(sink, udp4(dport=4444), routed(udp4(dport=4444)))
+        assert {row["firewall"] for row in daemon.show("lanes")["lanes"]} == {"ignore"}
+        assert [row["name"] for row in daemon.show("notices")["notices"]].count("bypassed") == 1
+        assert 'firewall="ignore"' in daemon.ctl("metrics").stdout
+        flush(lab)
+        wait_until(lambda: "bypassed" not in [row["name"] for row in daemon.show("notices")["notices"]],
+                   5, "the notice gone")
+    # a steering rule is no such word
+    nft(lab, DROP)
+    with route(lab, "--rule", "proto tcp lane kernel") as daemon:
+        assert is_judged(daemon)
+
+
+def test_tc_and_ipsec(lab):
+    """What is no netfilter: filters where frames come in or leave, queues that shape, policies."""
+    def tc(*args):
+        lab.exec("dut", "tc", *args)
+
+    def xfrm(*args):
+        lab.exec("dut", "ip", "xfrm", "policy", *args)
+
+    with route(lab) as daemon:
+        for add, remove, only in [
+                (("filter", "add", "dev", "eth1", "ingress", "bpf", "da", "bytecode", "1,6 0 0 0,"),
+                 ("filter", "del", "dev", "eth1", "ingress"), "eth1"),
+                (("filter", "add", "dev", "eth2", "egress", "bpf", "da", "bytecode", "1,6 0 0 0,"),
+                 ("filter", "del", "dev", "eth2", "egress"), "eth1"),
+                (("qdisc", "add", "dev", "eth2", "root", "tbf", "rate", "1mbit", "burst", "10k",
+                  "latency", "50ms"), ("qdisc", "del", "dev", "eth2", "root"), "eth1")]:
+            if add[0] == "filter":
+                tc("qdisc", "add", "dev", add[3], "clsact")
+                time.sleep(0.3)
+                assert is_free(daemon)
+            if lab.exec("dut", "tc", *add, check=False).returncode:
+                continue  # a kernel without that classifier or queue
+            wait_until(lambda only=only: is_judged(daemon, only), 5, f"seen: {add}")
+            tc(*remove)
+            wait_until(lambda: is_free(daemon), 5, f"seen: {remove}")
+        xfrm("add", "src", "10.0.1.0/24", "dst", "10.0.2.0/24", "dir", "in", "action", "block")
+        time.sleep(0.3)
+        assert is_free(daemon)
+        for direction in "fwd", "out":
+            xfrm("add", "src", "10.0.1.0/24", "dst", "10.9.0.0/16", "dir", direction, "action", "block")
+            wait_until(lambda: is_judged(daemon), 5, "the policy seen")
+            xfrm("del", "src", "10.0.1.0/24", "dst", "10.9.0.0/16", "dir", direction)
+            wait_until(lambda: is_free(daemon), 5, "the policy gone")
+        xfrm("setdefault", "fwd", "block")
+        wait_until(lambda: is_judged(daemon), 5, "the default seen")
+        xfrm("setdefault", "fwd", "accept")
+        wait_until(lambda: is_free(daemon), 5, "the default gone")
+
+
+def test_bridges(lab):
+    """A bridge of the kernel's meets the bridge family, and the IP hooks where br_netfilter has them
+    called. One of shunt's own meets neither, but what is at its ports."""
+    lab.ip("link", "add", "br0", "type", "bridge")
+    for port in "eth1", "eth2":
+        lab.link("dut", port, "master", "br0")
+    lab.link("dut", "br0", "up")
+    lab.exec("dut", "sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0",
+             "net.bridge.bridge-nf-call-ip6tables=0")
+    nft(lab, DROP)
+    with Shuntd(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
+        assert is_free(daemon)
+        nft(lab, BRIDGE_DROP)
+        wait_until(lambda: is_judged(daemon), 5, "the bridge's rule seen")
+        lab.exec("dut", "nft", "delete", "table", "bridge", "b")
+        wait_until(lambda: is_free(daemon), 5, "the bridge's rule gone")
+        lab.ip("link", "set", "br0", "type", "bridge", "nf_call_iptables", "1")
+        wait_until(lambda: is_judged(daemon), 5, "br_netfilter seen")
+        lab.ip("link", "set", "br0", "type", "bridge", "nf_call_iptables", "0")
+        wait_until(lambda: is_free(daemon), 5, "br_netfilter gone")
+    lab.ip("link", "del", "br0")
+    nft(lab, BRIDGE_DROP)
+    with Shuntd(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
+        assert is_free(daemon)
+        nft(lab, JUDGES["netdev ingress"][0])
+        wait_until(lambda: is_judged(daemon, "eth1", "firewall_in_vain"), 5, "the port's rule seen")
+
+
+def test_no_gap_while_rules_are_replaced(lab):
+    """One transaction a time, under load: from the first rule set to the last no packet that all of
+    them drop comes out, and no port is shunt's in between."""
+    gen, sink = lab.ends()
+    nft(lab, DROP)
+    with route(lab) as daemon:
+        stop = threading.Event()
+
+        def replace():
+            while not stop.is_set():
+                nft(lab, "flush ruleset\n" + DROP)
+
+        before = [row["changes"] for row in daemon.show("lanes")["lanes"]]
+        thread = threading.Thread(target=replace)
+        thread.start()
+        try:
+            for _ in range(100):
+                gen.send(*[udp4(dport=4444)] * 20)
+                time.sleep(0.02)
+        finally:
+            stop.set()
+            thread.join()
+        gen.send(udp4(dport=5555))
+        assert routed(udp4(dport=4444)) not in sink.until(routed(udp4(dport=5555)))
+        assert before == [row["changes"] for row in daemon.show("lanes")["lanes"]]
+
+
+def test_cross_connect_never_asks(lab, each_lane):
+    """The kernel would forward nothing there, so nothing of it is bypassed."""
+    nft(lab, DROP)
+    with Shuntd(lab, "xconnect", "eth1", "eth2", chatty=True, check=False) as daemon:
+        assert {row["in_use"] for row in daemon.show("lanes")["lanes"]} == {each_lane}
+        assert {row["firewall"] for row in daemon.show("lanes")["lanes"]} == {None}
