@@ -52,7 +52,7 @@ struct shunt_steer_key {
 			__be16 ethertype_be; /* behind up to two VLAN tags */
 			__u8 proto;	     /* layer 4, behind IPv6 extension headers */
 			__u8 is_ip : 1, has_proto : 1;
-			__u8 has_ports : 1; /* 0: later fragment, truncated, other protocol */
+			__u8 has_ports : 1; /* 0: fragment, truncated, other protocol */
 			__u32 pad;
 		};
 		__u64 head; /* those, as one word */

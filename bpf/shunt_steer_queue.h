@@ -41,9 +41,15 @@ static inline __attribute__((always_inline)) __u64 shunt_steer_sent(
 
 /* ---- gate ----------------------------------------------------------------------------------- */
 
-/* Whether a queue's worker can be given frames, one cache line. The program loads `shut` and
- * `is_stale`, nothing else; each byte of `shut` has one writer. Queues that share the last slot
- * share its gate, too. */
+/* enum shunt_steer_passing: frames that the worker would only hand back to the kernel. */
+enum shunt_steer_passing {
+	SHUNT_STEER_PASSES_NONE = 0,
+	SHUNT_STEER_PASSES_SOME = 1, /* those of `passes` below */
+	SHUNT_STEER_PASSES_ALL = 2,  /* more than fit there: all frames of the queue */
+};
+
+/* Whether a queue's worker can be given frames, one cache line. The program loads `shut`, nothing
+ * else; each byte of it has one writer. Queues that share the last slot share its gate, too. */
 struct shunt_steer_gate {
 	union {
 		__u32 shut; /* 0: all is open */
@@ -51,7 +57,7 @@ struct shunt_steer_gate {
 			__u8 is_hung;  /* written by the watch, shunt_watch.bpf.c */
 			__u8 is_dry;   /* written by the worker */
 			__u8 is_stale; /* written by the watch: the tables are not kept */
-			__u8 pad;
+			__u8 passing;  /* enum shunt_steer_passing, written by the worker */
 		};
 	};
 	__u32 pad2;
@@ -66,13 +72,15 @@ struct shunt_steer_gate {
 	__u64 pad3[4];
 };
 
-/* Of `shut`: is_hung, and what closes the lane user: that one or is_dry. */
+/* Bytes of `shut`. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define SHUNT_STEER_SHUT_HUNG 0x000000ffu
-#define SHUNT_STEER_SHUT_USER 0x0000ffffu
+#define SHUNT_STEER_SHUT_HUNG  0x000000ffu
+#define SHUNT_STEER_SHUT_DRY   0x0000ff00u
+#define SHUNT_STEER_SHUT_STALE 0x00ff0000u
 #else
-#define SHUNT_STEER_SHUT_HUNG 0xff000000u
-#define SHUNT_STEER_SHUT_USER 0xffff0000u
+#define SHUNT_STEER_SHUT_HUNG  0xff000000u
+#define SHUNT_STEER_SHUT_DRY   0x00ff0000u
+#define SHUNT_STEER_SHUT_STALE 0x0000ff00u
 #endif
 
 #define SHUNT_STEER_BEAT_ASLEEP 1ULL
@@ -86,15 +94,59 @@ struct shunt_steer_gate {
 /* The keeper beats every second. Less than three could be a busy host. */
 #define SHUNT_STEER_STALE_NS	(3 * 1000 * 1000 * 1000ULL)
 
+/* ---- what the worker would hand back ------------------------------------------------------- */
+
+/* Destinations of which the worker hands back more frames than its limit allows. The program gives
+ * them to the kernel itself. An entry holds for PASS_MS. After that the program sends one frame to
+ * the worker, every PROBE_MS. Where the worker would hand it back, it renews the entry. Where it
+ * does not, the entry is over after PROBES of them. So a flow changes its way when its route does,
+ * and not every second. */
+#define SHUNT_STEER_PASSES	128 /* in pairs */
+#define SHUNT_STEER_PASS_MS	1000
+#define SHUNT_STEER_PROBE_MS	20
+#define SHUNT_STEER_PROBES	3
+
+struct shunt_steer_pass {
+	__u32 tag;	/* shunt_steer_pass_tag; 0: free */
+	__u32 until_ms; /* CLOCK_MONOTONIC */
+	__u32 probes;	/* since the worker renewed it */
+	__u32 pad;
+};
+
+/* shunt_steer_pass_tag says by what a frame's destination is known: its MAC address, and its IP
+ * address if it has one. data: the frame, of 14 bytes at least. Never 0. */
+static inline __attribute__((always_inline)) __u32 shunt_steer_pass_tag(const void *data,
+									const void *end)
+{
+	__u64 mac = 0, ip[2] = {0, 0}, h;
+	__u16 type;
+
+	__builtin_memcpy(&mac, data, 6);
+	__builtin_memcpy(&type, (const char *)data + 12, 2);
+	if (type == __builtin_bswap16(0x0800) && (const char *)data + 34 <= (const char *)end)
+		__builtin_memcpy(ip, (const char *)data + 30, 4);
+	else if (type == __builtin_bswap16(0x86dd) && (const char *)data + 54 <= (const char *)end)
+		__builtin_memcpy(ip, (const char *)data + 38, 16);
+	h = (mac ^ ip[0] * 0x9e3779b97f4a7c15ULL) * 0xa5cb3ccb0ba8a4c5ULL;
+	h = (h ^ h >> 32 ^ ip[1]) * 0xd6e8feb86659fd93ULL;
+	return (__u32)(h >> 32) | 1;
+}
+
+/* The first entry of the pair that a tag belongs to. */
+static inline __attribute__((always_inline)) __u32 shunt_steer_pass_at(__u32 tag)
+{
+	return tag >> 1 & (SHUNT_STEER_PASSES - 2);
+}
+
 /* ---- samples -------------------------------------------------------------------------------- */
 
 /* Frames of a queue that are timed; userspace asks for so many every second. */
-#define SHUNT_STEER_SAMPLES	1000
+#define SHUNT_STEER_SAMPLES    1000
 
 /* Frames of a queue whose checksums are looked at: so many every second, and so many more after one
  * that was left to a device. Where all senders do that every frame is looked at, where none does,
  * one in seventy of 3.5 million a second. */
-#define SHUNT_STEER_CSUM_LOOKS	50000
+#define SHUNT_STEER_CSUM_LOOKS 50000
 
 /* How long the program ran, by lane. Userspace writes `looks`, the program counts it down. For a
  * frame that is like any other it costs a load and a comparison. */
@@ -118,6 +170,7 @@ struct shunt_steer_slot {
 	struct shunt_steer_counters counters;
 	struct shunt_steer_gate gate;
 	struct shunt_steer_sample sample;
+	struct shunt_steer_pass passes[SHUNT_STEER_PASSES];
 };
 
 _Static_assert(sizeof(struct shunt_steer_counters) == 640, "shared layout");

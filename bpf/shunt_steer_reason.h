@@ -24,7 +24,11 @@
 	X(NO_SOCKET, "no_socket", KERNEL, "meant for user, but no socket serves its queue")        \
 	X(HUNG, "hung", KERNEL, "meant for user, but the queue's worker gives no sign of life")    \
 	X(DRY, "dry", KERNEL, "meant for user, but the queue has no frame left to receive into")   \
+	X(PUNTED, "punted", KERNEL,                                                                \
+	  "meant for user, but the worker hands so much of that destination back to the kernel")   \
 	X(RULE_KERNEL, "rule", KERNEL, "a rule gives it to the kernel")                            \
+	X(RULE_UNDECIDED, "rule_undecided", KERNEL,                                                \
+	  "a rule asks for what cannot be read: a fragment's ports, the end of an IPv6 chain")     \
 	X(OWN_MAC, "own_mac", KERNEL, "cross-connect, bridge: sent to this host's MAC address")    \
 	X(OTHER_MAC, "other_mac", KERNEL, "layer 3: sent to another station's MAC address")        \
 	X(MULTICAST, "multicast", KERNEL, "layer 3, bridge: multicast or broadcast by MAC or IP")  \
@@ -46,7 +50,7 @@
 	X(LOCAL_ADDRESS, "local_address", KERNEL, "sent to an IP address of this host")            \
 	X(LANE_KERNEL, "lane_kernel", KERNEL, "the lane of the port, or of the flow, is kernel")   \
 	X(STALE, "stale", KERNEL,                                                                  \
-	  "lane xdp: the daemon gives no sign of life, its routes may be old")                     \
+	  "what follows the kernel's routes and bridges is behind, or gives no sign of life")      \
 	X(NOT_ROUTER, "not_router", KERNEL,                                                        \
 	  "lane xdp: forwarding is off, or an ip rule leads elsewhere")                            \
 	X(BAD_CHECKSUM, "bad_checksum", KERNEL,                                                    \

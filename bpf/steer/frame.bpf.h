@@ -18,6 +18,8 @@
 /* Of an IPv4 header's fragment field: an offset; an offset, or more fragments behind. */
 #define IP4_OFFSET	0x1fff
 #define IP4_FRAGMENT	0x3fff
+/* The same of an IPv6 fragment header. With neither it is a whole packet (RFC 6946). */
+#define IP6_FRAGMENT	0xfff9
 
 /* Not the kernel's packed struct ethhdr: clang would load it byte by byte. */
 struct eth {

@@ -5,10 +5,51 @@
 
 #include "steer/count.bpf.h"
 
-/* What closes the lane user, as bits of the gate's `shut`; 0: nothing. */
-static __always_inline __u32 shut_of(const struct shunt_steer_slot *slot)
+/* One entry of the pair. Returns whether the frame is the kernel's. */
+static __always_inline bool pass_holds(struct shunt_steer_pass *pass, __u32 tag, __u32 now_ms)
 {
-	return READ_ONCE(slot->gate.shut) & SHUNT_STEER_SHUT_USER;
+	if (READ_ONCE(pass->tag) != tag)
+		return false;
+	if ((__s32)(READ_ONCE(pass->until_ms) - now_ms) > 0)
+		return true;
+	if (pass->probes >= SHUNT_STEER_PROBES) {
+		WRITE_ONCE(pass->tag, 0);
+		return false;
+	}
+	/* This frame asks the worker, the next ones do not wait for its answer. */
+	pass->probes++;
+	WRITE_ONCE(pass->until_ms, now_ms + SHUNT_STEER_PROBE_MS);
+	return false;
+}
+
+/* Whether the worker would only hand the frame back. Apart from the straight line. */
+static __noinline bool passes(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__u32 tag, now_ms, at;
+
+	if (!slot || data + sizeof(struct eth) > end)
+		return false;
+	if (READ_ONCE(slot->gate.passing) == SHUNT_STEER_PASSES_ALL)
+		return true;
+	tag = shunt_steer_pass_tag(data, end);
+	now_ms = bpf_ktime_get_ns() / 1000000;
+	at = shunt_steer_pass_at(tag);
+	return pass_holds(&slot->passes[at & (SHUNT_STEER_PASSES - 1)], tag, now_ms) ||
+	       pass_holds(&slot->passes[(at + 1) & (SHUNT_STEER_PASSES - 1)], tag, now_ms);
+}
+
+/* Why the frame cannot be the worker's, though its gate may be open for others; OFF: it can. */
+static __always_inline int shut_reason(struct xdp_md *ctx, struct shunt_steer_slot *slot,
+				       __u32 shut)
+{
+	if (shut & SHUNT_STEER_SHUT_HUNG)
+		return SHUNT_STEER_HUNG;
+	if (shut & SHUNT_STEER_SHUT_STALE)
+		return SHUNT_STEER_STALE;
+	if (shut & SHUNT_STEER_SHUT_DRY)
+		return SHUNT_STEER_DRY;
+	return passes(ctx, slot) ? SHUNT_STEER_PUNTED : SHUNT_STEER_OFF;
 }
 
 /* XDP_PASS comes back where the slot is empty: no socket, no harm. */
@@ -20,12 +61,14 @@ static __always_inline bool takes_worker(__u32 queue)
 static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 queue,
 				     int reason, __u64 len)
 {
-	__u32 shut = shut_of(slot);
+	__u32 shut = READ_ONCE(slot->gate.shut);
 
-	if (shut)
-		return lane_kernel(
-			slot, shut & SHUNT_STEER_SHUT_HUNG ? SHUNT_STEER_HUNG : SHUNT_STEER_DRY,
-			len);
+	if (shut) {
+		int why = shut_reason(ctx, slot, shut);
+
+		if (why != SHUNT_STEER_OFF)
+			return lane_kernel(slot, why, len);
+	}
 	if (takes_worker(queue))
 		return redirected(ctx, slot, reason, SHUNT_LANE_USER, len);
 	return unserved(slot, reason, len);

@@ -6,7 +6,8 @@
  *  - A frame goes this way only while a socket serves its queue. The kernel takes the sockets out
  * of their map when the daemon ends, however that ends, and from the next frame on everything is
  * the kernel's, but for a daemon that hands over (handover.bpf.h).
- *  - What is routed goes this way only while the thread that keeps the tables gives signs of life.
+ *  - What is routed, or bridged as a bridge of the kernel's does, goes this way only while the
+ *    thread that follows the kernel gives signs of life. (The lane user is shut then, too.)
  *  - The redirect is asked for before a byte is written. Where the other port's slot is empty, the
  *    frame goes to the kernel as it came. */
 #ifndef SHUNT_STEER_LANE_XDP_BPF_H
@@ -25,8 +26,6 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 	if (reason == SHUNT_STEER_BRIDGED)
 		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
 							: SHUNT_STEER_NO_XDP_PORT;
-	if (READ_ONCE(slot->gate.is_stale))
-		return SHUNT_STEER_STALE;
 	if (reason == SHUNT_STEER_FORWARD4)
 		return route(ctx, half, false, is_sg, can_trim);
 	return route(ctx, half, true, is_sg, can_trim);
@@ -56,6 +55,8 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
 		return unserved(slot, reason, len);
+	if (READ_ONCE(slot->gate.is_stale))
+		return lane_kernel(slot, SHUNT_STEER_STALE, len);
 	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
 		return switch_frame(ctx, half, slot, queue, is_ruled, len, is_sg);
 	/* mix: routed here if there are tables for it */

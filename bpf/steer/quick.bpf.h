@@ -26,7 +26,7 @@ static __always_inline bool send_quickly(struct xdp_md *ctx, const enum shunt_la
 	if (READ_ONCE(slot->sample.looks))
 		return false;
 	if (lane == SHUNT_LANE_USER) {
-		if (shut_of(slot) || !takes_worker(queue))
+		if (READ_ONCE(slot->gate.shut) || !takes_worker(queue))
 			return false;
 	} else if (!bpf_map_lookup_elem(&shunt_xsks, &queue) ||
 		   !redirects(word & SHUNT_STEER_QUICK_PORT, false)) {

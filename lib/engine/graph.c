@@ -166,8 +166,10 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 
 	if (ret)
 		return ret;
-	params->punt =
-		(struct shunt_punt_params){.queue = *queue, .rate = engine->config->punt_rate};
+	params->punt = (struct shunt_punt_params){.queue = *queue,
+						  .rate = engine->config->punt_rate,
+						  .queues = worker->rx_queues,
+						  .queue_cnt = &worker->rx_queue_cnt};
 	for (i = 0; i < engine->ports.cnt; i++)
 		params->punt.ifindex[i] = (uint32_t)engine->ports.at[i].netdev.ifindex;
 	ret = shunt_graph_add(&worker->graph, &shunt_node_punt, NULL, &params->punt, err);

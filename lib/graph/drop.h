@@ -17,7 +17,7 @@
 	X(bad_header, "graph", "an IP header with impossible version or lengths")               \
 	X(bad_checksum, "graph", "the IPv4 header checksum is wrong")                           \
 	X(blackhole, "graph", "the route is a blackhole")                                       \
-	X(punt_limited, "graph", "the kernel's turn, but more than the punt rate allows")       \
+	X(punt_limited, "graph", "more than the punt rate, and no program that could pass it")  \
 	X(punt_failed, "graph", "the kernel's turn, but the kernel did not take it")            \
 	X(bad_source, "bridge", "the source MAC address is a group's or all zeros")             \
 	X(same_port, "bridge", "the destination is on the port the frame came in on")           \

@@ -96,7 +96,7 @@ struct shunt_graph {
 	const uint32_t *max_lens; /* during shunt_graph_seal */
 	uint64_t drops[SHUNT_DROP_CNT];
 	uint64_t punts[SHUNT_PUNT_CNT];		/* handed to the kernel */
-	uint64_t punts_limited[SHUNT_PUNT_CNT]; /* dropped, over the rate */
+	uint64_t punts_limited[SHUNT_PUNT_CNT]; /* over the rate, with nobody to pass it: dropped */
 	uint64_t punts_failed[SHUNT_PUNT_CNT];	/* dropped, refused by the kernel */
 	uint64_t now_ns;			/* time of the turn */
 	bool sampling;				/* this turn's nodes are timed */

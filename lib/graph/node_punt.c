@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Punt: hands packets to the kernel as received on their port. Each is copied and its frame
- * freed at once, so a slow kernel holds no frames; the copies of a turn are sent at its end. A
- * token bucket for each reason bounds what a flood of one kind costs, so that another kind (a
- * neighbour to resolve) still gets through.
- */
+ * freed at once, so a slow kernel holds no frames; the copies of a turn are sent at its end.
+ *
+ * A token bucket for each reason bounds what a flood of one kind costs. Nothing is dropped for it:
+ * when the bucket is empty, the steering program is told to give the frame's destination to the
+ * kernel itself (ops->leave), and what is here already is handed over all the same. Only a port
+ * without such a program has its frames dropped. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,8 @@
  * neighbours is cut. More: a flood holds the worker up for longer. */
 #define BURST_DIVISOR 10u
 #define BURST_MIN     32u
+/* Ethernet and IPv6. */
+#define HEADERS_MAX   54u
 
 struct bucket {
 	uint64_t tokens_ns; /* a packet costs punt.cost_ns of them */
@@ -28,6 +32,8 @@ struct punt {
 	uint64_t burst_ns; /* what a full bucket holds */
 	struct bucket buckets[SHUNT_PUNT_CNT];
 	uint32_t ifindex[SHUNT_PORT_MAX];
+	struct shunt_queue *const *queues;
+	const unsigned *queue_cnt;
 };
 
 static bool take(struct punt *punt, unsigned reason, uint64_t now_ns)
@@ -88,6 +94,25 @@ static void hand_over(struct shunt_node *node, const struct shunt_pkt *pkt)
 	node->graph->flush_due = true;
 }
 
+/* Which of its queues a frame came from is not known: all of its port's are told. */
+static bool leave(const struct punt *punt, const struct shunt_graph *graph,
+		  const struct shunt_pkt *pkt)
+{
+	const uint8_t *data = shunt_pkt_data(pkt, graph->pool->mem);
+	/* The first frame of a packet of several has its headers. */
+	const uint32_t len = SHUNT_MIN(pkt->len, HEADERS_MAX);
+	bool is_left = false;
+	unsigned i;
+
+	for (i = 0; punt->queues && i < *punt->queue_cnt; i++) {
+		struct shunt_queue *queue = punt->queues[i];
+
+		if (queue->port == pkt->port && queue->ops->leave)
+			is_left |= queue->ops->leave(queue, data, len, graph->now_ns);
+	}
+	return is_left;
+}
+
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	struct shunt_graph *graph = node->graph;
@@ -95,7 +120,8 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 
 	(void)next;
 	for (i = 0; i < cnt; i++) {
-		if (likely(take(node->priv, pkts[i].reason, graph->now_ns))) {
+		if (likely(take(node->priv, pkts[i].reason, graph->now_ns)) ||
+		    leave(node->priv, graph, &pkts[i])) {
 			hand_over(node, &pkts[i]);
 			continue;
 		}
@@ -115,6 +141,8 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 	if (!punt)
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
 	punt->queue = in->queue;
+	punt->queues = in->queues;
+	punt->queue_cnt = in->queue_cnt;
 	memcpy(punt->ifindex, in->ifindex, sizeof(punt->ifindex));
 	if (in->rate) {
 		punt->cost_ns = SHUNT_MAX(SHUNT_NS_PER_SEC / in->rate, 1ULL);
@@ -133,7 +161,7 @@ static void fini(struct shunt_node *node)
 
 const struct shunt_node_type shunt_node_punt = {
 	.name = "punt",
-	.help = "hands packets to the kernel as received on their port, so many a second",
+	.help = "hands packets to the kernel as received on their port",
 	.fn = run,
 	.is_io = true,
 	.init = init,

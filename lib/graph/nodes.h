@@ -92,7 +92,11 @@ struct shunt_ip_params {
 struct shunt_punt_params {
 	struct shunt_puntdev_queue *queue; /* the worker's; NULL: all frames are dropped */
 	uint32_t ifindex[SHUNT_PORT_MAX];  /* by input port */
-	uint32_t rate;			   /* packets a second and reason; 0: no limit */
+	/* Packets a second and reason; 0: no limit. What is more, and cannot be left to the kernel
+	 * by the queue that it came from, is dropped. */
+	uint32_t rate;
+	struct shunt_queue *const *queues; /* that the worker serves; NULL: none can */
+	const unsigned *queue_cnt;
 };
 
 /* Which ports the kernel's bridge lets do what, a bit a port: control writes, workers read. */

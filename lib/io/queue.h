@@ -81,6 +81,13 @@ struct shunt_queue_ops {
 	 * NULL where nothing watches. Thread: owner worker. Cost: a store. */
 	void (*beat)(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep);
 
+	/* leave has the steering program give frames to this one's destination to the kernel
+	 * itself for a while: bpf/shunt_steer_queue.h. data: the frame's first len bytes, 14 at
+	 * least. Returns false where nothing can. NULL where there is no program.
+	 * Thread: owner worker. Cost: some loads. */
+	bool (*leave)(struct shunt_queue *queue, const uint8_t *data, uint32_t len,
+		      uint64_t now_ns);
+
 	/* ledger adds the frames that the queue holds to *ledger.
 	 * Thread: owner worker. */
 	void (*ledger)(const struct shunt_queue *queue, struct shunt_ledger *ledger);

@@ -302,16 +302,29 @@ static void xsk_busy_poll(struct shunt_queue *queue)
 	shunt_counter_add(&queue->stats.rx_kicks, 1);
 }
 
+static struct shunt_steer_slot *slot_of(struct shunt_steer_gate *gate)
+{
+	return (void *)((char *)gate - offsetof(struct shunt_steer_slot, gate));
+}
+
+static bool xsk_leave(struct shunt_queue *queue, const uint8_t *data, uint32_t len, uint64_t now_ns)
+{
+	struct xsk_queue *xsk = xsk_of(queue);
+
+	return xsk->gate && shunt_pass_leave(&xsk->pass, slot_of(xsk->gate), data, len, now_ns);
+}
+
 static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
 {
 	struct shunt_steer_gate *gate = xsk_of(queue)->gate;
-	const struct shunt_steer_slot *slot;
+	struct shunt_steer_slot *slot;
 
 	if (!gate)
 		return;
+	slot = slot_of(gate);
+	shunt_pass_tick(&xsk_of(queue)->pass, slot, now_ns);
 	if (is_asleep) {
 		/* what comes from now on wakes the worker */
-		slot = (const void *)((const char *)gate - offsetof(struct shunt_steer_slot, gate));
 		__atomic_store_n(&gate->sent, shunt_steer_sent(&slot->counters), __ATOMIC_RELAXED);
 	}
 	/* read by the watch, then the number above */
@@ -385,6 +398,7 @@ static void xsk_audit(const struct shunt_queue *queue, uint8_t *seen)
 		.flush = xsk_flush,           \
 		.busy_poll = xsk_busy_poll,   \
 		.beat = xsk_beat,             \
+		.leave = xsk_leave,           \
 		.ledger = xsk_ledger,         \
 		.audit = xsk_audit,           \
 		.close = shunt_xsk_close,     \

@@ -335,7 +335,8 @@ void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_s
 	out->hosts = mirror->fib.hosts.cnt;
 	out->fib_updates = mirror->fib.updates;
 	out->policy_rules = table->policy_cnt;
-	memcpy(out->diverting_rules, table->divert_cnt, sizeof(out->diverting_rules));
+	out->diverting_rules[SHUNT_MIRROR_IP4] = shunt_mirror_diverting(table, SHUNT_MIRROR_IP4);
+	out->diverting_rules[SHUNT_MIRROR_IP6] = shunt_mirror_diverting(table, SHUNT_MIRROR_IP6);
 	out->custom_locals = table->has_custom_locals;
 	out->bytes = shunt_mirror_table_bytes(table) + sizeof(*mirror);
 }

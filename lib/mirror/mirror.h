@@ -92,7 +92,9 @@ struct shunt_mirror_stats {
 	uint32_t hosts;	       /* neighbours that are in the FIB as host routes */
 	uint64_t fib_updates;  /* routes put into the FIB or taken out */
 	uint32_t policy_rules; /* rules that shunt does not follow */
-	uint32_t diverting_rules[SHUNT_MIRROR_IP_CNT]; /* of these: for packets in transit */
+	/* Of these: for packets in transit. One of the kernel's own that was deleted counts, too.
+	 */
+	uint32_t diverting_rules[SHUNT_MIRROR_IP_CNT];
 	bool custom_locals; /* IPv4 routes of type local were added by hand, now or before */
 	uint64_t bytes;	    /* memory of the mirror, the FIB's not included */
 	uint64_t load_ns;   /* what the first dump took, until the FIB had it all */

@@ -183,8 +183,8 @@ static bool is_default_rule(const struct shunt_mirror_rule_info *rule)
 	       rule->family == AF_INET;
 }
 
-/* Selectors that match no packet in transit without a mark: this host as input, an output device, a
- * mark. */
+/* Selectors that match no packet in transit: this host as input, an output device. A mark is no
+ * such selector: a packet may come with one from another device of this host. */
 static bool excludes_transit(const struct nlattr *attr)
 {
 	switch (mnl_attr_get_type(attr)) {
@@ -193,8 +193,6 @@ static bool excludes_transit(const struct nlattr *attr)
 	case FRA_IIFNAME:
 		return mnl_attr_get_payload_len(attr) >= 2 &&
 		       !strncmp(mnl_attr_get_payload(attr), "lo", mnl_attr_get_payload_len(attr));
-	case FRA_FWMARK:
-		return u32(attr);
 	default:
 		return false;
 	}

@@ -120,7 +120,7 @@ struct shunt_mirror_rule_info {
 	uint8_t family;
 	uint8_t action;
 	uint8_t is_default; /* one of the five that the kernel starts with */
-	uint8_t diverts;    /* may count for a packet in transit that has no mark */
+	uint8_t diverts;    /* may count for a packet in transit */
 };
 
 struct shunt_mirror_rule {
@@ -154,6 +154,10 @@ struct shunt_mirror_table {
 	uint32_t idle_cnt;   /* paths without a route, freed by shunt_mirror_path_reap */
 	uint32_t policy_cnt; /* rules other than the default ones */
 	uint32_t divert_cnt[SHUNT_MIRROR_IP_CNT]; /* of these, those that may divert packets */
+	/* The kernel's own rules to the tables local and main: two. A kernel without rules, or
+	 * without IPv6, has none. */
+	uint32_t default_cnt[SHUNT_MIRROR_IP_CNT];
+	bool had_defaults[SHUNT_MIRROR_IP_CNT];
 	uint32_t netconf_cnt; /* notices that a device's settings (sysctl) changed */
 	uint64_t unmatched_deletes;
 	/* As the kernel's fib_has_custom_local_routes, which once set stays so. */
@@ -207,6 +211,11 @@ int shunt_mirror_nexthop_put(struct shunt_mirror_table *table,
 int shunt_mirror_nexthop_del(struct shunt_mirror_table *table, uint32_t id);
 struct shunt_mirror_nexthop *shunt_mirror_nexthop_get(const struct shunt_mirror_table *table,
 						      uint32_t id);
+
+/* shunt_mirror_diverting returns how many reasons there are that packets in transit may not go by
+ * the tables local and main: rules that divert them, and a rule of the kernel's own that was
+ * deleted. Thread: control. */
+uint32_t shunt_mirror_diverting(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip);
 
 /* shunt_mirror_nexthop_uses says whether the next-hop object, or a member of the group, leaves
  * by the device. */

@@ -161,8 +161,8 @@ static void follow_addrs(struct shunt_router *router)
 static void follow_settings(struct shunt_router *router)
 {
 	const struct shunt_mirror_table *table = shunt_mirror_table(router->mirror);
-	uint32_t diverting =
-		table->divert_cnt[SHUNT_MIRROR_IP4] + table->divert_cnt[SHUNT_MIRROR_IP6];
+	const uint32_t diverting = shunt_mirror_diverting(table, SHUNT_MIRROR_IP4) +
+				   shunt_mirror_diverting(table, SHUNT_MIRROR_IP6);
 
 	if (diverting == router->diverting && table->netconf_cnt == router->netconf_cnt)
 		return;

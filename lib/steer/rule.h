@@ -11,9 +11,9 @@
  * the family. `sport` and `dport` need `proto tcp`, `udp` or `sctp`. Rules are
  * tried in order, the first that matches decides; none: the mode's default.
  *
- * Limits: one prefix, one range, one protocol a rule; a range of ports never
- * matches a later fragment, which carries none. VLAN tags (two at most) are
- * looked through, and `ethertype` is the one behind them.
+ * Limits: one prefix, one range, one protocol a rule. VLAN tags (two at most) are
+ * looked through, and `ethertype` is the one behind them. A frame that does not
+ * show what a rule asks for, as a fragment its ports, is the kernel's.
  *
  *     struct shunt_rule rule;
  *     struct shunt_steer_rule compiled;

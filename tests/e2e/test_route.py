@@ -189,17 +189,24 @@ def test_rules_of_the_host_are_the_kernels(lab, each_lane):
     gen, sink = lab.ends()
     with Shuntd(lab, "route", "eth1", "eth2", chatty=True) as d:
         warm(lab)
-        lab.exec("dut", "ip", "rule", "add", "fwmark", 7, "table", 100, "pref", 90)
         lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.2", "prohibit", "pref", 100)
         answered(gen, icmp(3, 13), gen, udp4())
-        wait_until(lambda: d.lane()["reason"] == "policy_routing")
-        assert d.lane()["in_use"] == "kernel"
+
+        def is_left():
+            return d.lane()["reason"] == "policy_routing" and d.lane()["in_use"] == "kernel"
+
+        wait_until(is_left)
         lab.exec("dut", "ip", "rule", "del", "pref", 100)
-        wait_until(lambda: d.lane()["in_use"] == each_lane, what="the lane, a mark being none's")
+        wait_until(lambda: d.lane()["in_use"] == each_lane, what="the lane")
         before = packets(d, each_lane)
         answered(sink, lambda f: f == routed(udp4()), gen, udp4())
         assert packets(d, each_lane) > before
-        lab.exec("dut", "ip", "rule", "del", "pref", 90)
+        for there, gone in [(("add", "fwmark", 7, "table", 100, "pref", 90), ("del", "pref", 90)),
+                            (("del", "pref", 32766), ("add", "pref", 32766, "table", "main"))]:
+            lab.exec("dut", "ip", "rule", *there)
+            wait_until(is_left, what=f"the kernel's turn: {there}")
+            lab.exec("dut", "ip", "rule", *gone)
+            wait_until(lambda: d.lane()["in_use"] == each_lane, what="the lane")
     lab.exec("dut", "ip", "-6", "rule", "add", "to", "2001:db8::/32", "table", 7, "pref", 100)
     with Shuntd(lab, "route", "eth1", "eth2", "--rule", "to 2001:db8::/32 lane kernel", check=False,
                 chatty=True) as d:  # which is no word about routing rules
@@ -231,19 +238,36 @@ def test_follows_routes_and_forwarding(lab, each_lane):
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
 
 
-def test_punt_rate_is_kept_and_shown(lab):
-    gen = lab.wire("gen")
-    start = time.monotonic()
-    with Shuntd(lab, "route", "eth1", "eth2", "--punt-rate", 10) as d:
-        gen.send(*[udp4(dst="10.9.9.9")] * 500)
+def out_of_no_port(lab):
+    """A device of dut's that is no port, with a route out of it; returns how many packets left by it."""
+    lab.ip("link", "add", "out0", "type", "veth", "peer", "name", "far0")
+    for device in "out0", "far0":
+        lab.link("dut", device, "up")
+    lab.ip("addr", "add", "10.78.0.1/24", "dev", "out0")
+    lab.ip("neigh", "replace", "10.78.0.2", "lladdr", "02:00:00:00:78:02", "dev", "out0")
+    lab.ip("route", "add", "10.77.0.0/16", "via", "10.78.0.2")
+    return lambda: lab.json("dut", "ip", "-j", "-s", "link", "show", "out0")[0]["stats64"]["tx"]["packets"]
 
-        def counts():
-            got = {where: d.drops(where)["noroute"] for where in ("punt", "punt-limited")}
-            return got if sum(got.values()) == 500 else None
 
-        got = wait_until(counts)
-        # a full bucket of 32 and ten a second
-        assert 32 <= got["punt"] <= 33 + 10 * (time.monotonic() - start)
+@pytest.mark.parametrize("flows", [1, 20000])
+def test_more_than_the_punt_rate_is_the_kernels(lab, flows):
+    """What the worker would hand back more often than it may, the program passes itself: of one destination,
+    and of more than it can remember. Nothing is lost; where the route leads out of a port, shunt is back."""
+    left = out_of_no_port(lab)
+    with Shuntd(lab, "route", "eth1", "eth2", "--punt-rate", 100, check=False,
+                chatty=True) as d:
+        before = left()
+        sent = lab.send("gen", "eth1", "--rate", "40k", "--count", 60000, "--dst-ip",
+                        "10.77.0.1" if flows == 1 else "10.77.0.1-10.77.78.32", "--flows", flows)["sent"]
+        wait_until(lambda: left() - before >= sent, 10, "all of them out of the other device")
+        assert d.steered("punted") > sent / 2
+        assert sum(row["count"] for row in d.show("drops")["drops"]
+                   if row["where"] in ("graph", "punt-limited") and row["lost"]) == 0
+        lab.ip("route", "add", "10.77.0.1/32", "via", "10.0.2.2")
+        was = d.packets("user")
+        lab.send("gen", "eth1", "--rate", "2k", "--count", 4000, "--dst-ip", "10.77.0.1")
+        assert d.packets("user") - was > 1000
+    lab.ip("link", "del", "out0")
 
 
 def test_local_traffic_and_a_killed_daemon(lab, way):

@@ -118,11 +118,11 @@ void frame_solicit(struct frame *f, const char *dst_mac, const char *target)
 
 /* What the oracle knows of a frame, as a person would note it down. */
 struct naive_view {
-	int type; /* behind the tags */
+	int type; /* behind the tags; -1: cannot be read, nor all that follows */
 	const uint8_t *src, *dst;
 	int addr_len;	  /* 0: no addresses */
-	int proto;	  /* -1: unknown */
-	int sport, dport; /* -1: none */
+	int proto;	  /* -1: none, or cannot be read */
+	int sport, dport; /* -1: none, or cannot be read */
 };
 
 static int naive_16(const uint8_t *p)
@@ -150,7 +150,7 @@ static void naive_view4(struct naive_view *v, const uint8_t *data, size_t at, si
 	v->dst = ip + 16;
 	v->addr_len = 4;
 	v->proto = ip[9];
-	if (naive_16(ip + 6) % 8192 == 0)
+	if (naive_16(ip + 6) % 16384 == 0)
 		naive_ports(v, data, at + ip[0] % 16 * 4, len);
 }
 
@@ -173,8 +173,8 @@ static void naive_view6(struct naive_view *v, const uint8_t *data, size_t at, si
 	while (naive_is_extension(nexthdr)) {
 		if (at + 8 > len || ++seen > 7)
 			return;
-		if (nexthdr == 44 && naive_16(data + at + 2) / 8 != 0) {
-			v->proto = data[at];
+		if (nexthdr == 44 && (naive_16(data + at + 2) / 8 || data[at + 3] % 2)) {
+			v->proto = naive_is_extension(data[at]) ? -1 : data[at];
 			return;
 		}
 		size_t size = nexthdr == 44 ? 8 : 8 * (data[at + 1] + 1u);
@@ -200,6 +200,8 @@ static struct naive_view naive_look(const uint8_t *data, size_t len)
 		v.type = naive_16(data + at + 2);
 		at += 4;
 	}
+	if (v.type == 0x8100 || v.type == 0x88a8)
+		v.type = -1;
 	if (v.type == 0x0800)
 		naive_view4(&v, data, at, len);
 	if (v.type == 0x86dd)
@@ -225,23 +227,46 @@ static bool naive_in_range(const struct shunt_rule_ports *range, int port)
 	return port >= range->min && port <= range->max;
 }
 
-static bool naive_matches(const struct shunt_rule *rule, const struct naive_view *v)
+enum naive_answer { NO, YES, UNKNOWN };
+
+/* Of all that a rule asks for: one no is a no, else one unknown is that. */
+static enum naive_answer naive_matches(const struct shunt_rule *rule, const struct naive_view *v)
 {
+	const bool is_ip = v->type == 0x0800 || v->type == 0x86dd;
+	const bool asks_ports = rule->sport.min > 0 || rule->sport.max < 65535 ||
+				rule->dport.min > 0 || rule->dport.max < 65535;
+	const bool asks_addrs = rule->src.len || rule->dst.len;
+	bool is_unknown = false;
+
+	if (v->type < 0)
+		return rule->family || rule->has_ethertype || rule->has_proto || asks_addrs ||
+				       asks_ports
+			       ? UNKNOWN
+			       : YES;
 	if (rule->family == 4 && v->type != 0x0800)
-		return false;
+		return NO;
 	if (rule->family == 6 && v->type != 0x86dd)
-		return false;
+		return NO;
 	if (rule->has_ethertype && rule->ethertype != v->type)
-		return false;
-	if (rule->has_proto && rule->proto != v->proto)
-		return false;
-	if ((rule->src.len || rule->dst.len) && !v->addr_len)
-		return false;
-	if (rule->src.len && !naive_in_prefix(&rule->src, v->src))
-		return false;
-	if (rule->dst.len && !naive_in_prefix(&rule->dst, v->dst))
-		return false;
-	return naive_in_range(&rule->sport, v->sport) && naive_in_range(&rule->dport, v->dport);
+		return NO;
+	if (!is_ip && (asks_addrs || rule->has_proto))
+		return NO;
+	if (asks_addrs && !v->addr_len)
+		is_unknown = true;
+	else if (asks_addrs &&
+		 (!naive_in_prefix(&rule->src, v->src) || !naive_in_prefix(&rule->dst, v->dst)))
+		return NO;
+	if (rule->has_proto && v->proto < 0)
+		is_unknown = true;
+	else if (rule->has_proto && rule->proto != v->proto)
+		return NO;
+	/* the protocol is one with ports, or unknown */
+	if (asks_ports && v->sport < 0)
+		is_unknown = true;
+	else if (asks_ports && (!naive_in_range(&rule->sport, v->sport) ||
+				!naive_in_range(&rule->dport, v->dport)))
+		return NO;
+	return is_unknown ? UNKNOWN : YES;
 }
 
 static bool naive_is_local(const struct naive_world *w, const uint8_t *addr, int addr_len)
@@ -352,8 +377,12 @@ int naive_steer(const struct naive_world *w, const uint8_t *data, size_t len)
 	struct naive_view v = naive_look(data, len);
 
 	for (unsigned i = 0; i < w->rule_cnt; i++) {
-		if (!naive_matches(&w->rules[i], &v))
+		enum naive_answer answer = naive_matches(&w->rules[i], &v);
+
+		if (answer == NO)
 			continue;
+		if (answer == UNKNOWN)
+			return SHUNT_STEER_RULE_UNDECIDED;
 		if (w->rules[i].lane == SHUNT_LANE_USER)
 			return SHUNT_STEER_RULE_USER;
 		return w->rules[i].lane == SHUNT_LANE_DROP ? SHUNT_STEER_RULE_DROP

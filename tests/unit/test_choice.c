@@ -89,7 +89,7 @@ static const struct row {
 	ROW(hairpin, KERNEL, KERNEL, false, false),
 	ROW(vlan_filtering, KERNEL, KERNEL, false, false),
 	ROW(unaged, KERNEL, KERNEL, false, false),
-	ROW(firewall_in_vain, KERNEL, KERNEL, true, false),
+	ROW(firewall_in_vain, KERNEL, KERNEL, false, false),
 	ROW(firewall, KERNEL, KERNEL, false, false),
 	ROW(policy_routing, KERNEL, KERNEL, false, false),
 	ROW(no_devices, USER, USER, true, false),
@@ -161,6 +161,12 @@ static enum shunt_lane_reason decides(const struct row *first, const struct row 
 		/* a device that is suspended is gone without its program */
 		OTHER(gone_with_program, blocked, gone),
 		OTHER(gone_with_program, refused, gone),
+		/* nobody else would forward */
+		OTHER(firewall, detour, firewall_in_vain),
+		OTHER(firewall, no_detour, firewall_in_vain),
+		OTHER(firewall, no_fallback, firewall_in_vain),
+		OTHER(firewall, asked_in_vain, firewall_in_vain),
+		OTHER(firewall, asked_detour, firewall_in_vain),
 		/* no far port, so none that is no device, dear, in bulk, taking or refusing */
 		OTHER(no_devices, alone, alone),
 		OTHER(generic, alone, alone),

@@ -233,7 +233,7 @@ Test(mirror_storm, policy_routing_shows, .timeout = 120)
 	rig_service(mirror);
 	shunt_mirror_stats(mirror, &stats);
 	cr_expect_eq(stats.policy_rules, 3);
-	cr_expect_eq(stats.diverting_rules[SHUNT_MIRROR_IP4], 1, "a mark is none's in transit");
+	cr_expect_eq(stats.diverting_rules[SHUNT_MIRROR_IP4], 2, "a packet may come with a mark");
 	cr_expect_eq(stats.diverting_rules[SHUNT_MIRROR_IP6], 1);
 	rig_shell("ip rule del fwmark 7 && ip rule del table 100 && ip -6 rule del table 7");
 	rig_service(mirror);
@@ -247,6 +247,14 @@ Test(mirror_storm, policy_routing_shows, .timeout = 120)
 	cr_expect_eq(stats.policy_rules, 2);
 	cr_expect_eq(stats.diverting_rules[SHUNT_MIRROR_IP4], 0, "only for what this host sends");
 	rig_shell("ip rule add not fwmark 7 table 7 && ip rule add iif va prohibit");
+	rig_service(mirror);
+	shunt_mirror_stats(mirror, &stats);
+	cr_expect_eq(stats.diverting_rules[SHUNT_MIRROR_IP4], 2);
+	rig_shell("ip rule del pref 32766");
+	rig_service(mirror);
+	shunt_mirror_stats(mirror, &stats);
+	cr_expect_eq(stats.diverting_rules[SHUNT_MIRROR_IP4], 3, "nothing leads to main");
+	rig_shell("ip rule add pref 32766 table main");
 	rig_service(mirror);
 	shunt_mirror_stats(mirror, &stats);
 	cr_expect_eq(stats.diverting_rules[SHUNT_MIRROR_IP4], 2);

@@ -267,8 +267,8 @@ Test(steer_random, program_agrees_with_naive_oracle, .timeout = 120)
 	/* Frames that missed a whole branch would prove little. */
 	for (int i = 0; i < SHUNT_STEER_REASON_CNT; i++) {
 		if (i != SHUNT_STEER_OFF && i != SHUNT_STEER_CLOSED && i != SHUNT_STEER_NO_SOCKET &&
-		    i != SHUNT_STEER_HUNG && i != SHUNT_STEER_DRY && i != SHUNT_STEER_TOO_LONG &&
-		    !is_of_other_lane((enum shunt_steer_reason)i))
+		    i != SHUNT_STEER_HUNG && i != SHUNT_STEER_DRY && i != SHUNT_STEER_PUNTED &&
+		    i != SHUNT_STEER_TOO_LONG && !is_of_other_lane((enum shunt_steer_reason)i))
 			cr_expect_gt(seen[i], 0, "no random frame ended as %s",
 				     shunt_steer_reason_name(i));
 	}
@@ -348,11 +348,13 @@ Test(steer_rules, fragments_tags_and_extension_headers)
 			tagged.len += 4;
 		}
 		steer_expect(&rig, __FILE__, tags, &tagged,
-			     tags <= 2 ? SHUNT_STEER_RULE_DROP : SHUNT_STEER_BRIDGED);
+			     tags <= 2 ? SHUNT_STEER_RULE_DROP : SHUNT_STEER_RULE_UNDECIDED);
 	}
-	f.data[20] = 0x20; /* first fragment: ports are there */
-	expect(&f, RULE_DROP);
+	f.data[20] = 0x20; /* first fragment: ports are there, and not looked at */
+	expect(&f, RULE_UNDECIDED);
 	f.data[21] = 1; /* later fragment: they are not */
+	expect(&f, RULE_UNDECIDED);
+	f.data[23] = 6; /* of another protocol than the rule's */
 	expect(&f, BRIDGED);
 	frame_eth(&f, FRAME_THIRD_MAC, FRAME_PEER_MAC, 0x86dd);
 	frame_ipv6(&f, "2001:db8::7", "2001:db8::8", 64, 43, 32);
@@ -363,7 +365,11 @@ Test(steer_rules, fragments_tags_and_extension_headers)
 		  24);
 	frame_ports(&f, 1, 53);
 	expect(&f, RULE_DROP);
-	f.data[14 + 40 + 8 + 3] = 8; /* later fragment */
+	f.data[14 + 40 + 8 + 3] = 8; /* later fragment, of what is not said */
+	expect(&f, RULE_UNDECIDED);
+	f.data[14 + 40 + 8] = 17; /* of UDP */
+	expect(&f, RULE_UNDECIDED);
+	f.data[14 + 40 + 8] = 58;
 	expect(&f, BRIDGED);
 	steer_rig_fini(&rig);
 }
@@ -384,7 +390,7 @@ Test(steer_rules, six_extension_headers_are_seen_through)
 		}
 		frame_ports(&f, 1, 53);
 		steer_expect(&rig, __FILE__, headers, &f,
-			     headers <= 6 ? SHUNT_STEER_RULE_DROP : SHUNT_STEER_BRIDGED);
+			     headers <= 6 ? SHUNT_STEER_RULE_DROP : SHUNT_STEER_RULE_UNDECIDED);
 	}
 	steer_rig_fini(&rig);
 }

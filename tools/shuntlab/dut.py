@@ -56,6 +56,7 @@ FILE = """
 ports: [{{name: eth1}}, {{name: eth2}}]
 forward: [{{mode: {mode}, ports: [eth1, eth2]{more}}}]
 rules: {rules}
+firewall: ignore  # the mark is put on by tc, and changes nothing else
 """
 
 
