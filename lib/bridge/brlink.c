@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/netlink.h"
+
 /* --- asking ----------------------------------------------------------------------------------- */
 
 static int take_bridge_attr(const struct nlattr *attr, void *arg)
@@ -82,39 +84,25 @@ static int take_link(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-static int dump(struct mnl_socket *nl, struct shunt_brlinks *links)
+static void forget_links(void *arg)
 {
-	char buf[32768];
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct ifinfomsg *ifi;
-	ssize_t n;
-	int ret = MNL_CB_OK;
-
-	nlh->nlmsg_type = RTM_GETLINK;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
-	ifi->ifi_family = AF_UNSPEC;
-	if (mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
-		return -errno;
-	while (ret > MNL_CB_STOP) {
-		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
-		if (n < 0)
-			return -errno;
-		ret = mnl_cb_run(buf, (size_t)n, 0, 0, take_link, links);
-	}
-	return ret < 0 ? -errno : 0;
+	shunt_brlinks_fini(arg);
 }
 
 int shunt_brlinks_query(struct shunt_brlinks *out, struct shunt_err *err)
 {
-	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	char buf[MNL_NLMSG_HDRLEN + MNL_ALIGN(sizeof(struct ifinfomsg))];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	int ret;
 
 	memset(out, 0, sizeof(*out));
-	if (!nl)
-		return shunt_err_set(err, errno, "bridge: netlink socket: %s", strerror(errno));
-	ret = dump(nl, out);
-	mnl_socket_close(nl);
+	nlh->nlmsg_type = RTM_GETLINK;
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg)); /* AF_UNSPEC */
+	ret = shunt_netlink_dump(&(struct shunt_netlink_dump){.bus = NETLINK_ROUTE,
+							      .request = nlh,
+							      .take = take_link,
+							      .forget = forget_links,
+							      .arg = out});
 	if (!ret)
 		return 0;
 	shunt_brlinks_fini(out);

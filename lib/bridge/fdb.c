@@ -24,7 +24,10 @@ struct shunt_fdb {
 	void *arg;
 	struct shunt_fdb_stats stats;
 	unsigned seq;
-	bool dump_done;
+	/* of the dump under way */
+	bool dump_done, is_interrupted;
+	int dump_error; /* -errno, the kernel's answer */
+	bool is_behind; /* events were lost, and no dump has said since what there is */
 	size_t tell_len;
 	char buf[READ_BYTES];
 	char tell_buf[TELL_BYTES];
@@ -142,9 +145,22 @@ static void take_neigh(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 	fdb->ops->entry(fdb->arg, &n.entry, nlh->nlmsg_type == RTM_DELNEIGH);
 }
 
+/* The kernel's word on a dump: its end, or that it does not begin (EBUSY: one is under way). */
+static void take_end(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *error = mnl_nlmsg_get_payload(nlh);
+
+	if (nlh->nlmsg_seq != fdb->seq)
+		return;
+	fdb->dump_done = true;
+	if (nlh->nlmsg_type == NLMSG_ERROR && mnl_nlmsg_get_payload_len(nlh) >= sizeof(*error))
+		fdb->dump_error = error->error;
+}
+
 static void take(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 {
 	fdb->stats.messages++;
+	fdb->is_interrupted |= nlh->nlmsg_seq == fdb->seq && nlh->nlmsg_flags & NLM_F_DUMP_INTR;
 	switch (nlh->nlmsg_type) {
 	case RTM_NEWLINK:
 	case RTM_DELLINK:
@@ -156,12 +172,12 @@ static void take(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 		break;
 	case NLMSG_DONE:
 	case NLMSG_ERROR:
-		fdb->dump_done |= nlh->nlmsg_seq == fdb->seq;
+		take_end(fdb, nlh);
 		break;
 	}
 }
 
-/* Returns the bytes taken, 0 when none were there, or -errno. */
+/* Returns the bytes taken, or -errno: -EAGAIN when none were there, or came in time. */
 static ssize_t receive(struct shunt_fdb *fdb, int flags)
 {
 	int fd = mnl_socket_get_fd(fdb->events);
@@ -170,7 +186,7 @@ static ssize_t receive(struct shunt_fdb *fdb, int flags)
 	int left = (int)n;
 
 	if (n < 0)
-		return errno == EAGAIN ? 0 : -errno;
+		return -errno;
 	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
 		take(fdb, nlh);
 	return n;
@@ -189,20 +205,33 @@ static int ask(struct shunt_fdb *fdb, uint16_t type)
 	nlh->nlmsg_seq = ++fdb->seq;
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
 	ifi->ifi_family = AF_BRIDGE;
-	fdb->dump_done = false;
+	fdb->dump_done = fdb->is_interrupted = false;
+	fdb->dump_error = 0;
 	return mnl_socket_sendto(fdb->events, nlh, nlh->nlmsg_len) < 0 ? -errno : 0;
 }
 
+/* One dump, to its end, since another cannot begin before. Returns 0, or
+ * - -ENOBUFS: events were lost meanwhile;
+ * - -EINTR: what was dumped changed meanwhile;
+ * - another -errno. */
 static int dump(struct shunt_fdb *fdb, uint16_t type)
 {
-	ssize_t n = ask(fdb, type);
+	int ret = ask(fdb, type), lost = 0;
 
-	while (n >= 0 && !fdb->dump_done)
-		n = receive(fdb, 0);
-	return n < 0 ? (int)n : 0;
+	while (!ret && !fdb->dump_done) {
+		const ssize_t n = receive(fdb, 0);
+
+		if (n == -ENOBUFS)
+			lost = -ENOBUFS;
+		else if (n < 0 && n != -EINTR)
+			ret = (int)n;
+	}
+	if (!ret)
+		ret = fdb->dump_error ? fdb->dump_error : lost;
+	return ret || !fdb->is_interrupted ? ret : -EINTR;
 }
 
-/* Dumps again where events were lost while a dump ran, up to a bound. */
+/* Dumps again what was interrupted or overrun, up to a bound. Such a dump is never believed. */
 static int dump_all(struct shunt_fdb *fdb)
 {
 	unsigned tries = 8;
@@ -213,7 +242,9 @@ static int dump_all(struct shunt_fdb *fdb)
 		if (!ret)
 			ret = dump(fdb, RTM_GETNEIGH);
 		fdb->stats.overruns += ret == -ENOBUFS;
-	} while (ret == -ENOBUFS && --tries);
+		fdb->stats.repeated += ret == -EINTR || ret == -EBUSY;
+	} while ((ret == -ENOBUFS || ret == -EINTR || ret == -EBUSY) && --tries);
+	fdb->is_behind = ret;
 	return ret;
 }
 
@@ -283,10 +314,17 @@ int shunt_fdb_fd(const struct shunt_fdb *fdb)
 
 void shunt_fdb_service(struct shunt_fdb *fdb)
 {
-	if (receive(fdb, MSG_DONTWAIT) != -ENOBUFS)
-		return;
-	fdb->stats.overruns++;
-	dump_all(fdb);
+	if (receive(fdb, MSG_DONTWAIT) == -ENOBUFS) {
+		fdb->stats.overruns++;
+		fdb->is_behind = true;
+	}
+	if (fdb->is_behind)
+		dump_all(fdb);
+}
+
+bool shunt_fdb_is_behind(const struct shunt_fdb *fdb)
+{
+	return fdb->is_behind;
 }
 
 void shunt_fdb_stats(const struct shunt_fdb *fdb, struct shunt_fdb_stats *out)

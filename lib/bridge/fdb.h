@@ -54,7 +54,7 @@ struct shunt_fdb_ops {
 };
 
 struct shunt_fdb_stats {
-	uint64_t messages, overruns, told, refused;
+	uint64_t messages, overruns, repeated, told, refused;
 };
 
 /* shunt_fdb_create opens the sockets and reads everything once, calling ops. Returns 0 or -errno
@@ -66,9 +66,11 @@ void shunt_fdb_destroy(struct shunt_fdb *fdb);
 /* shunt_fdb_fd is readable when shunt_fdb_service has work. Thread: control. */
 int shunt_fdb_fd(const struct shunt_fdb *fdb);
 
-/* shunt_fdb_service takes what has come, calling ops. Thread: control. Cost: at most 64 KiB of
- * messages a call; after an overrun a dump. */
+/* shunt_fdb_service takes what has come, calling ops. shunt_fdb_is_behind says whether events were
+ * lost, and the dump that is to make up for them did not come to its end: the next service tries
+ * again. Thread: control. Cost: at most 64 KiB of messages a call; after an overrun a dump. */
 void shunt_fdb_service(struct shunt_fdb *fdb);
+bool shunt_fdb_is_behind(const struct shunt_fdb *fdb);
 
 /* shunt_fdb_tell lets the kernel's bridge know that a station was heard on a port, with the next
  * shunt_fdb_tell_now, or before when there are many. Thread: control. */

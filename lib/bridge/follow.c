@@ -91,6 +91,8 @@ enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigne
 
 	if (!one->ifindex || !(one->members >> port & 1))
 		return SHUNT_LANE_REASON_none;
+	if (b->fdb && shunt_fdb_is_behind(b->fdb))
+		return SHUNT_LANE_REASON_unfollowed;
 	if (one->filters_vlans)
 		return SHUNT_LANE_REASON_vlan_filtering;
 	return one->age_s ? b->left[port] : SHUNT_LANE_REASON_unaged;
@@ -188,6 +190,7 @@ void shunt_bridge_service(struct shunt_bridge *b)
 {
 	struct shunt_told told;
 	unsigned i, n;
+	bool was_behind;
 
 	b->is_behind = false;
 	for (i = 0; i < b->learn_cnt; i++) {
@@ -199,7 +202,10 @@ void shunt_bridge_service(struct shunt_bridge *b)
 	if (!b->fdb)
 		return;
 	shunt_fdb_tell_now(b->fdb);
+	was_behind = shunt_fdb_is_behind(b->fdb);
 	shunt_fdb_service(b->fdb);
+	if (was_behind != shunt_fdb_is_behind(b->fdb))
+		set_kernels(b);
 }
 
 int shunt_bridge_fd(const struct shunt_bridge *b)

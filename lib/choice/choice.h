@@ -54,6 +54,9 @@
 	X(unaged, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unaged,                          \
 	  "{port} is a port of a bridge without an ageing time, which only the kernel's bridge "   \
 	  "minds")                                                                                 \
+	X(unfollowed, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unfollowed,                  \
+	  "what the kernel told of its tables was more than could be taken; they are being read "  \
+	  "again")                                                                                 \
 	X(firewall_in_vain, SHUNT_LANE_KERNEL,                                                     \
 	  f->left == SHUNT_LANE_REASON_firewall && !f->has_fallback,                               \
 	  "what {port} forwards is judged by {detail}, and the kernel forwards nothing between "   \

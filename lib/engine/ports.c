@@ -45,6 +45,21 @@ static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shu
 	return 0;
 }
 
+/* What a bridge, a bond or a VRF gets from its port, the kernel does not route by the port. */
+static int check_master(const struct shunt_engine *engine, const struct shunt_port *port,
+			struct shunt_err *err)
+{
+	if (!port->netdev.has_master ||
+	    shunt_ports_mode(&engine->ports, port->index) != SHUNT_FORWARD_ROUTE)
+		return 0;
+	return shunt_err_set(
+		err, EINVAL,
+		"%s is a port of another device (a bridge, a bond, a VRF), which takes "
+		"what comes in: mode route would not forward as the kernel does; ip "
+		"link set %s nomaster",
+		port->name, port->name);
+}
+
 static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	const struct shunt_config *config = engine->config;
@@ -64,7 +79,9 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	if (!port->netdev.is_up)
 		return shunt_err_set(err, ENETDOWN, "%s is down; ip link set %s up", port->name,
 				     port->name);
-	ret = shunt_engine_fit_frames(engine, port, err);
+	ret = check_master(engine, port, err);
+	if (!ret)
+		ret = shunt_engine_fit_frames(engine, port, err);
 	if (!ret)
 		ret = check_queues(port, config->worker_cnt, err);
 	if (ret)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "io/pass.h"
 
-#define NS_PER_MS 1000000ULL
+#define NS_PER_MS	    1000000ULL
 /* With more evictions than this in a window, the table cannot hold what there is. */
-#define EVICTED_MAX (SHUNT_STEER_PASSES / 2)
-#define WINDOW_NS   (100 * NS_PER_MS)
-#define ALL_NS	    (100 * NS_PER_MS)
+#define EVICTED_MAX	    (SHUNT_STEER_PASSES / 2)
+#define WINDOW_NS	    (100 * NS_PER_MS)
+#define ALL_NS		    (100 * NS_PER_MS)
 /* An entry lives on while it is probed. */
-#define PROBES_MS   (SHUNT_STEER_PROBES * SHUNT_STEER_PROBE_MS)
-#define LIFE_NS	    ((SHUNT_STEER_PASS_MS + PROBES_MS) * NS_PER_MS)
+#define PROBES_MS	    (SHUNT_STEER_PROBES * SHUNT_STEER_PROBE_MS)
+#define LIFE_NS		    ((SHUNT_STEER_PASS_MS + PROBES_MS) * NS_PER_MS)
 
 /* The program reads these, and orders nothing by them. */
 #define WRITE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
@@ -30,8 +30,7 @@ static void write_entry(struct shunt_steer_pass *entry, uint32_t tag, uint32_t n
 static struct shunt_steer_pass *find(struct shunt_steer_pass pair[2], uint32_t tag, uint32_t now_ms,
 				     bool *evicts)
 {
-	const bool is_first_older =
-		(int32_t)(READ(pair[0].until_ms) - READ(pair[1].until_ms)) < 0;
+	const bool is_first_older = (int32_t)(READ(pair[0].until_ms) - READ(pair[1].until_ms)) < 0;
 	unsigned i;
 
 	*evicts = false;

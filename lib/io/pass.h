@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Destinations that a worker leaves to the kernel: it would only hand their frames back. The worker
- * enters them in its queue's slot, and the steering program passes them. bpf/shunt_steer_queue.h has
- * the layout and the rules. Thread: owner worker. */
+ * enters them in its queue's slot, and the steering program passes them. bpf/shunt_steer_queue.h
+ * has the layout and the rules. Thread: owner worker. */
 #ifndef SHUNT_IO_PASS_H
 #define SHUNT_IO_PASS_H
 

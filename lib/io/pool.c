@@ -103,6 +103,28 @@ void shunt_pool_free_linked(struct shunt_pool *pool, const struct shunt_pkt *pkt
 			shunt_pool_free(pool, &pkts[i].addr, 1);
 }
 
+unsigned shunt_pool_weed(struct shunt_pool *pool, unsigned n)
+{
+	uint8_t *seen = calloc(pool->total, 1);
+	const uint32_t cnt = pool->free_cnt;
+	uint32_t i, kept = 0, room;
+
+	for (i = 0; seen && i < cnt; i++) {
+		const uint64_t frame = pool->free[i] / pool->frame_size;
+
+		if (frame >= pool->total || seen[frame]++)
+			continue;
+		pool->free[kept++] = pool->free[i];
+	}
+	if (seen)
+		pool->free_cnt = kept;
+	free(seen);
+	room = SHUNT_MIN(n, pool->total - pool->free_cnt);
+	__atomic_store_n(&pool->doubled, pool->doubled + cnt - pool->free_cnt + n - room,
+			 __ATOMIC_RELAXED);
+	return room;
+}
+
 void shunt_pool_fini(struct shunt_pool *pool)
 {
 	free(pool->links);

@@ -51,6 +51,7 @@ struct shunt_pool {
 	uint8_t *mem;
 	struct shunt_link *links; /* [total], by frame; NULL: every packet lies in one */
 	unsigned frame_shift;	  /* frame_size is 1 << frame_shift */
+	uint64_t doubled;	  /* frames that were given back while they were free already */
 	/* control */
 	uint64_t mem_len;    /* bytes mapped */
 	uint32_t frame_size; /* bytes */
@@ -111,13 +112,28 @@ static inline unsigned shunt_pool_alloc(struct shunt_pool *pool, uint64_t *out, 
 	return n;
 }
 
+/* shunt_pool_weed makes room for n frames on a stack that has none, which cannot be unless a driver
+ * delivered a frame twice (igb does, when it is starved of frames): it removes what is on the stack
+ * twice, and counts it. Returns how many of the n fit then; the others are lost to the pool.
+ * Thread: owner worker. Cost: setup. */
+unsigned shunt_pool_weed(struct shunt_pool *pool, unsigned n);
+
+/* shunt_pool_room returns how many of n frames fit on the stack: all of them. Thread: owner worker.
+ * Cost: batch. */
+static inline unsigned shunt_pool_room(struct shunt_pool *pool, unsigned n)
+{
+	return likely(n <= pool->total - pool->free_cnt) ? n : shunt_pool_weed(pool, n);
+}
+
 /* shunt_pool_free takes back n frames; addr[] may point anywhere inside them.
  * Thread: owner worker. Cost: batch. */
 static inline void shunt_pool_free(struct shunt_pool *pool, const uint64_t *addr, unsigned n)
 {
-	uint64_t *top = pool->free + pool->free_cnt;
+	uint64_t *top;
 	unsigned i;
 
+	n = shunt_pool_room(pool, n);
+	top = pool->free + pool->free_cnt;
 	for (i = 0; i < n; i++)
 		top[i] = addr[i] & pool->frame_mask;
 	pool->free_cnt += n;
@@ -131,13 +147,15 @@ void shunt_pool_free_linked(struct shunt_pool *pool, const struct shunt_pkt *pkt
 static inline void shunt_pool_free_pkts(struct shunt_pool *pool, const struct shunt_pkt *pkts,
 					unsigned n)
 {
-	uint64_t *top = pool->free + pool->free_cnt;
+	uint64_t *top;
 	unsigned i;
 
 	if (unlikely(pool->links)) {
 		shunt_pool_free_linked(pool, pkts, n);
 		return;
 	}
+	n = shunt_pool_room(pool, n);
+	top = pool->free + pool->free_cnt;
 	for (i = 0; i < n; i++)
 		top[i] = pkts[i].addr & pool->frame_mask;
 	pool->free_cnt += n;

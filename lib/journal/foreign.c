@@ -74,12 +74,23 @@ void shunt_journal_foreign_plan(struct shunt_journal_foreign *f, uint64_t netns,
 static int make_dir(const char *user)
 {
 	const struct passwd *owner = *user ? getpwnam(user) : NULL;
+	struct stat st;
+	int fd, ret = 0;
 
 	if (mkdir(SHUNT_JOURNAL_FOREIGN_DIR, 0700) && errno != EEXIST)
 		return -errno;
-	if (owner && chown(SHUNT_JOURNAL_FOREIGN_DIR, owner->pw_uid, owner->pw_gid))
+	/* Others may make links in a BPF file system. */
+	fd = open(SHUNT_JOURNAL_FOREIGN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
 		return -errno;
-	return 0;
+	if (fstat(fd, &st))
+		ret = -errno;
+	else if (st.st_uid != geteuid() && !(owner && st.st_uid == owner->pw_uid))
+		ret = -EPERM;
+	else if (owner && fchown(fd, owner->pw_uid, owner->pw_gid))
+		ret = -errno;
+	close(fd);
+	return ret;
 }
 
 void shunt_journal_foreign_pin(struct shunt_journal_foreign *f, const char *ifname,

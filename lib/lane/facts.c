@@ -126,6 +126,9 @@ static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned 
 	if (left == SHUNT_LANE_REASON_none &&
 	    lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO && shunt_lane_judge(lanes, port))
 		left = SHUNT_LANE_REASON_firewall;
+	if (left == SHUNT_LANE_REASON_none && lanes->router && !lanes->router->is_following &&
+	    shunt_ports_routes(lanes->ports, port))
+		left = SHUNT_LANE_REASON_unfollowed;
 	if (left == SHUNT_LANE_REASON_none && lanes->router && lanes->router->is_diverted &&
 	    shunt_ports_mode(lanes->ports, port) == SHUNT_FORWARD_ROUTE)
 		return SHUNT_LANE_REASON_policy_routing;

@@ -65,6 +65,21 @@ static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *p
 				      (uint32_t)mtu6);
 }
 
+static bool is_following(const struct shunt_router *router)
+{
+	struct shunt_mirror_stats stats;
+
+	if (!router->mirror)
+		return false;
+	shunt_mirror_stats(router->mirror, &stats);
+	return stats.state == SHUNT_MIRROR_following;
+}
+
+bool shunt_router_is_current(const struct shunt_router *router)
+{
+	return router->is_following == is_following(router);
+}
+
 void shunt_router_look(struct shunt_router *router)
 {
 	const struct shunt_ports *ports = router->ports;
@@ -76,10 +91,11 @@ void shunt_router_look(struct shunt_router *router)
 	unsigned i;
 
 	router->is_diverted = diverted4 || diverted6;
+	router->is_following = is_following(router);
 	router->is_ip6_off = !ip6_forwarding;
 	for (i = 0; i < ports->cnt; i++) {
 		const char *name = ports->at[i].name;
-		bool is_router = shunt_ports_routes(ports, i);
+		bool is_router = shunt_ports_routes(ports, i) && router->is_following;
 		bool ip4 = is_router && read_conf("ipv4", name, "forwarding") > 0;
 		bool has_ip6 = is_router && ip6 && read_conf("ipv6", name, "disable_ipv6") == 0;
 

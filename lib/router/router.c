@@ -164,7 +164,8 @@ static void follow_settings(struct shunt_router *router)
 	const uint32_t diverting = shunt_mirror_diverting(table, SHUNT_MIRROR_IP4) +
 				   shunt_mirror_diverting(table, SHUNT_MIRROR_IP6);
 
-	if (diverting == router->diverting && table->netconf_cnt == router->netconf_cnt)
+	if (diverting == router->diverting && table->netconf_cnt == router->netconf_cnt &&
+	    shunt_router_is_current(router))
 		return;
 	router->diverting = diverting;
 	router->netconf_cnt = table->netconf_cnt;
@@ -201,6 +202,7 @@ int shunt_router_service(struct shunt_router *router, struct shunt_err *err)
 	if (ret < 0) {
 		shunt_mirror_destroy(router->mirror);
 		router->mirror = NULL;
+		shunt_router_look(router);
 		shunt_router_tables_follow(router);
 		return ret;
 	}

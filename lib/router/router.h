@@ -35,6 +35,7 @@ struct shunt_router {
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
 	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
 	uint32_t netconf_cnt;  /* messages about changed settings, when last looked at */
+	bool is_following;     /* the tables are the kernel's of now; else it forwards all */
 	bool is_ip6_off;       /* the kernel forwards no IPv6 */
 	bool is_diverted;      /* so everything routed is the kernel's */
 };
@@ -67,6 +68,10 @@ int shunt_router_tick(struct shunt_router *router, struct shunt_err *err);
 /* shunt_router_take_addrs_new says whether this host's addresses changed since the last call.
  * Thread: control. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
+
+/* shunt_router_is_current says whether is_following is as the mirror says; for router.c. Thread:
+ * control. */
+bool shunt_router_is_current(const struct shunt_router *router);
 
 /* shunt_router_look reads the settings that decide which ports forward; for router.c. Thread:
  * control. */

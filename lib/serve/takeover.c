@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -110,7 +111,7 @@ int shunt_takeover_request(const char *path, struct shunt_err *err)
 	return 1;
 }
 
-int shunt_takeover_pid(const char *path)
+static int listener(const char *path, bool by_root)
 {
 	struct ucred peer = {.pid = -1};
 	socklen_t len = sizeof(peer);
@@ -121,5 +122,15 @@ int shunt_takeover_pid(const char *path)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		peer.pid = -1;
 	close(fd);
-	return peer.pid;
+	return by_root && peer.uid ? -EPERM : peer.pid;
+}
+
+int shunt_takeover_pid(const char *path)
+{
+	return listener(path, false);
+}
+
+int shunt_takeover_root_pid(const char *path)
+{
+	return listener(path, true);
 }

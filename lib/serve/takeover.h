@@ -27,7 +27,9 @@ struct json_t *shunt_takeover_stations(const char *path);
 int shunt_takeover_request(const char *path, struct shunt_err *err);
 
 /* shunt_takeover_pid returns the process that listens on the control socket at path, or a
- * negative number without one. Thread: init, control. */
+ * negative number without one. shunt_takeover_root_pid returns it only if it was root when it began
+ * to listen (SO_PEERCRED), else -EPERM. Thread: init, control. */
 int shunt_takeover_pid(const char *path);
+int shunt_takeover_root_pid(const char *path);
 
 #endif

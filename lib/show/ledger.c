@@ -40,6 +40,7 @@ static json_t *worker_json(struct shunt_worker *w, unsigned timeout_ms)
 #undef X
 	set_u64(row, "sum", shunt_ledger_sum(&l));
 	set_u64(row, "total", l.total);
+	set_u64(row, "doubled", __atomic_load_n(&w->pool.doubled, __ATOMIC_RELAXED));
 	json_object_set_new(row, "balanced", json_boolean(shunt_ledger_sum(&l) == l.total));
 	return row;
 }

@@ -48,8 +48,9 @@ static json_t *kernel_json(const struct shunt_bridge *b)
 	if (!b->fdb)
 		return json_null();
 	shunt_fdb_stats(b->fdb, &stats);
-	return json_pack("{s:I, s:I, s:I, s:I}", "messages", (json_int_t)stats.messages, "overruns",
-			 (json_int_t)stats.overruns, "told", (json_int_t)stats.told, "refused",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "messages", (json_int_t)stats.messages,
+			 "overruns", (json_int_t)stats.overruns, "repeated",
+			 (json_int_t)stats.repeated, "told", (json_int_t)stats.told, "refused",
 			 (json_int_t)stats.refused);
 }
 

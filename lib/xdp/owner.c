@@ -8,42 +8,14 @@
 #include <bpf/bpf.h>
 
 #include "base/netns.h"
+#include "base/process.h"
 #include "xdp/private.h"
-
-/* Field 22 of /proc/PID/stat, in clock ticks since boot. A pid is used again; a pid with its start
- * time is not. 0: there is no such process, or it is a zombie without running threads. */
-static uint64_t process_start(uint32_t pid)
-{
-	char path[32], line[512];
-	unsigned long long start = 0;
-	long threads = 0;
-	const char *at;
-	char state = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fgets(line, sizeof(line), file)) {
-		at = strrchr(line, ')'); /* the name before it may hold anything */
-		if (!at ||
-		    sscanf(at + 1,
-			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-			   "%*d %*d %ld %*d %llu",
-			   &state, &threads, &start) != 3 ||
-		    (state == 'Z' && threads <= 1))
-			start = 0;
-	}
-	fclose(file);
-	return start;
-}
 
 void shunt_xdp_owner_set(struct shunt_steer_ctl *ctl, unsigned ifindex)
 {
 	ctl->owner_netns = shunt_netns_number();
 	ctl->owner_ifindex = ifindex;
-	ctl->owner_start = process_start(getpid());
+	ctl->owner_start = shunt_process_start(getpid());
 	ctl->owner_pid = getpid();
 }
 
@@ -58,7 +30,7 @@ uint32_t shunt_xdp_owner_alive(const struct shunt_steer_ctl *ctl)
 {
 	uint32_t pid = ctl->owner_pid;
 
-	if (!pid || process_start(pid) != ctl->owner_start)
+	if (!pid || shunt_process_start(pid) != ctl->owner_start)
 		return 0;
 	return pid;
 }

@@ -275,6 +275,44 @@ def test_takeover_by_one_that_is_killed_half_way(lab):
     assert lab.changes() == []
 
 
+STRANGER = """
+import os, socket, sys
+with open(sys.argv[1], "a") as file:
+    file.write(f"{os.geteuid()}\\n")
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[2])
+os.chmod(sys.argv[2], 0o777)
+listener.listen()
+while True:
+    client, _ = listener.accept()
+    data = client.recv(4096)
+    if b"handover" in data:
+        client.sendall(b'{"result": true}\\n')
+        os.unlink(sys.argv[2])
+        sys.exit()
+"""
+
+
+def test_a_stranger_is_not_started_as_root(lab):
+    """Whoever listens on the control socket without having been root is no daemon to come back to: root's
+    takeover fails, and runs nothing of it."""
+    folder = f"/run/shunt-lab/{lab.name}/stranger"
+    os.mkdir(folder)
+    os.chmod(folder, 0o777)
+    path, marks = f"{folder}/s", f"{folder}/marks"
+    stranger = lab.popen("dut", "setpriv", "--reuid", "65534", "--clear-groups", "/usr/bin/python3", "-c",
+                         STRANGER, marks, path)
+    wait_until(lambda: os.path.exists(path), 10)
+    done = lab.exec("dut", "shuntd", *with_lane(STATIC3), "--pidfile", "/nix/pid", "--takeover", "--control",
+                    path, check=False)
+    assert done.returncode == 1 and "/nix/pid" in done.stderr, done
+    assert "started again" not in done.stderr
+    stranger.wait(10)
+    with open(marks, encoding="ascii") as file:
+        assert file.read() == "65534\n"
+    assert lab.changes() == []
+
+
 def test_takeover_from_nobody(lab):
     daemon = Shuntd(lab, *STATIC3, "--takeover")
     assert any("no daemon runs" in line for line in daemon.log)

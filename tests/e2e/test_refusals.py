@@ -56,6 +56,23 @@ def test_files(lab, tmp_path):
                 assert words in sentence, (line, sentence)
 
 
+def test_a_port_of_another_device_is_not_routed(lab):
+    lab.ip("link", "add", "br0", "type", "bridge")
+    lab.link("dut", "eth1", "master", "br0")
+    with unchanged(lab):
+        assert "nomaster" in refused(lab, "route", "eth1", "eth2")
+
+
+def test_a_pid_file_goes_through_no_link(lab, tmp_path):
+    """Root's pid file in a folder of somebody else's."""
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "pid").symlink_to(tmp_path / "precious")
+    with Shuntd(lab, *PAIRS["xconnect"], "--pidfile", str(tmp_path / "pid")) as daemon:
+        assert int((tmp_path / "pid").read_text()) == daemon.process.pid
+        assert not (tmp_path / "pid").is_symlink()
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
 def test_no_rights(lab):
     """Root without one capability: the sentence names it, and so does the doctor."""
     for missing in "net_admin", "net_raw", "sys_admin":

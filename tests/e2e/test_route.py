@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntd routes: what leaves is what the kernel would have sent, and what only the kernel can do
 the kernel does, though userspace had the frame first."""
-import time
-
 import pytest
 
 from shuntlab.shuntd import Shuntd

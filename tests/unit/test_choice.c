@@ -43,6 +43,7 @@ CAUSE(locked, f[NEAR].left = SHUNT_LANE_REASON_locked)
 CAUSE(hairpin, f[NEAR].left = SHUNT_LANE_REASON_hairpin)
 CAUSE(vlan_filtering, f[NEAR].left = SHUNT_LANE_REASON_vlan_filtering)
 CAUSE(unaged, f[NEAR].left = SHUNT_LANE_REASON_unaged)
+CAUSE(unfollowed, f[NEAR].left = SHUNT_LANE_REASON_unfollowed)
 CAUSE(firewall_in_vain, f[NEAR].left = SHUNT_LANE_REASON_firewall; f[NEAR].has_fallback = false)
 CAUSE(firewall, f[NEAR].left = SHUNT_LANE_REASON_firewall)
 CAUSE(policy_routing, f[NEAR].left = SHUNT_LANE_REASON_policy_routing)
@@ -89,6 +90,7 @@ static const struct row {
 	ROW(hairpin, KERNEL, KERNEL, false, false),
 	ROW(vlan_filtering, KERNEL, KERNEL, false, false),
 	ROW(unaged, KERNEL, KERNEL, false, false),
+	ROW(unfollowed, KERNEL, KERNEL, false, false),
 	ROW(firewall_in_vain, KERNEL, KERNEL, false, false),
 	ROW(firewall, KERNEL, KERNEL, false, false),
 	ROW(policy_routing, KERNEL, KERNEL, false, false),

@@ -176,3 +176,27 @@ Test(pool, ledger_sum_takes_every_place)
 
 	cr_assert_eq(shunt_ledger_sum(&ledger), 127);
 }
+
+/* A driver delivered a frame twice, so it is freed twice: the stack never holds more frames than
+ * there are, what was there twice is removed, and the number is known. */
+Test(pool, a_frame_freed_twice_is_found)
+{
+	uint64_t addr[2], all[64];
+	unsigned i, k;
+
+	cr_assert_eq(shunt_pool_init(&pool, 64, 2048, &err), 0);
+	shunt_pool_free(&pool, &(uint64_t){2048}, 1);
+	cr_expect_eq(pool.free_cnt, 64, "a full stack takes none");
+	cr_expect_eq(pool.doubled, 1);
+	cr_assert_eq(shunt_pool_alloc(&pool, addr, 2), 2);
+	shunt_pool_free(&pool, (uint64_t[]){addr[0], addr[0]}, 2);
+	cr_expect_eq(pool.free_cnt, 64);
+	shunt_pool_free(&pool, &addr[1], 1);
+	cr_expect_eq(pool.free_cnt, 64, "the second one makes room for the missing one");
+	cr_expect_eq(pool.doubled, 2);
+	cr_assert_eq(shunt_pool_alloc(&pool, all, 64), 64);
+	for (i = 0; i < 64; i++)
+		for (k = 0; k < i; k++)
+			cr_assert_neq(all[i], all[k]);
+	shunt_pool_fini(&pool);
+}

@@ -53,14 +53,20 @@ void shuntd_background_ready(void)
 
 int shuntd_background_pidfile(const char *path, struct shunt_err *err)
 {
-	FILE *file = fopen(path, "we");
+	/* Root writes it, and the folder may be somebody else's: a link there would lead elsewhere.
+	 * An old file goes first, so that a second name of another's file is not written to either.
+	 */
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	char number[16];
+	int fd, len = snprintf(number, sizeof(number), "%d\n", getpid()), code = 0;
 
-	if (!file)
-		return shunt_err_set(err, errno, "cannot write the pid file %s: %s", path,
-				     strerror(errno));
-	fprintf(file, "%d\n", getpid());
-	if (fclose(file))
-		return shunt_err_set(err, errno, "cannot write the pid file %s: %s", path,
-				     strerror(errno));
-	return 0;
+	unlink(path);
+	fd = open(path, flags, 0644);
+	if (fd < 0 || write(fd, number, (size_t)len) != len)
+		code = errno;
+	if (fd >= 0)
+		close(fd);
+	return code ? shunt_err_set(err, code, "cannot write the pid file %s: %s", path,
+				    strerror(code))
+		    : 0;
 }

@@ -227,7 +227,11 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 		ret = take_over(d, path, err);
 	if (!ret && (*config->user || !strcmp(path, SHUNT_CONTROL_PATH)))
 		ret = shunt_rights_make_folder(path, config->user, err);
-	return ret ? ret : shunt_server_create(&d->server, path, answer, d, err);
+	if (!ret)
+		ret = shunt_server_create(&d->server, path, answer, d, err);
+	if (!ret)
+		shuntd_rollback_note();
+	return ret;
 }
 
 static int recover(struct daemon *d, struct shunt_err *err)
@@ -358,8 +362,10 @@ int main(int argc, char **argv)
 			   .timer_fd = -1,
 			   .epoll_fd = -1};
 	struct shunt_err err = {""}, stop_err = {""};
-	int ret = shuntd_args_parse(argc, argv, &d.args, &err), stopped;
+	int ret, stopped;
 
+	shuntd_rollback_remember(argc, argv);
+	ret = shuntd_args_parse(argc, argv, &d.args, &err);
 	if (ret) {
 		if (ret < 0)
 			complain(&err);
