@@ -15,7 +15,21 @@ _Static_assert(sizeof(struct shunt_mac_bucket) == sizeof(struct shunt_steer_mac_
 		       SHUNT_MAC_SLOT_PORT == SHUNT_STEER_MAC_PORT,
 	       "the workers' table is the programs'");
 
-int shunt_bridge_open_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *err)
+/* What every bridging port has room for, however many addresses another port's stations make up. */
+#define RESERVED_MAX 1024u
+
+static void reserve(struct shunt_bridge *b)
+{
+	const uint32_t each =
+		SHUNT_MIN(RESERVED_MAX, SHUNT_MAC_MAX_DEFAULT / 2 / SHUNT_MAX(b->ports->cnt, 1u));
+	unsigned i;
+
+	for (i = 0; i < b->ports->cnt; i++)
+		if (shunt_ports_bridges(b->ports, i))
+			shunt_mac_reserve(b->macs, i, each);
+}
+
+static int make_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *err)
 {
 	int ret;
 
@@ -31,6 +45,15 @@ int shunt_bridge_open_table(struct shunt_bridge *b, uint64_t seed, struct shunt_
 	b->xdp_macs->bridge->factor = b->macs->factor;
 	shunt_bridge_publish(b);
 	return 0;
+}
+
+int shunt_bridge_open_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *err)
+{
+	const int ret = make_table(b, seed, err);
+
+	if (!ret)
+		reserve(b);
+	return ret;
 }
 
 void shunt_bridge_publish(struct shunt_bridge *b)

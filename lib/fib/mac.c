@@ -20,7 +20,29 @@ struct shunt_mac_control {
 	uint64_t factor_inverse;
 	uint64_t bucket_cnt;
 	uint32_t cnt, static_cnt, max;
+	/* By a slot's port: how many there are, and how many have a place in any case. */
+	uint32_t by_port[SHUNT_MAC_SLOT_PORT + 1], reserved[SHUNT_MAC_SLOT_PORT + 1];
+	uint32_t owed; /* places of ports that have fewer than are reserved for them */
 };
+
+static void count(struct shunt_mac_control *c, uint64_t word, int change)
+{
+	const uint64_t port = word & SHUNT_MAC_SLOT_PORT;
+
+	c->by_port[port] -= change < 0;
+	if (c->by_port[port] < c->reserved[port])
+		c->owed -= (uint32_t)change;
+	c->by_port[port] += change > 0;
+}
+
+/* What is left, when all have what is reserved for them, is anybody's. */
+static bool has_place(const struct shunt_mac_control *c, uint64_t word)
+{
+	const uint64_t port = word & SHUNT_MAC_SLOT_PORT;
+
+	return c->cnt < c->max &&
+	       (c->by_port[port] < c->reserved[port] || c->max - c->cnt > c->owed);
+}
 
 /* --- made and unmade -------------------------------------------------------------------------- */
 
@@ -195,6 +217,7 @@ static uint64_t key_of(const struct shunt_mac_table *table, uint64_t bucket, uin
 static void clear(struct shunt_mac_table *table, struct shunt_mac_bucket *bucket, unsigned at)
 {
 	table->control->cnt--;
+	count(table->control, load(bucket, at), -1);
 	table->control->static_cnt -= is_static(bucket, at);
 	set_may_move(bucket, at, false);
 	store(bucket, at, 0);
@@ -280,7 +303,7 @@ static enum shunt_mac_result insert(struct shunt_mac_table *table, uint64_t hash
 	uint64_t first = hash >> table->rest_bits, bucket;
 	unsigned at;
 
-	if (c->cnt == c->max ||
+	if (!has_place(c, low) ||
 	    !make_room(table, first, first ^ shunt_mac_leap(table, rest), &bucket, &at))
 		return SHUNT_MAC_FULL;
 	touch(&table->buckets[bucket], at, table->tick);
@@ -288,8 +311,19 @@ static enum shunt_mac_result insert(struct shunt_mac_table *table, uint64_t hash
 	store(&table->buckets[bucket], at,
 	      shunt_mac_word(rest) | (bucket == first ? 0 : SHUNT_MAC_SLOT_SECOND) | low);
 	c->cnt++;
+	count(c, low, 1);
 	c->static_cnt += is_static(&table->buckets[bucket], at);
 	return SHUNT_MAC_NEW;
+}
+
+void shunt_mac_reserve(struct shunt_mac_table *table, unsigned port, uint32_t cnt)
+{
+	struct shunt_mac_control *c = table->control;
+	const uint32_t before = c->reserved[port + 1], has = c->by_port[port + 1];
+
+	c->reserved[port + 1] = cnt;
+	c->owed += cnt - SHUNT_MIN(has, cnt);
+	c->owed -= before - SHUNT_MIN(has, before);
 }
 
 /* --- the writer's calls ----------------------------------------------------------------------- */
@@ -308,6 +342,8 @@ enum shunt_mac_result shunt_mac_learn(struct shunt_mac_table *table, uint64_t ke
 	touch(bucket, at, table->tick);
 	if ((word & SHUNT_MAC_SLOT_PORT) == port + 1)
 		return SHUNT_MAC_KNOWN;
+	count(table->control, word, -1);
+	count(table->control, port + 1, 1);
 	store(bucket, at, (word & ~SHUNT_MAC_SLOT_PORT) | (port + 1));
 	return SHUNT_MAC_MOVED;
 }
@@ -324,6 +360,8 @@ enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key,
 	if (!bucket)
 		return insert(table, hash, low, !stays);
 	table->control->static_cnt += !is_static(bucket, at);
+	count(table->control, word, -1);
+	count(table->control, low, 1);
 	set_may_move(bucket, at, !stays);
 	store(bucket, at, (word & ~(SHUNT_MAC_SLOT_PORT | SHUNT_MAC_SLOT_STATIC)) | low);
 	return (word & SHUNT_MAC_SLOT_PORT) == port + 1 ? SHUNT_MAC_KNOWN : SHUNT_MAC_MOVED;

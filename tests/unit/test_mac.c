@@ -144,6 +144,31 @@ Test(mac, full_is_said_and_harms_nothing, .fini = fini)
 	cr_assert(counts.entries == 64 && counts.max == 64);
 }
 
+/* One port's made-up stations take all that is not reserved; every other port's stations find their
+ * place, come and go. */
+Test(mac, a_port_keeps_what_is_reserved_for_it, .fini = fini)
+{
+	unsigned i, cnt = 0;
+
+	make(1000);
+	shunt_mac_reserve(table, 1, 100);
+	shunt_mac_reserve(table, 2, 50);
+	for (i = 0; i < 2000; i++)
+		cnt += shunt_mac_learn(table, i, 1) == SHUNT_MAC_NEW;
+	cr_expect_eq(cnt, 950, "all but port 2's: %u", cnt);
+	for (i = 0; i < 60; i++)
+		cr_expect_eq(shunt_mac_learn(table, 5000 + i, 2),
+			     i < 50 ? SHUNT_MAC_NEW : SHUNT_MAC_FULL, "%u", i);
+	cr_expect_eq(shunt_mac_learn(table, 9000, 3), SHUNT_MAC_FULL);
+	for (i = 0; i < 25; i++)
+		shunt_mac_del(table, 5000 + i);
+	cr_expect_eq(shunt_mac_learn(table, 9000, 1), SHUNT_MAC_FULL, "the place is port 2's");
+	cr_expect_eq(shunt_mac_learn(table, 9001, 2), SHUNT_MAC_NEW);
+	/* a station that moves away leaves a place behind */
+	cr_expect_eq(shunt_mac_learn(table, 9001, 1), SHUNT_MAC_MOVED);
+	cr_expect_eq(shunt_mac_learn(table, 9002, 2), SHUNT_MAC_NEW);
+}
+
 /* The promise of the header, with the addresses that vendors give: counted up. And how many
  * need their second line. */
 Test(mac, holds_what_it_promises, .fini = fini)
