@@ -54,6 +54,11 @@
 	X(unaged, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unaged,                          \
 	  "{port} is a port of a bridge without an ageing time, which only the kernel's bridge "   \
 	  "minds")                                                                                 \
+	X(tags_in_vain, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_tags && !f->has_fallback,  \
+	  "{port} takes VLAN tags off, and frames would leave without; the kernel forwards "       \
+	  "nothing between these ports: nothing crosses")                                          \
+	X(tags, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_tags,                              \
+	  "{port} takes VLAN tags off, and frames would leave without")                            \
 	X(unfollowed, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unfollowed,                  \
 	  "what the kernel told of its tables was more than could be taken; they are being read "  \
 	  "again")                                                                                 \

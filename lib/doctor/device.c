@@ -283,9 +283,10 @@ static void judge_tags(struct shunt_doctor *d, const struct doctor_device_facts 
 		finding = shunt_doctor_add(
 			d, SHUNT_DOCTOR_warning, f->ifname, "offload",
 			"the NIC takes VLAN tags off before XDP sees the frame (%s), and its "
-			"driver does not let that be switched off: they would be lost",
+			"driver does not let that be switched off: its frames are the kernel's, "
+			"and a cross-connect is refused",
 			o->rx_vlan ? "rxvlan" : SHUNT_FEATURE_RX_STAG);
-		shunt_doctor_remedy(finding, "keep tagged frames off %s", f->ifname);
+		shunt_doctor_remedy(finding, "a NIC whose driver lets it be (ethtool -K)");
 	} else if (o->rx_vlan || o->rx_stag) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
 				 "the NIC takes VLAN tags off before XDP sees the frame (%s): "

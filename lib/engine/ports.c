@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device/kernel.h"
+#include "device/tags.h"
 #include "engine/frames.h"
 
 static void print_more_queues(const struct shunt_port *port, unsigned cnt, char *out, unsigned len)
@@ -147,6 +148,21 @@ static int check_external(const struct shunt_engine *engine, const struct shunt_
 			     port->name, shunt_forward_mode_name(mode), port->name);
 }
 
+/* The journal has switched it off by now, where the driver lets it be. */
+static int check_tags(const struct shunt_port *port, struct shunt_err *err)
+{
+	if (port->lane.facts.has_fallback ||
+	    !shunt_tags_taken(port->name, port->netdev.driver).feature)
+		return 0;
+	return shunt_err_set(
+		err, EOPNOTSUPP,
+		"%s: its NIC takes VLAN tags off before XDP sees a frame, and the "
+		"driver %s does not let that be switched off: tagged frames would leave "
+		"untagged; put a bridge of the kernel's beneath, which forwards then, "
+		"or use another NIC",
+		port->name, *port->netdev.driver ? port->netdev.driver : "unknown");
+}
+
 int shunt_engine_attach_ports(struct shunt_engine *engine, struct shunt_err *err)
 {
 	unsigned i;
@@ -158,6 +174,8 @@ int shunt_engine_attach_ports(struct shunt_engine *engine, struct shunt_err *err
 		/* Before the attach, at which a driver may start its device anew. */
 		port->lane.carrier_changes = shunt_netdev_carrier_changes(port->name);
 		if (port->xdp)
+			ret = check_tags(port, err);
+		if (port->xdp && !ret)
 			ret = shunt_xdp_attach(port->xdp, err);
 		if (port->xdp && !ret)
 			ret = check_external(engine, port, err);

@@ -7,6 +7,7 @@
 #include "bridge/bridge.h"
 #include "device/driver.h"
 #include "device/kernel.h"
+#include "device/tags.h"
 #include "device/netdev_xdp.h"
 #include "lane/detours.h"
 #include "lane/judged.h"
@@ -120,9 +121,13 @@ static bool restarts(const struct shunt_lanes *lanes, const struct shunt_port *p
 
 static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned port)
 {
+	const struct shunt_port *at = &lanes->ports->at[port];
 	enum shunt_lane_reason left =
 		lanes->bridge ? shunt_bridge_leaves(lanes->bridge, port) : SHUNT_LANE_REASON_none;
 
+	if (left == SHUNT_LANE_REASON_none && at->xdp &&
+	    shunt_tags_taken(at->name, at->netdev.driver).feature)
+		left = SHUNT_LANE_REASON_tags;
 	if (left == SHUNT_LANE_REASON_none &&
 	    lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO && shunt_lane_judge(lanes, port))
 		left = SHUNT_LANE_REASON_firewall;

@@ -7,7 +7,7 @@
 
 #include "bridge/bridge.h"
 #include "device/driver.h"
-#include "device/features.h"
+#include "device/tags.h"
 #include "notice/checks.h"
 #include "port/kernel_part.h"
 #include "router/router.h"
@@ -74,57 +74,29 @@ uint64_t shunt_notice_check_rp_filter(const struct shunt_engine *engine,
 
 /* --- what the device does --------------------------------------------------------------------- */
 
-struct taken {
-	const char *feature; /* NULL: none */
-	bool can_change;
-};
-
-static void look(const char *name, bool is_on, bool can_change, void *data)
-{
-	struct taken *t = data;
-
-	if (is_on && !strcmp(name, SHUNT_FEATURE_RX_VLAN))
-		*t = (struct taken){"rxvlan", can_change};
-	else if (is_on && !strcmp(name, SHUNT_FEATURE_RX_STAG) && !t->feature)
-		*t = (struct taken){SHUNT_FEATURE_RX_STAG, can_change};
-}
-
-/* A pair's driver says that it has the features, and parses nothing. */
-static struct taken find(const struct shunt_port *port)
-{
-	struct taken t = {NULL, false};
-	int fd = port->xdp && !shunt_driver_of(port->netdev.driver)->is_pair
-			 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)
-			 : -1;
-
-	if (fd < 0)
-		return t;
-	shunt_features_each(fd, port->name, look, &t);
-	close(fd);
-	return t;
-}
-
 /* The journal switches that off while shuntd runs. Where it is on nevertheless, frames of every
- * VLAN are seen without their tags, and forwarded so. */
+ * VLAN are seen without their tags: all frames are left to the kernel. */
 uint64_t shunt_notice_check_tags(const struct shunt_engine *engine,
 				 const struct shunt_notice *before, struct shunt_err *text)
 {
 	const struct shunt_port *port = port_of(engine, before);
-	const struct taken t = find(port);
+	const struct shunt_tags_taken t =
+		port->xdp ? shunt_tags_taken(port->name, port->netdev.driver)
+			  : (struct shunt_tags_taken){NULL, false};
 
 	if (!t.feature)
 		return 0;
 	if (t.can_change)
 		shunt_err_set(text, 0,
 			      "%s: its NIC takes VLAN tags off before XDP sees a frame (%s was "
-			      "switched on, or the driver refused): tagged frames are forwarded as "
-			      "if they had none; ethtool -K %s %s off",
+			      "switched on, or the driver refused): tagged frames would leave "
+			      "without, so the kernel has all of them; ethtool -K %s %s off",
 			      port->name, t.feature, port->name, t.feature);
 	else
 		shunt_err_set(text, 0,
 			      "%s: its NIC takes VLAN tags off before XDP sees a frame (%s), which "
-			      "the driver %s does not let be switched off: tagged frames are "
-			      "forwarded as if they had none; keep them off this port",
+			      "the driver %s does not let be switched off: tagged frames would "
+			      "leave without, so the kernel has all of them",
 			      port->name, t.feature,
 			      *port->netdev.driver ? port->netdev.driver : "unknown");
 	return 1;

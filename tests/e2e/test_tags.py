@@ -11,7 +11,7 @@ from shuntlab.doctor import doctor
 from shuntlab.lab import wait_until
 from shuntlab.process import owner_of, wait_gone
 from shuntlab.programs import attach
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Shuntd, refused
 
 ON, OFF = (True, True), (False, False)
 PAIR = ("xconnect", "eth1", "eth2")
@@ -116,13 +116,19 @@ def test_switched_on_meanwhile(lab, igb):
         said = wait_until(lambda: warned(daemon))
         assert "ethtool -K eth1 rxvlan off" in said, "the remedy"
         daemon.said_until(said)
+        wait_until(lambda: daemon.lane()["reason"] == "tags_in_vain", what="the kernel's turn")
     assert igb.takes_tags() == ON
 
 
 def test_a_driver_that_does_not_let_it(lab, nic, monkeypatch):
+    """Tagged frames would leave untagged: the kernel's where it forwards, refused where it does not."""
     nic.is_called("nic", monkeypatch, fixed="rx-vlan-hw-parse")
-    with Shuntd(lab, *PAIR, chatty=True) as daemon:
+    assert "tagged frames" in refused(lab, *PAIR)
+    assert nic.takes_tags() == ON
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True) as daemon:
         assert nic.takes_tags() == (True, False)
+        assert (daemon.lane()["in_use"], daemon.lane()["reason"]) == ("kernel", "tags")
+        assert daemon.lane("eth2")["reason"] != "tags"
         said = wait_until(lambda: warned(daemon))
         daemon.said_until(said)
         _, found = doctor(lab, "-s", daemon.control, "eth1")

@@ -43,6 +43,8 @@ CAUSE(locked, f[NEAR].left = SHUNT_LANE_REASON_locked)
 CAUSE(hairpin, f[NEAR].left = SHUNT_LANE_REASON_hairpin)
 CAUSE(vlan_filtering, f[NEAR].left = SHUNT_LANE_REASON_vlan_filtering)
 CAUSE(unaged, f[NEAR].left = SHUNT_LANE_REASON_unaged)
+CAUSE(tags_in_vain, f[NEAR].left = SHUNT_LANE_REASON_tags; f[NEAR].has_fallback = false)
+CAUSE(tags, f[NEAR].left = SHUNT_LANE_REASON_tags)
 CAUSE(unfollowed, f[NEAR].left = SHUNT_LANE_REASON_unfollowed)
 CAUSE(firewall_in_vain, f[NEAR].left = SHUNT_LANE_REASON_firewall; f[NEAR].has_fallback = false)
 CAUSE(firewall, f[NEAR].left = SHUNT_LANE_REASON_firewall)
@@ -90,6 +92,8 @@ static const struct row {
 	ROW(hairpin, KERNEL, KERNEL, false, false),
 	ROW(vlan_filtering, KERNEL, KERNEL, false, false),
 	ROW(unaged, KERNEL, KERNEL, false, false),
+	ROW(tags_in_vain, KERNEL, KERNEL, false, false),
+	ROW(tags, KERNEL, KERNEL, false, false),
 	ROW(unfollowed, KERNEL, KERNEL, false, false),
 	ROW(firewall_in_vain, KERNEL, KERNEL, false, false),
 	ROW(firewall, KERNEL, KERNEL, false, false),
@@ -152,6 +156,20 @@ static bool is_left(const struct row *row)
 	       row->reason <= SHUNT_LANE_REASON_policy_routing;
 }
 
+/* Where the other cause also says that nobody else would forward. */
+static enum shunt_lane_reason in_vain(enum shunt_lane_reason reason, const struct row *other)
+{
+	struct shunt_lane_facts f[PORTS];
+
+	healthy(f);
+	other->put(f);
+	if (f[NEAR].has_fallback)
+		return reason;
+	return reason == SHUNT_LANE_REASON_firewall ? SHUNT_LANE_REASON_firewall_in_vain
+	       : reason == SHUNT_LANE_REASON_tags   ? SHUNT_LANE_REASON_tags_in_vain
+						    : reason;
+}
+
 /* The reason that decides where the causes of a row and of a later one are both there. The earlier
  * one, but where the later cause takes away what the earlier is about. */
 static enum shunt_lane_reason decides(const struct row *first, const struct row *second)
@@ -163,12 +181,6 @@ static enum shunt_lane_reason decides(const struct row *first, const struct row 
 		/* a device that is suspended is gone without its program */
 		OTHER(gone_with_program, blocked, gone),
 		OTHER(gone_with_program, refused, gone),
-		/* nobody else would forward */
-		OTHER(firewall, detour, firewall_in_vain),
-		OTHER(firewall, no_detour, firewall_in_vain),
-		OTHER(firewall, no_fallback, firewall_in_vain),
-		OTHER(firewall, asked_in_vain, firewall_in_vain),
-		OTHER(firewall, asked_detour, firewall_in_vain),
 		/* no far port, so none that is no device, dear, in bulk, taking or refusing */
 		OTHER(no_devices, alone, alone),
 		OTHER(generic, alone, alone),
@@ -197,14 +209,11 @@ static enum shunt_lane_reason decides(const struct row *first, const struct row 
 
 	/* one reason at a time leaves frames to the kernel: the later call's */
 	if (is_left(first) && is_left(second))
-		return first->reason == SHUNT_LANE_REASON_firewall_in_vain &&
-				       second->reason == SHUNT_LANE_REASON_firewall
-			       ? first->reason
-			       : second->reason;
+		return in_vain(second->reason, first);
 	for (i = 0; i < SHUNT_ARRAY_LEN(others); i++)
 		if (others[i].first == first->reason && others[i].second == second->reason)
 			return others[i].decides;
-	return first->reason;
+	return in_vain(first->reason, second);
 }
 
 static bool is_asked(const struct row *row)

@@ -247,7 +247,7 @@ Test(doctor, offloads_in_the_way)
 	f.offloads.rx_vlan = true;
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "(rxvlan): shuntd switches", "");
 	f.offloads.takes_tags_for_good = true;
-	expect(&f, &wanted, "offload", SHUNT_DOCTOR_warning, "does not let", "keep tagged");
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_warning, "does not let", "lets it be");
 	f = healthy();
 	f.offloads.gro = true;
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_ok, "GRO works behind", "");
