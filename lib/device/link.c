@@ -54,3 +54,18 @@ int shunt_link_ask(unsigned ifindex, mnl_attr_cb_t take, void *arg)
 	mnl_socket_close(nl);
 	return ret;
 }
+
+static int take_master(const struct nlattr *attr, void *arg)
+{
+	if (mnl_attr_get_type(attr) == IFLA_MASTER)
+		*(int *)arg = (int)mnl_attr_get_u32(attr);
+	return MNL_CB_OK;
+}
+
+int shunt_link_master(unsigned ifindex)
+{
+	int master = 0;
+
+	shunt_link_ask(ifindex, take_master, &master);
+	return master;
+}

@@ -11,4 +11,8 @@
  * control. Cost: a netlink exchange. */
 int shunt_link_ask(unsigned ifindex, mnl_attr_cb_t take, void *arg);
 
+/* shunt_link_master returns the index of the device (a bridge, a bond, a VRF) that this one is a
+ * port of, 0 where it is of none, or does not answer. Thread: control. Cost: a netlink exchange. */
+int shunt_link_master(unsigned ifindex);
+
 #endif

@@ -46,13 +46,6 @@ struct shunt_firewall {
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static int take_master(const struct nlattr *attr, void *arg)
-{
-	if (mnl_attr_get_type(attr) == IFLA_MASTER)
-		*(int *)arg = (int)mnl_attr_get_u32(attr);
-	return MNL_CB_OK;
-}
-
 static bool has(const int *ifindexes, unsigned cnt, int ifindex)
 {
 	unsigned i;
@@ -70,9 +63,8 @@ static unsigned add_masters(const int *ifindexes, unsigned cnt, int *out)
 
 	memcpy(out, ifindexes, n * sizeof(*out));
 	for (i = 0, cnt = n; i < cnt; i++) {
-		int master = 0;
+		const int master = shunt_link_master((unsigned)ifindexes[i]);
 
-		shunt_link_ask((unsigned)ifindexes[i], take_master, &master);
 		if (master && !has(out, n, master))
 			out[n++] = master;
 	}

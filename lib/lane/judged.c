@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lane/judged.h"
 
-#include <linux/if_link.h>
 #include <stdio.h>
 
 #include "device/link.h"
 #include "firewall/firewall.h"
-
-static int take_master(const struct nlattr *attr, void *arg)
-{
-	if (mnl_attr_get_type(attr) == IFLA_MASTER)
-		*(int *)arg = (int)mnl_attr_get_u32(attr);
-	return MNL_CB_OK;
-}
 
 void shunt_lane_judged_ask(const struct shunt_lanes *lanes, struct shunt_port *port)
 {
@@ -23,7 +15,7 @@ void shunt_lane_judged_ask(const struct shunt_lanes *lanes, struct shunt_port *p
 					.is_routed = shunt_ports_routes(lanes->ports, port->index)};
 	if (!shunt_ports_bridges(lanes->ports, port->index))
 		return;
-	shunt_link_ask((unsigned)judged->ifindex, take_master, &judged->master);
+	judged->master = shunt_link_master((unsigned)judged->ifindex);
 	judged->is_bridged = judged->master;
 	judged->calls_ip = judged->master && shunt_firewall_calls_ip(judged->master);
 }
