@@ -16,8 +16,8 @@
 /* X(kind, what it is called) */
 #define SHUNT_JUDGE_KINDS(X)                                                      \
 	X(nftables, "nftables") /* a base chain with a rule, or that drops */     \
-	X(iptables, "iptables") /* a table of iptables-legacy */                  \
-	X(ebtables, "ebtables") /* a table of ebtables-legacy */                  \
+	X(iptables, "legacy")	/* a table of iptables-legacy */                  \
+	X(ebtables, "legacy")	/* a table of ebtables-legacy */                  \
 	X(tc, "tc")		/* filters, programs, and queues that shape */    \
 	X(bpf, "BPF netfilter") /* a program on a hook of netfilter, Linux 6.4 */ \
 	X(ipsec, "IPsec")	/* a policy, or a default that blocks */          \

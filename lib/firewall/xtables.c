@@ -261,7 +261,7 @@ void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,
 					 "ebtables: %s", strerror(-ret));
 		else if (is_judge)
 			shunt_judges_add(judges, SHUNT_JUDGE_ebtables, SHUNT_JUDGE_BRIDGE, 0,
-					 "-t %s", bridge_tables[i]);
+					 "ebtables -t %s", bridge_tables[i]);
 	}
 }
 
