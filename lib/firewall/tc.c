@@ -14,10 +14,9 @@
 #include "base/netlink.h"
 #include "firewall/ask.h"
 
-#ifndef BPF_TCX_INGRESS /* in Linux 6.6's headers an enumerator */
-#define TCX_INGRESS 46
-#define TCX_EGRESS  47
-#endif
+/* BPF_TCX_INGRESS and _EGRESS of Linux 6.6's headers, which are enumerators. */
+#define TCX_INGRESS ((enum bpf_attach_type)46)
+#define TCX_EGRESS  ((enum bpf_attach_type)47)
 
 /* What only queues: order and drops of a full queue are all that it decides. */
 static const char *const queues[] = {
@@ -199,8 +198,8 @@ void shunt_firewall_ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judg
 		ret = ask_qdiscs(&devices);
 	for (i = 0; i < devices.cnt && !ret; i++) {
 		ask_filters(&devices.at[i], judges, &ret);
-		ask_tcx(ifindexes[i], (enum bpf_attach_type)TCX_INGRESS, SHUNT_JUDGE_IN, judges);
-		ask_tcx(ifindexes[i], (enum bpf_attach_type)TCX_EGRESS, SHUNT_JUDGE_OUT, judges);
+		ask_tcx(ifindexes[i], TCX_INGRESS, SHUNT_JUDGE_IN, judges);
+		ask_tcx(ifindexes[i], TCX_EGRESS, SHUNT_JUDGE_OUT, judges);
 	}
 	free(devices.at);
 	if (ret)

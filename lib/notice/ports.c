@@ -2,8 +2,6 @@
 /* Notices about ports and their queues. */
 #include <inttypes.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "bridge/bridge.h"
 #include "device/driver.h"

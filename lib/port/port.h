@@ -95,8 +95,7 @@ int shunt_ports_at(const struct shunt_ports *ports, uint32_t ifindex);
 /* shunt_ports_any_device says whether any port is a network device. Thread: any. */
 bool shunt_ports_any_device(const struct shunt_ports *ports);
 
-/* shunt_ports_have_rule says whether a steering rule gives packets to the lane. By a rule of lane
- * kernel the operator says what the firewall and policy routing shall get. Thread: any. */
+/* shunt_ports_have_rule says whether a steering rule gives packets to the lane. Thread: any. */
 bool shunt_ports_have_rule(const struct shunt_ports *ports, enum shunt_lane lane);
 
 /* shunt_ports_named returns the port whose device has that name now, else the port that the
