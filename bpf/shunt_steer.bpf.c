@@ -66,12 +66,12 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	if (reason >= SHUNT_STEER_USER_REASON_CNT)
 		return lane_kernel(slot, reason, len);
 	if (reason == SHUNT_STEER_RULE_USER)
-		return lane_user(ctx, slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	lane = lane_of(ctx, half, live, is_ruled, beyond);
 	if (lane == SHUNT_LANE_XDP)
 		return lane_xdp(ctx, half, slot, reason, is_ruled, len, is_sg, can_trim);
 	if (lane == SHUNT_LANE_USER)
-		return lane_user(ctx, slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
 }
 

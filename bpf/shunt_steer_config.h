@@ -89,6 +89,9 @@ struct shunt_steer_cfg {
 	__u8 hop[12];
 	__u16 hop_mtu;
 	__u16 finishes; /* bits 1 << lane: there checksums left to a device are finished */
+	/* Without a worker that serves it, a frame from port to port crosses inside the kernel. 0:
+	 * it is the kernel's. */
+	__u32 crosses;
 };
 
 /* A whole configuration, as the program reads it. Fields without a word are shunt_steer_cfg's. */
@@ -122,8 +125,9 @@ enum shunt_steer_live {
 	SHUNT_STEER_LIVE_HALF0 = 1, /* by half 0 */
 	SHUNT_STEER_LIVE_HALF1 = 2,
 	SHUNT_STEER_LIVE_CLOSED = 3, /* everything to the kernel until opened again */
-	/* Handed over, and no daemon serves: what a cross-connect or a bridge sends goes on to the
-	 * other port, by half 0, until handover_until_ns. All else is the kernel's. */
+	/* Handed over, or the daemon has died: none serves. What a cross-connect or a bridge sends
+	 * goes on to the other port, by half 0, until handover_until_ns. All else is the kernel's.
+	 */
 	SHUNT_STEER_LIVE_HANDOVER0 = 5,
 	SHUNT_STEER_LIVE_HANDOVER1 = 6,
 };
@@ -153,7 +157,8 @@ struct shunt_steer_ctl {
 	__u64 owner_ifindex;	 /* program may be on none meanwhile */
 	__u64 finishes;		 /* as shunt_steer_cfg's */
 	struct shunt_tables_cfg tables;
-	__u64 pad[2];
+	__u64 crosses; /* the same */
+	__u64 pad[1];
 	struct shunt_steer_half half[2];
 };
 
@@ -254,7 +259,7 @@ SHUNT_STEER_INLINE __u64 shunt_steer_quick_of(const struct shunt_steer_half *hal
 
 _Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
-_Static_assert(sizeof(struct shunt_steer_cfg) == 56, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_cfg) == 60, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
 _Static_assert(SHUNT_STEER_PORTS_MAX <= SHUNT_STEER_QUICK_PORT, "a port's slot fits its mask");

@@ -69,7 +69,8 @@ struct shunt_steer_gate {
 	__u64 keeper_ns;
 	/* Written by the worker before it sleeps: shunt_steer_sent by then. */
 	__u64 sent;
-	__u64 pad3[4];
+	__u64 hangs; /* written by the watch: how often is_hung became 1 */
+	__u64 pad3[3];
 };
 
 /* Bytes of `shut`. */
@@ -85,12 +86,12 @@ struct shunt_steer_gate {
 
 #define SHUNT_STEER_BEAT_ASLEEP 1ULL
 
-/* A worker that is awake beats every millisecond. One that has not for DEAD is taken for hung; the
- * watch finds that out a TICK later at the latest. The sum must leave 10 ms of 50 for timers that
- * are late and for the time to the next frame. DEAD must not be shorter, since a thread that is
- * merely preempted looks the same. */
+/* A worker that is awake beats every millisecond. The watch looks every TICK. One that loops, is
+ * blocked or stopped it finds in four looks; one that merely gets no CPU is taken for hung after
+ * DEAD. DEAD and a TICK must leave 10 ms of 50 for timers that are late and for the time to the
+ * next frame. */
 #define SHUNT_STEER_DEAD_NS	(35 * 1000 * 1000ULL)
-#define SHUNT_STEER_TICK_NS	(5 * 1000 * 1000ULL)
+#define SHUNT_STEER_TICK_NS	(2 * 1000 * 1000ULL)
 /* The keeper beats every second. Less than three could be a busy host. */
 #define SHUNT_STEER_STALE_NS	(3 * 1000 * 1000 * 1000ULL)
 

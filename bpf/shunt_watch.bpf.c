@@ -10,17 +10,38 @@
  * shunt_watch, and lives until the daemon's last descriptor of the map is closed:
  * after a SIGKILL the sockets are gone and nothing is left to watch.
  *
- * A worker that is awake is judged by the age of its beat. One that sleeps is woken by a frame, so
- * it is judged by the frames that were sent to it since it fell asleep: it leaves their number
- * then. If there are more and it goes on sleeping, it hangs. */
+ * A worker owes a beat while it is awake. One that sleeps is woken by a frame, so it owes one as
+ * soon as there are more frames than when it fell asleep: it leaves their number then. How long a
+ * beat may be owed depends on what the scheduler says of the worker's thread, which is asked at
+ * each look:
+ *
+ *  - It runs, uses CPU time, and was never switched off: it loops. Four looks in a row.
+ *  - It is blocked or stopped: four looks in a row.
+ *  - It waits for a CPU: it is not its fault, and its frames would only be overtaken. Nevertheless
+ *    the kernel has them after SHUNT_STEER_DEAD_NS. */
 #include <linux/bpf.h>
 #include <stdbool.h>
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "shunt_steer.h"
 
 #define CLOCK_MONOTONIC 1
+
+/* Looks in a row that show the same: with TICK between them 8 ms, within 10 of the beat. */
+#define STUCK_LOOKS	4
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	unsigned __state;
+	int on_cpu;
+	unsigned long nvcsw, nivcsw;
+	struct sched_entity se;
+} __attribute__((preserve_access_index));
 
 /* The steering program's own map, put in the place of this one before load. */
 struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt");
@@ -28,15 +49,20 @@ struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt")
 /* Slots to look at: as many as the device can have receive queues, set before load. */
 const volatile __u32 shunt_watch_slots = SHUNT_STEER_QUEUES_MAX;
 
-/* What the latest look saw of a sleeper. */
-struct sleeper {
+/* What the latest looks saw of a queue's worker. */
+struct seen {
+	__u64 task; /* address of its struct task_struct; 0: unknown */
 	__u64 beat_ns;
-	__u64 since_ns; /* frames wait, first seen then; 0: none do */
+	__u64 since_ns; /* asleep: frames wait, first seen then; 0: none do */
+	__u64 switches; /* of the task, so far */
+	__u64 exec_ns;	/* CPU time that it had at the first of */
+	__u32 looks;	/* so many in a row that showed the same */
+	__u32 is_running;
 };
 
 struct watch {
 	struct bpf_timer timer;
-	struct sleeper sleepers[SHUNT_STEER_QUEUES_MAX];
+	struct seen seen[SHUNT_STEER_QUEUES_MAX];
 };
 
 struct {
@@ -46,33 +72,58 @@ struct {
 	__type(value, struct watch);
 } shunt_watches SEC(".maps");
 
-static __always_inline bool sleeps_through(struct sleeper *s, const struct shunt_steer_slot *slot,
-					   __u64 beat_ns, __u64 now_ns)
+/* Whether the thread of a worker that owes a beat does anything but wait for a CPU. Its address is
+ * a number to the kernel's checks: where the task is gone, so is the timer, soon. */
+static __always_inline bool is_stuck(struct seen *s, bool is_same)
 {
-	bool are_waiting =
-		shunt_steer_sent(&slot->counters) != *(const volatile __u64 *)&slot->gate.sent;
+	const struct task_struct *task = (const void *)s->task;
+	bool is_running = BPF_CORE_READ(task, on_cpu);
+	__u64 switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+	__u64 exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
 
-	if (s->beat_ns != beat_ns || !are_waiting) {
-		s->beat_ns = beat_ns;
-		s->since_ns = 0;
+	is_same &= switches == s->switches && is_running == s->is_running &&
+		   (is_running || BPF_CORE_READ(task, __state));
+	if (!is_same) {
+		s->switches = switches;
+		s->is_running = is_running;
+		s->exec_ns = exec_ns;
+		s->looks = 0;
+		return false;
 	}
-	if (are_waiting && !s->since_ns)
-		s->since_ns = now_ns;
-	/* The first of them came up to a tick before it was seen. */
-	return s->since_ns && now_ns - s->since_ns > SHUNT_STEER_DEAD_NS - SHUNT_STEER_TICK_NS;
+	/* A hypervisor may have taken the CPU away: then no time is counted. */
+	return ++s->looks >= STUCK_LOOKS && (!is_running || exec_ns != s->exec_ns);
 }
 
-static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct sleeper *s,
+/* Since when the worker owes a beat; 0: it owes none. */
+static __always_inline __u64 owed_since(const struct shunt_steer_slot *slot, struct seen *s,
+					__u64 beat_ns, __u64 now_ns)
+{
+	if (!(beat_ns & SHUNT_STEER_BEAT_ASLEEP))
+		return beat_ns;
+	if (shunt_steer_sent(&slot->counters) == *(const volatile __u64 *)&slot->gate.sent)
+		return 0;
+	/* The first of them came up to a tick before it was seen. */
+	return s->beat_ns == beat_ns && s->since_ns ? s->since_ns : now_ns - SHUNT_STEER_TICK_NS;
+}
+
+static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct seen *s,
 				    __u64 now_ns)
 {
-	__u64 beat_ns = *(volatile __u64 *)&slot->gate.beat_ns;
+	__u64 beat_ns = *(volatile __u64 *)&slot->gate.beat_ns, since_ns;
+	bool is_same = s->beat_ns == beat_ns;
 
 	if (!beat_ns)
 		return false;
-	if (beat_ns & SHUNT_STEER_BEAT_ASLEEP)
-		return sleeps_through(s, slot, beat_ns, now_ns);
+	since_ns = owed_since(slot, s, beat_ns, now_ns);
+	is_same &= since_ns && s->since_ns;
+	s->beat_ns = beat_ns;
+	s->since_ns = since_ns;
+	if (!since_ns)
+		return false;
+	if (s->task && is_stuck(s, is_same))
+		return true;
 	/* Signed: the worker may have beaten after the clock was read. */
-	return (__s64)(now_ns - beat_ns) > (__s64)SHUNT_STEER_DEAD_NS;
+	return (__s64)(now_ns - since_ns) > (__s64)SHUNT_STEER_DEAD_NS;
 }
 
 static __always_inline bool is_stale(__u64 now_ns)
@@ -97,10 +148,12 @@ static long look_at(__u32 i, struct look *l)
 	if (i >= SHUNT_STEER_QUEUES_MAX)
 		return 1;
 	slot = &shunt_cnt[i];
-	hung = is_hung(slot, &l->watch->sleepers[i], l->now_ns);
+	hung = is_hung(slot, &l->watch->seen[i], l->now_ns);
 	/* The line is every frame's to read: written only when it changes. */
-	if (slot->gate.is_hung != hung)
+	if (slot->gate.is_hung != hung) {
 		*(volatile __u8 *)&slot->gate.is_hung = hung;
+		slot->gate.hangs += hung;
+	}
 	if (slot->gate.is_stale != l->is_stale)
 		*(volatile __u8 *)&slot->gate.is_stale = l->is_stale;
 	return 0;
@@ -126,6 +179,37 @@ int shunt_watch(struct __sk_buff *skb)
 	    bpf_timer_set_callback(&watch->timer, look) ||
 	    bpf_timer_start(&watch->timer, SHUNT_STEER_TICK_NS, 0))
 		return 1;
+	return 0;
+}
+
+/* Run by a worker itself, once, for each port: mark is the first of its queues, priority the step
+ * to the next. */
+struct mine {
+	struct watch *watch;
+	__u64 task;
+	__u32 first, step;
+};
+
+static long note(__u32 i, struct mine *m)
+{
+	__u32 slot = m->first + i * m->step;
+
+	if (slot >= shunt_watch_slots || slot >= SHUNT_STEER_QUEUES_MAX)
+		return 1;
+	m->watch->seen[slot].task = m->task;
+	return 0;
+}
+
+SEC("tc")
+int shunt_watch_worker(struct __sk_buff *skb)
+{
+	__u32 key = 0;
+	struct mine m = {bpf_map_lookup_elem(&shunt_watches, &key), bpf_get_current_task(),
+			 skb->mark, skb->priority};
+
+	if (!m.watch || !m.step)
+		return 1;
+	bpf_loop(SHUNT_STEER_QUEUES_MAX, note, &m, 0);
 	return 0;
 }
 

@@ -95,11 +95,4 @@ static __always_inline int lane_drop(struct shunt_steer_slot *slot, int reason, 
 	return count(slot, reason, SHUNT_LANE_DROP, len, XDP_DROP);
 }
 
-/* No socket serves the queue of a frame that was meant for user, or for xdp, which ends with it. */
-static __always_inline int unserved(struct shunt_steer_slot *slot, int reason, __u64 len)
-{
-	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
-	return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
-}
-
 #endif

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between two daemons: one has handed over and closed its sockets, the next has none yet. What a
- * cross-connect or a bridge sends from port to port goes on, inside the kernel. The kernel's own
- * stack could not do that: it knows nothing of cross-connects, nor of a bridge that has none of its
- * own beneath. Everything else is the kernel's, as when no daemon serves. That ends when the time
- * is over that the first daemon allowed: where the next never comes, the kernel has it all. */
+/* Without a worker: what a cross-connect or a bridge sends from port to port goes on, inside the
+ * kernel. The kernel's own stack could not do that: it knows nothing of cross-connects, nor of a
+ * bridge that has none of its own beneath. Everything else is the kernel's, as when no daemon
+ * serves.
+ *
+ *  - Between two daemons: one has handed over and closed its sockets, the next has none yet. That
+ *    ends when the time is over that the first daemon allowed: where the next never comes, the
+ *    kernel has it all.
+ *  - The daemon has died, or the worker of this queue hangs, and the port is one that crosses then
+ *    (`crosses`). That ends when somebody serves again, or takes the program off. */
 #ifndef SHUNT_STEER_HANDOVER_BPF_H
 #define SHUNT_STEER_HANDOVER_BPF_H
 
@@ -12,6 +17,16 @@
 #include "steer/mode.bpf.h"
 #include "steer/rules.bpf.h"
 #include "steer/switch.bpf.h"
+
+static __always_inline bool may_cross(const struct shunt_steer_half *half, __u32 live)
+{
+	if (half->lane == SHUNT_LANE_KERNEL)
+		return false;
+	if (SHUNT_STEER_LIVE_IS_OPEN(live))
+		return READ_ONCE(shunt_ctl.crosses);
+	return live >= SHUNT_STEER_LIVE_HANDOVER0 &&
+	       bpf_ktime_get_ns() <= READ_ONCE(shunt_ctl.handover_until_ns);
+}
 
 /* What a cross-connect or a bridge has to say of a frame; SHUNT_STEER_CLOSED where it is none, or
  * its time is over. A bridge knows the own address also where a rule brought the frame: of mode mix
@@ -23,9 +38,7 @@ static __always_inline int crossing_reason(struct xdp_md *ctx, const struct shun
 	bool is_ruled;
 	int reason;
 
-	if (live < SHUNT_STEER_LIVE_HANDOVER0 || half->lane == SHUNT_LANE_KERNEL ||
-	    data + sizeof(struct eth) > end ||
-	    bpf_ktime_get_ns() > READ_ONCE(shunt_ctl.handover_until_ns))
+	if (!may_cross(half, live) || data + sizeof(struct eth) > end)
 		return SHUNT_STEER_CLOSED;
 	if (half->mode != SHUNT_STEER_MODE_XCONNECT && half->mode != SHUNT_STEER_MODE_TRANSPARENT &&
 	    half->mode != SHUNT_STEER_MODE_MIX)
@@ -74,13 +87,13 @@ static __always_inline int crosses_meanwhile(struct xdp_md *ctx, const bool is_s
 	return redirected(ctx, slot, reason, SHUNT_LANE_XDP, len);
 }
 
-/* Apart from the others' way. */
-static __noinline int handover(struct xdp_md *ctx)
+/* Apart from the others' way. Not static: verified once, and not for each of its calls. */
+__noinline int handover(struct xdp_md *ctx)
 {
 	return crosses_meanwhile(ctx, false);
 }
 
-static __noinline int handover_sg(struct xdp_md *ctx)
+__noinline int handover_sg(struct xdp_md *ctx)
 {
 	return crosses_meanwhile(ctx, true);
 }

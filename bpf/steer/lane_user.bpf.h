@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The lane user: to the AF_XDP socket of the frame's queue, while its gate is open. */
+/* The lane user: to the AF_XDP socket of the frame's queue, while its gate is open. Where nobody
+ * serves the queue, a wire goes on being a wire (handover.bpf.h), and all else is the kernel's. */
 #ifndef SHUNT_STEER_LANE_USER_BPF_H
 #define SHUNT_STEER_LANE_USER_BPF_H
 
 #include "steer/count.bpf.h"
+#include "steer/handover.bpf.h"
 
 /* One entry of the pair. Returns whether the frame is the kernel's. */
 static __always_inline bool pass_holds(struct shunt_steer_pass *pass, __u32 tag, __u32 now_ms)
@@ -58,20 +60,45 @@ static __always_inline bool takes_worker(__u32 queue)
 	return bpf_redirect_map(&shunt_xsks, queue, XDP_PASS) == XDP_REDIRECT;
 }
 
+/* Whether the frame is one of a wire's, and the port goes on without a worker. */
+static __always_inline bool crosses_alone(int reason)
+{
+	return (reason == SHUNT_STEER_BRIDGED || reason == SHUNT_STEER_RULE_USER) &&
+	       READ_ONCE(shunt_ctl.crosses);
+}
+
+static __always_inline int cross(struct xdp_md *ctx, const bool is_sg)
+{
+	return is_sg ? handover_sg(ctx) : handover(ctx);
+}
+
+/* No socket serves the queue of a frame that was meant for user, or for xdp, which ends with it. */
+static __always_inline int unserved(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				    __u64 len, const bool is_sg)
+{
+	if (crosses_alone(reason))
+		return cross(ctx, is_sg);
+	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
+	return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
+}
+
+/* Of a wire whose worker lives the kernel could do nothing with a frame. */
 static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 queue,
-				     int reason, __u64 len)
+				     int reason, __u64 len, const bool is_sg)
 {
 	__u32 shut = READ_ONCE(slot->gate.shut);
 
 	if (shut) {
 		int why = shut_reason(ctx, slot, shut);
 
-		if (why != SHUNT_STEER_OFF)
+		if (why == SHUNT_STEER_HUNG && crosses_alone(reason))
+			return cross(ctx, is_sg);
+		if (why != SHUNT_STEER_OFF && !crosses_alone(reason))
 			return lane_kernel(slot, why, len);
 	}
 	if (takes_worker(queue))
 		return redirected(ctx, slot, reason, SHUNT_LANE_USER, len);
-	return unserved(slot, reason, len);
+	return unserved(ctx, slot, reason, len, is_sg);
 }
 
 #endif

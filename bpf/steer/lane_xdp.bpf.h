@@ -39,7 +39,7 @@ static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_s
 	__u32 to = switch_port(ctx, half->bridge, half->in_port);
 
 	if (to == SWITCH_NONE || !redirects(to, is_sg))
-		return lane_user(ctx, slot, queue, SHUNT_STEER_BRIDGED, len);
+		return lane_user(ctx, slot, queue, SHUNT_STEER_BRIDGED, len, is_sg);
 	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
 			  SHUNT_LANE_XDP, len);
 }
@@ -54,17 +54,17 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 	int done;
 
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
-		return unserved(slot, reason, len);
+		return unserved(ctx, slot, reason, len, is_sg);
 	if (READ_ONCE(slot->gate.is_stale))
 		return lane_kernel(slot, SHUNT_STEER_STALE, len);
 	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
 		return switch_frame(ctx, half, slot, queue, is_ruled, len, is_sg);
 	/* mix: routed here if there are tables for it */
 	if (half->bridge && !generation())
-		return lane_user(ctx, slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	done = leave(ctx, half, slot, reason, is_sg, can_trim);
 	if (done == ROUTE_WORKER)
-		return lane_user(ctx, slot, queue, reason, len);
+		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	if (done < SHUNT_STEER_XDP_FORWARD4)
 		return lane_kernel(slot, done, len);
 	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len);

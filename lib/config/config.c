@@ -150,6 +150,18 @@ enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, uns
 	return pair ? pair->lane : group ? group->lane : SHUNT_REQUEST_AUTO;
 }
 
+bool shunt_config_crosses_alone(const struct shunt_config *config, unsigned port)
+{
+	const struct shunt_pair_config *pair = pair_of(config, port);
+	const struct shunt_group_config *group = group_of(config, port);
+
+	if (pair)
+		return pair->on_death == SHUNT_ON_DEATH_CROSS &&
+		       pair->mode != SHUNT_FORWARD_STATIC3;
+	return group && group->on_death == SHUNT_ON_DEATH_CROSS &&
+	       group->mode != SHUNT_FORWARD_ROUTE;
+}
+
 bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mode mode)
 {
 	unsigned port;

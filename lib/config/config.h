@@ -58,6 +58,12 @@ enum shunt_policy_routing {
 #undef X
 };
 
+enum shunt_on_death {
+#define X(name, word) SHUNT_ON_DEATH_##name,
+	SHUNT_ON_DEATHS(X)
+#undef X
+};
+
 /* The members that a list of keys makes. */
 #define SHUNT_NUMBER_MEMBER(key, member, ...)	  uint32_t member;
 #define SHUNT_FLAG_MEMBER(key, member, ...)	  bool member;
@@ -171,12 +177,14 @@ bool shunt_config_uses(const struct shunt_config *config, enum shunt_forward_mod
  * peer; NULL where the mode has none. shunt_config_is_transparent says whether every frame of the
  * port crosses to its peer. shunt_config_reaches says whether frames of one port can leave by the
  * other: its peer, or a port of its group; all routing ports are of one. shunt_config_lane returns
- * the lane asked for. Thread: any. */
+ * the lane asked for. shunt_config_crosses_alone says whether what the port sends from port to port
+ * is to go on without a worker (on_death). Thread: any. */
 int shunt_config_peer(const struct shunt_config *config, unsigned port);
 const uint8_t *shunt_config_next_hop(const struct shunt_config *config, unsigned port);
 bool shunt_config_is_transparent(const struct shunt_config *config, unsigned port);
 bool shunt_config_reaches(const struct shunt_config *config, unsigned from, unsigned to);
 enum shunt_lane_request shunt_config_lane(const struct shunt_config *config, unsigned port);
+bool shunt_config_crosses_alone(const struct shunt_config *config, unsigned port);
 
 /* shunt_forward_mode_name, shunt_lane_request_name, shunt_copy_mode_name, shunt_driver_mode_name
  * and shunt_port_kind_name return static strings as the configuration spells them, "?" out of
@@ -188,6 +196,7 @@ const char *shunt_driver_mode_name(enum shunt_driver_mode mode);
 const char *shunt_lane_request_name(enum shunt_lane_request lane);
 const char *shunt_firewall_mode_name(enum shunt_firewall_mode mode);
 const char *shunt_policy_routing_name(enum shunt_policy_routing how);
+const char *shunt_on_death_name(enum shunt_on_death what);
 const char *shunt_port_kind_name(enum shunt_port_kind kind);
 int shunt_forward_mode_parse(const char *name);
 

@@ -40,6 +40,10 @@
 #define SHUNT_FIREWALL_MODES(X)	 X(AUTO, auto) X(IGNORE, ignore)
 #define SHUNT_POLICY_ROUTINGS(X) X(FOLLOW, follow) X(IGNORE, ignore)
 
+/* What becomes of a wire's frames when no worker serves them: the XDP program goes on with them, or
+ * the kernel has them. */
+#define SHUNT_ON_DEATHS(X)	 X(CROSS, cross) X(KERNEL, kernel)
+
 /* clang-format off */
 /* The whole daemon. */
 #define SHUNT_CONFIG_KEYS(NUMBER, FLAG, WORD, TEXT, LIST)                                          \
@@ -127,6 +131,11 @@
 	WORD(mode, mode, forward_mode, .must = true)                                               \
 	WORD(lane, lane, lane_request, .option = "lane", .arg = "LANE",                            \
 	     .help = "where frames are forwarded")                                                 \
+	WORD(on_death, on_death, on_death,                                                         \
+	     .kinds = 1 << SHUNT_FORWARD_XCONNECT | 1 << SHUNT_FORWARD_MACREWRITE |                \
+		      1 << SHUNT_FORWARD_BRIDGE | 1 << SHUNT_FORWARD_MIX,                          \
+	     .option = "on-death", .arg = "WHAT",                                                  \
+	     .help = "cross: a wire is carried on without a worker; kernel: it is not")            \
 	LIST(ports, .must = true, .min = 1, .max = SHUNT_PORT_MAX, .text_max = 63)                 \
 	FLAG(transparent, is_transparent, .kinds = 1 << SHUNT_FORWARD_XCONNECT,                    \
 	     .option = "transparent",                                                              \

@@ -25,6 +25,7 @@
 #include "lane/tell.h"
 #include "router/router.h"
 #include "veth/puntdev.h"
+#include "xdp/death.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
 #define DRAIN_MS 1000
@@ -125,7 +126,8 @@ static int allocate(struct shunt_engine *engine, struct shunt_config *config, st
 	engine->frame_size = config->frame_size ? config->frame_size : SHUNT_FRAME_SIZE_MIN;
 	engine->workers = calloc(config->worker_cnt, sizeof(*engine->workers));
 	engine->umems = calloc(config->worker_cnt, sizeof(*engine->umems));
-	if (!engine->workers || !engine->umems || make_ports(engine, config))
+	engine->entries = calloc(config->worker_cnt, sizeof(*engine->entries));
+	if (!engine->workers || !engine->umems || !engine->entries || make_ports(engine, config))
 		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
 	return 0;
 }
@@ -161,6 +163,18 @@ fail:
 	return ret;
 }
 
+static void open_death(struct shunt_engine *engine)
+{
+	struct shunt_xdp *ports[SHUNT_PORT_MAX];
+	unsigned i, cnt = 0;
+
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp)
+			ports[cnt++] = engine->ports.at[i].xdp;
+	if (cnt)
+		shunt_xdp_death_open(&engine->death, ports, cnt, &engine->death_err);
+}
+
 int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = open_bridge(engine, err);
@@ -173,8 +187,10 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 	ret = shunt_engine_attach_ports(engine, err);
 	if (!ret)
 		ret = open_router(engine, err);
-	if (!ret)
+	if (!ret) {
 		shunt_lane_redirects_open(&engine->lanes);
+		open_death(engine);
+	}
 	while (!ret && engine->worker_cnt < engine->config->worker_cnt)
 		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
 	return ret;
@@ -244,6 +260,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 
 	if (!engine)
 		return 0;
+	shunt_xdp_death_close(engine->death);
 	for (i = 0; i < engine->ports.cnt; i++)
 		shunt_xdp_withdraw(engine->ports.at[i].xdp);
 	if (engine->started_ns) {
@@ -279,6 +296,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	shunt_locals_fini(&engine->locals);
 	json_decref(engine->stations);
 	free(engine->umems);
+	free(engine->entries);
 	free(engine->workers);
 	free(engine->ports.at);
 	free(engine);
@@ -415,14 +433,29 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 	return 0;
 }
 
+/* The watch is told while the thread may still ask the kernel for it. */
+static int enter_worker(void *arg, struct shunt_err *err)
+{
+	const struct shunt_engine_entry *entry = arg;
+	const struct shunt_ports *ports = &entry->engine->ports;
+	unsigned i;
+
+	for (i = 0; i < ports->cnt; i++)
+		if (ports->at[i].xdp)
+			shunt_xdp_watch_worker(ports->at[i].xdp, entry->id,
+					       entry->engine->config->worker_cnt);
+	return entry->enter(entry->arg, err);
+}
+
 void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, struct shunt_err *),
 			    void *arg)
 {
 	unsigned i;
 
 	for (i = 0; i < engine->worker_cnt; i++) {
-		engine->workers[i]->opts.enter = enter;
-		engine->workers[i]->opts.enter_arg = arg;
+		engine->entries[i] = (struct shunt_engine_entry){engine, i, enter, arg};
+		engine->workers[i]->opts.enter = enter_worker;
+		engine->workers[i]->opts.enter_arg = &engine->entries[i];
 	}
 }
 

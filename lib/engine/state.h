@@ -9,12 +9,21 @@
 #include "lane/lanes.h"
 #include "port/port.h"
 
+/* What a worker's thread does before its first turn. */
+struct shunt_engine_entry {
+	const struct shunt_engine *engine;
+	unsigned id;
+	int (*enter)(void *arg, struct shunt_err *err);
+	void *arg;
+};
+
 struct shunt_engine {
 	struct shunt_config *config; /* the caller's; unchanged while the engine lives */
 	struct shunt_ports ports;
 	struct shunt_lanes lanes;
 	struct shunt_worker **workers;
-	struct shunt_xsk_umem **umems; /* one a worker */
+	struct shunt_xsk_umem **umems;	    /* one a worker */
+	struct shunt_engine_entry *entries; /* one a worker */
 	unsigned worker_cnt;
 	uint32_t frame_size;		    /* bytes, in use */
 	bool multi_buffer;		    /* packets of some port take several frames */
@@ -23,6 +32,8 @@ struct shunt_engine {
 	struct shunt_firewall *firewall;    /* NULL when no port routes or bridges */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
 	struct shunt_locals locals;	    /* as the steering programs know them */
+	struct shunt_xdp_death *death;	    /* closes the gates at a kill; NULL: it cannot, */
+	struct shunt_err death_err;	    /* for this reason */
 	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */
 	bool hands_over;		    /* at its end, to a successor */
 	struct json_t *stations;	    /* `show macs` of the daemon before; NULL */

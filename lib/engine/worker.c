@@ -132,7 +132,10 @@ static int open_xsk(struct shunt_engine *engine, struct shunt_port *port, unsign
 		.generic = port->config->driver_mode == SHUNT_DRIVER_GENERIC,
 		.ring_size = config->ring_size,
 		.xsks_fd = shunt_xdp_xsks_fd(port->xdp),
-		.gate = port->lane.facts.has_fallback ? shunt_xdp_gate(port->xdp, q) : NULL,
+		.gate = port->lane.facts.has_fallback ||
+					shunt_ports_crosses_alone(&engine->ports, port)
+				? shunt_xdp_gate(port->xdp, q)
+				: NULL,
 		.busy_poll = config->poll == SHUNT_POLL_busy,
 		.busy_budget = BUSY_BUDGET,
 	};

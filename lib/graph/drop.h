@@ -7,6 +7,8 @@
 #define SHUNT_DROPS(X)                                                                          \
 	X(none, "", "not dropped")                                                              \
 	X(tx_ring_full, "transmit", "the output port's transmit ring had no room")              \
+	X(late, "transmit",                                                                     \
+	  "held while the worker had no CPU: the kernel has forwarded later ones")              \
 	X(too_big, "transmit", "longer than the output port's MTU allows")                      \
 	X(no_output, "graph", "no output port is configured for the input port")                \
 	X(discarded, "graph", "UDP to port 9, given up as the front node discard was asked to") \

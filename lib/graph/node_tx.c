@@ -46,6 +46,10 @@ static unsigned run_tx(struct shunt_node *node, struct shunt_pkt *pkts, unsigned
 		if (!cnt)
 			return SHUNT_NEXT_NONE;
 	}
+	if (unlikely(shunt_queue_is_hung(tx->queue))) {
+		drop_tail(node->graph, pkts, cnt, SHUNT_DROP_late);
+		return SHUNT_NEXT_NONE;
+	}
 	sent = tx->queue->ops->tx(tx->queue, pkts, cnt);
 	if (unlikely(sent < cnt))
 		drop_tail(node->graph, pkts + sent, cnt - sent, SHUNT_DROP_tx_ring_full);

@@ -34,6 +34,17 @@ static inline uint64_t lap(struct shunt_worker *w, enum shunt_stage stage, uint6
 	return now;
 }
 
+/* What came before the worker was taken for hung, now that it is at work again. The queue is empty
+ * when a receive brings less than it could. */
+static __attribute__((noinline)) unsigned drop_late(struct shunt_worker *w,
+						    struct shunt_queue *queue, unsigned n)
+{
+	shunt_counter_add(&w->graph.drops[SHUNT_DROP_late], n);
+	shunt_pool_free_pkts(&w->pool, w->pkts, n);
+	queue->is_late = n == w->opts.batch;
+	return n;
+}
+
 static inline unsigned serve(struct shunt_worker *w, unsigned i, uint64_t *clock,
 			     const bool sampled)
 {
@@ -41,8 +52,12 @@ static inline unsigned serve(struct shunt_worker *w, unsigned i, uint64_t *clock
 	unsigned n = queue->ops->rx(queue, w->pkts, w->opts.batch);
 
 	*clock = lap(w, SHUNT_STAGE_RX, *clock, sampled);
-	if (!n)
+	if (!n) {
+		queue->is_late = false;
 		return 0;
+	}
+	if (unlikely(shunt_queue_is_late(queue)))
+		return drop_late(w, queue, n);
 	shunt_counter_add(&w->stats.batch[n], 1);
 	shunt_graph_run(&w->graph, w->entry[i], w->pkts, n);
 	*clock = lap(w, SHUNT_STAGE_GRAPH, *clock, sampled);

@@ -81,6 +81,11 @@ struct shunt_queue_ops {
 	 * NULL where nothing watches. Thread: owner worker. Cost: a store. */
 	void (*beat)(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep);
 
+	/* is_overtaken says, while the watch takes the worker for hung, whether frames of the queue
+	 * have gone another way since the latest beat. NULL where nothing watches.
+	 * Thread: owner worker. Cost: some loads. */
+	bool (*is_overtaken)(const struct shunt_queue *queue);
+
 	/* leave has the steering program give frames to this one's destination to the kernel
 	 * itself for a while: bpf/shunt_steer_queue.h. data: the frame's first len bytes, 14 at
 	 * least. Returns false where nothing can. NULL where there is no program.
@@ -108,9 +113,26 @@ struct shunt_queue {
 	uint16_t index;		 /* receive and transmit queue number on the device */
 	int fd;			 /* to poll() for POLLIN; -1 where there is none */
 	bool has_more;		 /* the worker's word: another turn follows at once, with packets */
+	/* Not 0 while the watch takes the worker for hung: the kernel has the queue's frames. NULL
+	 * where nothing watches. */
+	const uint8_t *hung;
+	bool is_late;	 /* the worker's word: it was, and has not emptied the queue since */
 	bool has_unsent; /* flush's word: the kernel took less, and nothing but a flush helps */
 	struct shunt_queue_stats stats SHUNT_CACHE_ALIGNED;
 };
+
+/* shunt_queue_is_hung says whether the watch takes the queue's worker for hung. shunt_queue_is_late
+ * says whether frames of the queue that came after those in its ring were forwarded meanwhile. To
+ * send these now would reorder flows. Thread: owner worker. Cost: two loads. */
+static inline bool shunt_queue_is_hung(const struct shunt_queue *queue)
+{
+	return queue->hung && __atomic_load_n(queue->hung, __ATOMIC_RELAXED);
+}
+
+static inline bool shunt_queue_is_late(const struct shunt_queue *queue)
+{
+	return queue->is_late || (shunt_queue_is_hung(queue) && queue->ops->is_overtaken(queue));
+}
 
 /* shunt_queue_count_rx counts a receive of n packets, n over 0; shunt_queue_count_tx n packets
  * that tx accepted. Thread: owner worker. Cost: batch. */

@@ -314,15 +314,39 @@ static bool xsk_leave(struct shunt_queue *queue, const uint8_t *data, uint32_t l
 	return xsk->gate && shunt_pass_leave(&xsk->pass, slot_of(xsk->gate), data, len, now_ns);
 }
 
+/* Frames that went another way because the worker was taken for hung. */
+static uint64_t overtakers(struct shunt_steer_gate *gate)
+{
+	const struct shunt_steer_counters *counters = &slot_of(gate)->counters;
+
+	return __atomic_load_n(&counters->packets[SHUNT_STEER_HUNG], __ATOMIC_RELAXED) +
+	       __atomic_load_n(&counters->packets[SHUNT_STEER_XDP_BRIDGED], __ATOMIC_RELAXED);
+}
+
+static bool xsk_is_overtaken(const struct shunt_queue *queue)
+{
+	const struct xsk_queue *xsk = xsk_of_const(queue);
+
+	return overtakers(xsk->gate) != xsk->overtakers;
+}
+
 static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
 {
-	struct shunt_steer_gate *gate = xsk_of(queue)->gate;
+	struct xsk_queue *xsk = xsk_of(queue);
+	struct shunt_steer_gate *gate = xsk->gate;
 	struct shunt_steer_slot *slot;
 
 	if (!gate)
 		return;
+	/* The watch forgets it at the beat below. Until then no frame comes. */
+	if (unlikely(shunt_queue_is_hung(queue)))
+		queue->is_late =
+			xsk_is_overtaken(queue) &&
+			__atomic_load_n(xsk->rx.producer, __ATOMIC_ACQUIRE) != xsk->rx.cached_cons;
+	else
+		xsk->overtakers = overtakers(gate);
 	slot = slot_of(gate);
-	shunt_pass_tick(&xsk_of(queue)->pass, slot, now_ns);
+	shunt_pass_tick(&xsk->pass, slot, now_ns);
 	if (is_asleep) {
 		/* what comes from now on wakes the worker */
 		__atomic_store_n(&gate->sent, shunt_steer_sent(&slot->counters), __ATOMIC_RELAXED);
@@ -389,19 +413,20 @@ static void xsk_audit(const struct shunt_queue *queue, uint8_t *seen)
 }
 
 /* They differ in nothing but how packets get in and out of the rings. */
-#define XSK_OPS(name, rx_fn, tx_fn)           \
-	const struct shunt_queue_ops name = { \
-		.kind = "xsk",                \
-		.reclaim = xsk_reclaim,       \
-		.rx = rx_fn,                  \
-		.tx = tx_fn,                  \
-		.flush = xsk_flush,           \
-		.busy_poll = xsk_busy_poll,   \
-		.beat = xsk_beat,             \
-		.leave = xsk_leave,           \
-		.ledger = xsk_ledger,         \
-		.audit = xsk_audit,           \
-		.close = shunt_xsk_close,     \
+#define XSK_OPS(name, rx_fn, tx_fn)               \
+	const struct shunt_queue_ops name = {     \
+		.kind = "xsk",                    \
+		.reclaim = xsk_reclaim,           \
+		.rx = rx_fn,                      \
+		.tx = tx_fn,                      \
+		.flush = xsk_flush,               \
+		.busy_poll = xsk_busy_poll,       \
+		.beat = xsk_beat,                 \
+		.is_overtaken = xsk_is_overtaken, \
+		.leave = xsk_leave,               \
+		.ledger = xsk_ledger,             \
+		.audit = xsk_audit,               \
+		.close = shunt_xsk_close,         \
 	}
 
 XSK_OPS(shunt_xsk_ops, xsk_rx, xsk_tx);

@@ -341,6 +341,7 @@ int shunt_xsk_open(struct shunt_queue **out, struct shunt_xsk_umem *umem,
 	xsk->umem = umem;
 	xsk->xsks_fd = -1;
 	xsk->gate = opts->gate;
+	xsk->queue.hung = xsk->gate ? &xsk->gate->is_hung : NULL;
 	xsk->queue.fd = umem->taken ? shunt_xsk_socket(err) : umem->fd;
 	if (xsk->queue.fd < 0) {
 		ret = xsk->queue.fd;

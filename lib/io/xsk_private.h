@@ -40,6 +40,7 @@ struct xsk_queue {
 	uint32_t tx_flushed;	 /* the transmit ring's producer at the latest flush */
 	uint32_t dry_below;	 /* frames the kernel can receive into: fewer is dry */
 	struct shunt_steer_gate *gate;
+	uint64_t overtakers; /* frames that a hang had given away at the latest beat */
 	struct shunt_pass pass;
 	uint32_t tx_budget; /* packets a copying transmit call sends at most */
 	struct shunt_xsk_in_use in_use;

@@ -17,6 +17,7 @@
 #include "journal/foreign.h"
 #include "journal/knob.h"
 #include "journal/ntuple.h"
+#include "journal/promisc.h"
 #include "journal/rss.h"
 #include "journal/tags.h"
 #include "veth/puntdev.h"
@@ -26,6 +27,7 @@ struct entry {
 	char ifname[IFNAMSIZ];
 	unsigned ifindex;
 	bool has_program;
+	bool is_promisc_ours;
 	struct shunt_journal_foreign foreign;
 	struct shunt_journal_knobs knobs;
 	struct shunt_journal_rss rss;
@@ -57,6 +59,8 @@ static void print_entry(FILE *file, const struct shunt_journal *j, const struct 
 		fprintf(file, "xdp %s\n", where);
 	if (e->foreign.dir_fd >= 0) /* after the program that replaced it */
 		fprintf(file, "foreign %s %s\n", where, shunt_xdp_mode_name(e->foreign.mode));
+	if (e->is_promisc_ours)
+		fprintf(file, "promisc %s\n", where);
 	for (i = 0; i < SHUNT_JOURNAL_KNOBS; i++)
 		if (e->knobs.is_turned[i])
 			fprintf(file, "knob %s %s %lu %lu\n", where, shunt_journal_knob_name(i),
@@ -130,6 +134,8 @@ static int plan(struct shunt_journal *j, const struct shunt_config *config,
 		snprintf(e->ifname, sizeof(e->ifname), "%.15s", config->ports[i].name);
 		e->ifindex = if_nametoindex(e->ifname);
 		e->has_program = !config->external;
+		e->is_promisc_ours = shunt_config_crosses_alone(config, i) &&
+				     shunt_journal_promisc_is_off(e->ifname, j->ioctl_fd);
 		if (config->poll == SHUNT_POLL_busy)
 			shunt_journal_knobs_plan(&e->knobs, e->ifname, e->ifindex);
 		ret = shunt_journal_rss_plan(&e->rss, j->ioctl_fd, &config->ports[i], err);
@@ -169,6 +175,8 @@ static int turn(struct shunt_journal *j, struct shunt_err *err)
 	for (i = 0; i < j->entry_cnt; i++)
 		shunt_journal_knobs_turn(&j->entries[i].knobs, j->entries[i].ifname, &j->warning);
 	for (i = 0; i < j->entry_cnt && !ret; i++) {
+		if (j->entries[i].is_promisc_ours)
+			shunt_journal_promisc_set(j->entries[i].ifname, j->ioctl_fd, true);
 		shunt_journal_tags_apply(&j->entries[i].tags, j->ioctl_fd);
 		ret = shunt_journal_rss_apply(&j->entries[i].rss, j->ioctl_fd, err);
 		if (!ret)
@@ -193,6 +201,8 @@ static void restore_foreign(struct shunt_journal *j, bool keep)
 /* With keep a program stays, which must see the tags of what it passes on. */
 static void restore_ethtool(struct entry *e, int fd, bool keep)
 {
+	if (e->is_promisc_ours)
+		shunt_journal_promisc_set(e->ifname, fd, false);
 	memcpy(e->ntuple.ifname, e->ifname, sizeof(e->ntuple.ifname));
 	memcpy(e->rss.ifname, e->ifname, sizeof(e->rss.ifname));
 	shunt_journal_ntuple_restore(&e->ntuple, fd);

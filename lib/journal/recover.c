@@ -19,6 +19,7 @@
 #include "journal/journal.h"
 #include "journal/knob.h"
 #include "journal/ntuple.h"
+#include "journal/promisc.h"
 #include "journal/rss.h"
 #include "journal/tags.h"
 
@@ -47,6 +48,15 @@ static bool is_served(const struct shunt_config *config, const char *ifname)
 	const int port = shunt_config_find_port(config, ifname);
 
 	return port >= 0 && config->ports[port].kind == SHUNT_PORT_XSK;
+}
+
+/* Whether what is on the device stays until this daemon's program takes its place: the other one
+ * hands over, or its program carries a wire on. */
+static bool is_kept(const struct recovery *r, const char *ifname)
+{
+	return is_served(r->config, ifname) &&
+	       (r->keep || shunt_config_crosses_alone(
+				   r->config, (unsigned)shunt_config_find_port(r->config, ifname)));
 }
 
 /* What ethtool's requests give back. */
@@ -80,7 +90,7 @@ static int undo_tags(const struct recovery *r, const struct line *l)
 	memcpy(tags.ifname, l->ifname, sizeof(tags.ifname));
 	if (shunt_journal_tags_parse(&tags, l->rest))
 		return -EBADMSG;
-	if (r->keep && is_served(r->config, l->ifname)) {
+	if (is_kept(r, l->ifname)) {
 		shunt_journal_tags_keep(r->kept, &tags);
 		return 0;
 	}
@@ -92,9 +102,21 @@ static int undo_tags(const struct recovery *r, const struct line *l)
 	return ret;
 }
 
+/* This daemon has made its wire promiscuous by now, by a socket. */
+static int undo_promisc(const struct line *l)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_done = fd >= 0 && shunt_journal_promisc_set(l->ifname, fd, false);
+
+	if (fd >= 0)
+		close(fd);
+	return is_done;
+}
+
 static bool parse(const char *text, struct line *out)
 {
-	static const char *const kinds[] = {"xdp", "foreign", "knob", "rss", "ntuple", "tags"};
+	static const char *const kinds[] = {"xdp",    "foreign", "knob",   "rss",
+					    "ntuple", "tags",	 "promisc"};
 	unsigned i;
 	int at = 0;
 
@@ -119,7 +141,7 @@ static int undo_foreign(const struct recovery *r, const struct line *l, bool is_
 
 	if (sscanf(l->rest, "%31s", mode) != 1)
 		return -EBADMSG;
-	if (r->keep && !is_gone && is_served(r->config, l->ifname))
+	if (!is_gone && is_kept(r, l->ifname))
 		return 0;
 	return shunt_journal_foreign_undo(r->netns, l->ifindex, mode, is_gone);
 }
@@ -128,7 +150,7 @@ static int undo_program(const struct recovery *r, const struct line *l, struct s
 {
 	int ret;
 
-	if (r->keep && is_served(r->config, l->ifname))
+	if (is_kept(r, l->ifname))
 		return 0;
 	ret = shunt_xdp_clean(l->ifindex, err);
 	if (ret >= 0)
@@ -166,6 +188,8 @@ static int undo(const struct recovery *r, struct line *l, struct shunt_err *err)
 		return undo_program(r, l, err);
 	if (!strcmp(l->what, "knob"))
 		return undo_knob(l);
+	if (!strcmp(l->what, "promisc"))
+		return undo_promisc(l);
 	if (!strcmp(l->what, "tags"))
 		return undo_tags(r, l);
 	return undo_ethtool(l->ifname, *l->what == 'r', l->rest);

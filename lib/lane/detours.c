@@ -19,7 +19,9 @@ void shunt_lane_detours_open(struct shunt_lanes *lanes)
 		is_wanted |=
 			f->is_device && !f->has_fallback &&
 			(f->requested == SHUNT_REQUEST_AUTO || f->requested == SHUNT_REQUEST_XDP);
-		if (port->xdp && lanes->ports->config->takeover)
+		/* of the daemon before, which hands over, or has died */
+		if (port->xdp && (lanes->ports->config->takeover ||
+				  shunt_ports_crosses_alone(lanes->ports, port)))
 			port->detour.ifindex = shunt_detour_find(port->netdev.ifindex);
 	}
 	if (is_wanted)

@@ -83,6 +83,7 @@ static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct
 	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;
 	cfg.len_max = port->multi_buffer ? shunt_port_len_max(port) : UINT32_MAX;
 	cfg.finishes = finishes(port);
+	cfg.crosses = shunt_ports_crosses_alone(lanes->ports, port);
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (peer >= 0)
 		set_hop(lanes, port->index, (unsigned)peer, &cfg);
@@ -140,13 +141,16 @@ int shunt_lanes_tell_all(struct shunt_lanes *lanes, struct shunt_err *err)
 	return ret;
 }
 
-/* --- a takeover's programs, before there are sockets ------------------------------------------ */
+/* --- programs before there are sockets -------------------------------------------------------- */
 
-/* The kernel knows nothing of a cross-connect, nor of a bridge that has none beneath. */
+/* The kernel knows nothing of a cross-connect, nor of a bridge that has none beneath. Another's
+ * program carries them on, if that daemon hands over or has died. */
 static bool crosses(const struct shunt_lanes *lanes, const struct shunt_port *port)
 {
-	return lanes->ports->config->takeover && !lanes->ports->config->external && port->xdp &&
-	       shunt_ports_hears_all(lanes->ports, port->index);
+	const struct shunt_config *config = lanes->ports->config;
+
+	return !config->external && port->xdp && shunt_ports_hears_all(lanes->ports, port->index) &&
+	       (config->takeover || shunt_ports_crosses_alone(lanes->ports, port));
 }
 
 /* The lane is chosen when the sockets are there. */

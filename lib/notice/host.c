@@ -81,6 +81,17 @@ uint64_t shunt_notice_check_uncounted_redirects(const struct shunt_engine *engin
 	return 0;
 }
 
+/* Then some frames are lost at a kill. */
+uint64_t shunt_notice_check_unguarded(const struct shunt_engine *engine,
+				      const struct shunt_notice *before, struct shunt_err *text)
+{
+	(void)before;
+	if (!*engine->death_err.msg)
+		return 0;
+	*text = engine->death_err;
+	return 1;
+}
+
 /* --- workers ---------------------------------------------------------------------------------- */
 
 /* An idle worker beats ten times as often. */

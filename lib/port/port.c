@@ -36,6 +36,12 @@ bool shunt_ports_hears_all(const struct shunt_ports *ports, unsigned port)
 	       shunt_ports_bridges(ports, port);
 }
 
+bool shunt_ports_crosses_alone(const struct shunt_ports *ports, const struct shunt_port *port)
+{
+	return port->xdp && !port->lane.facts.has_fallback &&
+	       shunt_config_crosses_alone(ports->config, port->index);
+}
+
 int shunt_ports_at(const struct shunt_ports *ports, uint32_t ifindex)
 {
 	unsigned i;

@@ -89,6 +89,11 @@ bool shunt_ports_bridges(const struct shunt_ports *ports, unsigned port);
 bool shunt_ports_any_routes(const struct shunt_ports *ports);
 bool shunt_ports_hears_all(const struct shunt_ports *ports, unsigned port);
 
+/* shunt_ports_crosses_alone says whether the port's program carries its wire on where no worker
+ * serves it: the kernel would forward nothing, and the configuration wants it (on_death). Thread:
+ * control. */
+bool shunt_ports_crosses_alone(const struct shunt_ports *ports, const struct shunt_port *port);
+
 /* shunt_ports_at returns the index of the port on the device, or -1. Thread: control. */
 int shunt_ports_at(const struct shunt_ports *ports, uint32_t ifindex);
 

@@ -153,8 +153,9 @@ static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
 static int allow_sockets(scmp_filter_ctx ctx)
 {
 	static const uint32_t families[] = {AF_UNIX, AF_NETLINK};
-	static const uint32_t requests[] = {SIOCETHTOOL,   SIOCGIFINDEX, SIOCGIFNAME, SIOCGIFFLAGS,
-					    SIOCGIFHWADDR, SIOCGIFMTU,	 TCGETS,      FIONREAD};
+	static const uint32_t requests[] = {SIOCSIFFLAGS, SIOCETHTOOL,	SIOCGIFINDEX,
+					    SIOCGIFNAME,  SIOCGIFFLAGS, SIOCGIFHWADDR,
+					    SIOCGIFMTU,	  TCGETS,	FIONREAD};
 	int ret = allow_values(ctx, SCMP_SYS(socket), 0, families, SHUNT_ARRAY_LEN(families));
 
 	return ret ? ret

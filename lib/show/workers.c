@@ -22,7 +22,24 @@ static json_t *cpu_json(int cpu)
 	return cpu < 0 ? json_null() : json_integer(cpu);
 }
 
-static json_t *worker_json(const struct shunt_worker *w, uint64_t now_ns)
+/* How often the watch took the worker for hung. It looks at each queue of each port by itself. */
+static uint64_t hangs_of(const struct shunt_engine *engine, unsigned worker)
+{
+	uint64_t most = 0;
+	unsigned i, q;
+
+	for (i = 0; i < engine->ports.cnt; i++) {
+		const struct shunt_port *port = &engine->ports.at[i];
+
+		for (q = worker; port->xdp && q < port->queue_cnt; q += engine->config->worker_cnt)
+			most = SHUNT_MAX(most, __atomic_load_n(&shunt_xdp_gate(port->xdp, q)->hangs,
+							       __ATOMIC_RELAXED));
+	}
+	return most;
+}
+
+static json_t *worker_json(const struct shunt_engine *engine, const struct shunt_worker *w,
+			   uint64_t now_ns)
 {
 	const struct shunt_worker_stats *s = &w->stats;
 	uint64_t beat_ns = shunt_counter_read(&s->heartbeat_ns);
@@ -44,6 +61,7 @@ static json_t *worker_json(const struct shunt_worker *w, uint64_t now_ns)
 	set_u64(row, "turns", shunt_counter_read(&s->turns));
 	set_u64(row, "empty_turns", shunt_counter_read(&s->empty_turns));
 	set_u64(row, "sleeps", shunt_counter_read(&s->sleeps));
+	set_u64(row, "hangs", hangs_of(engine, w->opts.id));
 	/* The worker may beat after now_ns was read. */
 	json_object_set_new(row, "heartbeat_age_ns",
 			    !beat_ns		? json_null()
@@ -60,6 +78,6 @@ json_t *shunt_show_workers(const struct shunt_show *show)
 	unsigned i;
 
 	for (i = 0; i < engine->worker_cnt; i++)
-		json_array_append_new(rows, worker_json(engine->workers[i], now_ns));
+		json_array_append_new(rows, worker_json(engine, engine->workers[i], now_ns));
 	return timed("workers", rows);
 }

@@ -20,7 +20,7 @@
 void shunt_xdp_maps_init(struct shunt_xdp *x)
 {
 	x->xsks_fd = x->ports_fd = x->flood_fd = x->macs_fd = x->tables_fd = -1;
-	x->local4_fd = x->local6_fd = x->slots_fd = -1;
+	x->local4_fd = x->local6_fd = x->slots_fd = x->ctl_fd = -1;
 	x->ctl = NULL;
 	x->slots = NULL;
 }
@@ -48,6 +48,7 @@ void shunt_xdp_maps_close(struct shunt_xdp *x)
 	fd_close(&x->local4_fd);
 	fd_close(&x->local6_fd);
 	fd_close(&x->slots_fd);
+	fd_close(&x->ctl_fd);
 }
 
 /* The map outlives its descriptor while it is mapped. */
@@ -90,6 +91,10 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 
 	if (strcmp(info->name, ".data.shunt_cfg") == 0) {
 		rc = global_map(fd, info, sizeof(*x->ctl), (void **)&x->ctl);
+		if (!rc && x->ctl_fd < 0) { /* for who watches over the daemon */
+			x->ctl_fd = fd;
+			return 0;
+		}
 	} else if (strcmp(info->name, ".data.shunt_cnt") == 0) {
 		rc = global_map(fd, info, SLOTS_SZ, (void **)&x->slots);
 		if (!rc && x->slots_fd < 0) { /* for the watch */
@@ -255,6 +260,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.out_port = cfg->out_port;
 	x->shadow.in_port = cfg->bridge ? cfg->in_port : cfg->hop_mtu;
 	x->shadow.bridge = cfg->bridge;
+	x->ctl->crosses = cfg->crosses;
 	x->shadow.user_below = cfg->user_below;
 	x->shadow.xdp_below = cfg->xdp_below;
 	memcpy(&x->shadow.hop, cfg->hop, 8);

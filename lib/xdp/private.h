@@ -35,7 +35,7 @@ struct shunt_xdp {
 
 	struct bpf_object *watch; /* NULL where the kernel cannot */
 
-	int xsks_fd, ports_fd, flood_fd, macs_fd, tables_fd, local4_fd, local6_fd, slots_fd;
+	int xsks_fd, ports_fd, flood_fd, macs_fd, tables_fd, local4_fd, local6_fd, slots_fd, ctl_fd;
 	struct shunt_steer_ctl *ctl;	/* mapped, shared with the program */
 	struct shunt_steer_slot *slots; /* mapped, SHUNT_STEER_QUEUES_MAX of them */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Starts the watch (bpf/shunt_watch.bpf.c) beside a steering program. */
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,6 +73,20 @@ int shunt_xdp_watch_start(struct shunt_xdp *x)
 	if (rc)
 		shunt_xdp_watch_stop(x);
 	return rc;
+}
+
+void shunt_xdp_watch_worker(const struct shunt_xdp *x, unsigned first, unsigned step)
+{
+	struct __sk_buff skb = {.mark = first, .priority = step};
+	char frame[ETH_HLEN] = {0};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = sizeof(frame),
+		    .ctx_in = &skb, .ctx_size_in = sizeof(skb), .repeat = 1);
+
+	/* A kernel that refuses: then the age of the beat is all that the watch knows. */
+	if (x->watch)
+		bpf_prog_test_run_opts(bpf_program__fd(bpf_object__find_program_by_name(
+					       x->watch, "shunt_watch_worker")),
+				       &opts);
 }
 
 void shunt_xdp_watch_stop(struct shunt_xdp *x)

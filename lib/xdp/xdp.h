@@ -155,6 +155,11 @@ void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open);
  * SHUNT_STEER_SOCKETS_MAX slots. x keeps it. Thread: any. */
 int shunt_xdp_xsks_fd(const struct shunt_xdp *x);
 
+/* shunt_xdp_watch_worker tells the watch that the calling thread serves the queues first, first +
+ * step, ... It finds a hang sooner then. Does nothing without a watch, or where the kernel refuses.
+ * Thread: a worker, before its first turn. Cost: a syscall. */
+void shunt_xdp_watch_worker(const struct shunt_xdp *x, unsigned first, unsigned step);
+
 /* shunt_xdp_gate returns the gate of a queue. Only the queue's worker writes its beat_ns and
  * is_dry. It lives as long as x. Thread: any. */
 struct shunt_steer_gate *shunt_xdp_gate(const struct shunt_xdp *x, unsigned queue);

@@ -21,8 +21,8 @@ from shuntlab.trickle import Trickle, numbered, served, to_sink
 
 @pytest.mark.parametrize("poll", ["spin", "interrupt"])
 def test_stopped(lab, poll):
-    """While the daemon is stopped the kernel forwards, and takes nothing from it that it has: what lies in
-    its rings leaves when it goes on. tests/timing/test_failopen.py says how soon."""
+    """While the daemon is stopped the kernel forwards. What lies in its rings by then never leaves: the
+    kernel has overtaken it, and no flow is reordered. tests/timing/test_death.py says how soon."""
     trickle = Trickle(lab)
     with Shuntd(lab, *STATIC3, "--poll", poll) as daemon:
         trickle.until_served(daemon)
@@ -33,7 +33,11 @@ def test_stopped(lab, poll):
         held = trickle.lost()
         daemon.process.send_signal(signal.SIGCONT)
         assert not held or held[0] >= stopped
-        trickle.until_served(daemon)
+        before = served(daemon)
+        assert trickle.run(30, lambda: served(daemon) > before)
+        assert trickle.lost() == held and trickle.order == sorted(trickle.order)
+        late = [row["count"] for row in daemon.show("drops")["drops"] if row["name"] == "late"]
+        assert sum(late) >= len(held)  # and sink's answers to them
         assert daemon.steered("hung") > 0
 
 

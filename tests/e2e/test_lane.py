@@ -101,15 +101,15 @@ def test_route_killed(lab):
 
 # --- fails open -----------------------------------------------------------------------------------
 
-def test_killed_the_kernel_forwards(lab):
+def test_killed_the_wire_goes_on(lab):
+    """Without a socket; what the kernel routes it routes."""
     gen, sink = lab.ends()
     crossing, frame = udp4(eth_dst=SINK), udp4()
     shuntd = Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp")
     gen.reaches(sink, crossing)
     shuntd.kill()
     gen.reaches(sink, frame, routed(frame))
-    gen.send(crossing, frame)  # nothing redirects any longer
-    assert crossing not in sink.until(routed(frame))
+    gen.reaches(sink, crossing)
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--lane", "xdp"):
         gen.reaches(sink, crossing)
 

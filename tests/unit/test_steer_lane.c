@@ -247,6 +247,41 @@ Test(steer_lane, handed_over_crosses_go_on)
 	steer_rig_fini(&rig);
 }
 
+/* A wire whose worker hangs, or is gone, and that is to go on; another's frames wait, or are the
+ * kernel's. */
+Test(steer_lane, a_wire_goes_on_without_a_worker)
+{
+	static const uint32_t lanes[] = {SHUNT_LANE_USER, SHUNT_LANE_XDP};
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	frame_good4(&f);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	for (unsigned i = 0; i < 2; i++) {
+		rig.half->lane = lanes[i];
+		rig.slots[0].gate.is_hung = 1;
+		rig.ctl->crosses = 1;
+		expect(&f, XDP_BRIDGED);
+		rig.slots[0].gate.is_dry = 1;
+		expect(&f, XDP_BRIDGED);
+		rig.slots[0].gate.shut = 0;
+	}
+	close(xsk);
+	for (unsigned i = 0; i < 2; i++) {
+		rig.half->lane = lanes[i];
+		rig.ctl->crosses = 1;
+		expect(&f, XDP_BRIDGED);
+		cr_expect_eq(rig.verdict, XDP_REDIRECT);
+		rig.ctl->crosses = 0;
+		expect(&f, BRIDGED); /* what it was meant for; the rig has seen no_socket */
+		cr_expect_eq(rig.verdict, XDP_PASS);
+	}
+	rig.ctl->crosses = 1;
+	memcpy(f.data, FRAME_OWN_MAC, 6);
+	expect(&f, OWN_MAC);
+	steer_rig_fini(&rig);
+}
+
 /* What is routed the kernel routes as well, by tables that somebody keeps. */
 Test(steer_lane, handed_over_routes_are_the_kernels)
 {

@@ -36,6 +36,8 @@
 	X(ring_events_total, counter, "a ring of a socket found empty; nothing is lost by it")    \
 	X(worker_running, gauge, "1 while a worker's thread runs")                                \
 	X(worker_heartbeat_age_seconds, gauge, "time since a worker was last known to be alive")  \
+	X(worker_hangs_total, counter,                                                            \
+	  "times that a worker was taken for hung, and the kernel had its frames")                \
 	X(worker_turns_total, counter, "turns of a worker's loop")                                \
 	X(worker_empty_turns_total, counter, "turns that found nothing to do")                    \
 	X(worker_sleeps_total, counter, "times that a worker slept")                              \
@@ -246,6 +248,8 @@ static void take_workers(struct texts *t, const json_t *workers)
 		age = seconds(json_object_get(w, "heartbeat_age_ns"));
 		sample(t, FAMILY_worker_heartbeat_age_seconds, "", age, "worker", id, NULL);
 		json_decref(age);
+		sample(t, FAMILY_worker_hangs_total, "", json_object_get(w, "hangs"), "worker", id,
+		       NULL);
 		sample(t, FAMILY_worker_turns_total, "", json_object_get(w, "turns"), "worker", id,
 		       NULL);
 		sample(t, FAMILY_worker_empty_turns_total, "", json_object_get(w, "empty_turns"),

@@ -24,6 +24,7 @@ void shuntctl_view_workers(FILE *out, const json_t *object, const struct shuntct
 		{">turns", "turns"},
 		{">empty-turns", "empty_turns"},
 		{">sleeps", "sleeps"},
+		{">hangs", "hangs"},
 		{">heartbeat-age-ns", "heartbeat_age_ns"},
 	};
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The daemon's death, seen at once. The kernel takes the sockets of a killed process out of their
+ * map one after the other, with a grace period for each, and until then frames go into rings that
+ * nobody reads. So the gates of all its ports are closed as soon as a fatal signal is given, by the
+ * one who gives it: what comes later is the kernel's, or, where a wire is to go on being a wire,
+ * crosses inside the kernel (steer/handover.bpf.h).
+ *
+ * signal_generate fires for every signal of the machine and costs a comparison there. An end
+ * without a signal, by exit_group, is seen by sched_process_exit, when the first thread ends.
+ *
+ * Raw tracepoints, as in shunt_fail.bpf.c. The maps of the ports are reached by an array of maps,
+ * which userspace fills. */
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "shunt_death.h"
+#include "shunt_steer.h"
+
+#define SIGQUIT	  3
+#define SIGILL	  4
+#define SIGABRT	  6
+#define SIGBUS	  7
+#define SIGFPE	  8
+#define SIGKILL	  9
+#define SIGSEGV	  11
+#define SIGSYS	  31
+
+/* The results of signal_generate with which a signal is under way: delivered, pending already. */
+#define DELIVERED 0
+#define PENDING	  2
+
+struct task_struct {
+	int pid;
+	int tgid;
+} __attribute__((preserve_access_index));
+
+struct shunt_death_state shunt_death_state SEC(".data.shunt_death");
+
+/* The configuration of a port, as the steering program has it. */
+struct port_ctl {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct shunt_steer_ctl));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, SHUNT_DEATH_PORTS_MAX);
+	__type(key, __u32);
+	__array(values, struct port_ctl);
+} shunt_death_ports SEC(".maps");
+
+/* A gate that is not open stays as it is: closed, or handed over to a successor. */
+static __always_inline void end_port(__u32 port)
+{
+	void *map = bpf_map_lookup_elem(&shunt_death_ports, &port);
+	struct shunt_steer_ctl *ctl;
+	__u32 zero = 0, live;
+
+	ctl = map ? bpf_map_lookup_elem(map, &zero) : NULL;
+	if (!ctl)
+		return;
+	live = *(volatile __u32 *)&ctl->live;
+	if (!SHUNT_STEER_LIVE_IS_OPEN(live))
+		return;
+	if (ctl->crosses) {
+		ctl->handover_until_ns = ~0ULL;
+		live = SHUNT_STEER_LIVE_HANDOVER(SHUNT_STEER_LIVE_HALF_OF(live));
+	} else {
+		live = SHUNT_STEER_LIVE_CLOSED;
+	}
+	*(volatile __u32 *)&ctl->live = live;
+	*(volatile __u64 *)&ctl->quick = 0;
+}
+
+static __always_inline int end_all(void)
+{
+	__u32 cnt = shunt_death_state.cnt;
+
+	shunt_death_state.at_ns = bpf_ktime_get_ns();
+	for (__u32 i = 0; i < SHUNT_DEATH_PORTS_MAX; i++) {
+		if (i >= cnt)
+			break;
+		end_port(i);
+	}
+	return 0;
+}
+
+/* Signals that end the daemon, which handles none of them. */
+static __always_inline bool is_fatal(int sig)
+{
+	return sig == SIGKILL || sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS ||
+	       sig == SIGILL || sig == SIGFPE || sig == SIGSYS || sig == SIGQUIT;
+}
+
+SEC("raw_tp/signal_generate")
+int BPF_PROG(shunt_death_signal, int sig, const void *info, const struct task_struct *task,
+	     int group, int result)
+{
+	__u32 tgid = shunt_death_state.tgid;
+
+	if (!tgid || !is_fatal(sig) || (result != DELIVERED && result != PENDING))
+		return 0;
+	return (__u32)BPF_CORE_READ(task, tgid) == tgid ? end_all() : 0;
+}
+
+/* Runs in the task that ends. */
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(shunt_death_exit, const struct task_struct *task)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = shunt_death_state.tgid;
+
+	return tgid && id >> 32 == tgid && (__u32)id == tgid ? end_all() : 0;
+}
+
+/* Run by the daemon itself, once (BPF_PROG_TEST_RUN): its number in the first PID namespace, which
+ * a process in another one cannot ask for. */
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(shunt_death_watch)
+{
+	shunt_death_state.tgid = bpf_get_current_pid_tgid() >> 32;
+	return 0;
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the daemon's death costs on veth: as good as nothing. Frames at 3,000 a second, and the daemon is
+ended by a signal that it cannot handle."""
+import os
+import signal
+import time
+
+import pytest
+
+from shuntlab.frames import SINK, udp4
+from shuntlab.lab import wait_until
+from shuntlab.modes import POLLING, STATIC3
+from shuntlab.shuntd import Shuntd
+from shuntlab.stream import Stream
+
+ROUTED = {"route": ("route", "eth1", "eth2"), "static3": STATIC3}
+WIRES = {"xconnect": ("xconnect", "eth1", "eth2"), "bridge": ("bridge", "eth1", "eth2")}
+RATE = 3000
+PAUSE_NS = 2_000_000
+HANG_NS = 12_000_000  # 10 ms, and what the kernel takes to forward the next frame
+IN_RINGS = 4  # of a sender that sends one every third of a millisecond
+
+
+def die(lab, args, number, make):
+    """What one death costs: (frames lost, longest silence)."""
+    with Stream(lab, RATE, make) as stream:
+        daemon = Shuntd(lab, *args)
+        wait_until(lambda: daemon.port()["lanes"]["user"] + daemon.port()["lanes"]["xdp"] > 100)
+        stream.account()
+        os.kill(daemon.process.pid, number)
+        time.sleep(0.3)
+        account = stream.account()
+        daemon.process.communicate(timeout=20)
+        assert daemon.process.returncode == -number
+    assert account.sent > 300
+    return account.lost, account.still_ns
+
+
+def stop(lab, args, poll):
+    """The longest silence when all threads are stopped, what was lost then and came out of order, and how
+    often the worker was taken for hung."""
+    with Stream(lab, RATE) as stream, Shuntd(lab, *args, "--poll", poll) as daemon:
+        wait_until(lambda: daemon.port()["lanes"]["user"] > 100)
+        before = daemon.worker()["hangs"]
+        stream.account()
+        daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.2)
+        daemon.process.send_signal(signal.SIGCONT)
+        time.sleep(0.2)
+        account = stream.account()
+        return account.still_ns, account.lost, account.late, daemon.worker()["hangs"] - before
+
+
+@pytest.mark.parametrize("poll", POLLING)
+def test_a_hang_is_found_in_ten_milliseconds(lab, poll):
+    """And when the worker is at work again, it sends nothing of what the kernel has overtaken."""
+    seen = []
+    while not seen or seen[-1][0] > HANG_NS:
+        assert len(seen) < 5, seen
+        seen.append(stop(lab, STATIC3, poll))
+        assert seen[-1][2] == 0, seen
+    _, lost, _, hangs = seen[-1]
+    assert hangs == 1 and lost <= 2 * RATE * HANG_NS / 1e9, seen
+
+
+def check(lab, args, make=udp4):
+    """A machine that is busy elsewhere may stop the sender or the receiver, not five times."""
+    for number in signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT:
+        seen = []
+        while not seen or seen[-1][0] > IN_RINGS or seen[-1][1] > PAUSE_NS:
+            assert len(seen) < 5, (number, seen)
+            seen.append(die(lab, args, number, make))
+    Shuntd(lab, *args).stop()
+
+
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+@pytest.mark.parametrize("mode", ROUTED)
+def test_the_kernel_routes_on(lab, mode, lane):
+    check(lab, (*ROUTED[mode], "--lane", lane))
+
+
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+@pytest.mark.parametrize("mode", WIRES)
+def test_a_wire_goes_on(lab, mode, lane):
+    check(lab, (*WIRES[mode], "--lane", lane), lambda **more: udp4(eth_dst=SINK, **more))
+
+
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+@pytest.mark.parametrize("mode", WIRES)
+def test_the_next_start_takes_a_wire_up(lab, mode, lane):
+    """From a dead daemon's program, without a frame lost."""
+    args = (*WIRES[mode], "--lane", lane)
+    Shuntd(lab, *args).kill()
+    with Stream(lab, RATE, lambda **more: udp4(eth_dst=SINK, **more)) as stream:
+        with Shuntd(lab, *args, chatty=True) as daemon:
+            wait_until(lambda: daemon.port()["lanes"]["user"] + daemon.port()["lanes"]["xdp"] > 300)
+            account = stream.account()
+    assert account.sent > 300 and account.lost == 0 and account.doubled == 0, account
+
+
+def test_a_wire_that_must_not_go_on(lab):
+    """on_death: kernel. The kernel has what comes, and forwards none of it."""
+    args = ("xconnect", "eth1", "eth2", "--on-death", "kernel")
+    Shuntd(lab, *args).kill()
+    with Stream(lab, RATE, lambda **more: udp4(eth_dst=SINK, **more)) as stream:
+        time.sleep(0.3)
+        account = stream.account(patience=0.5)
+    assert account.sent > 100 and account.lost == account.sent
+    Shuntd(lab, *args).stop()
