@@ -124,6 +124,11 @@ int shunt_mirror_timeout_ms(const struct shunt_mirror *mirror);
  * when a device goes down or a next-hop object is deleted. */
 int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct shunt_err *err);
 
+/* shunt_mirror_current_ns returns until when (CLOCK_MONOTONIC) all that the kernel told is in the
+ * FIB, as of the latest service; 0: never. It stands still where the kernel tells more than is
+ * taken over. */
+uint64_t shunt_mirror_current_ns(const struct shunt_mirror *mirror);
+
 /* shunt_mirror_audit makes the next audit due now. Thread: control. */
 void shunt_mirror_audit(struct shunt_mirror *mirror);
 

@@ -29,6 +29,7 @@ struct shunt_engine;
 	X(ip4_forwarding, port, "IPv4 forwarding is on")                                    \
 	X(rp_filter, port, "rp_filter is off")                                              \
 	X(ip6_forwarding, host, "IPv6 forwarding is on")                                    \
+	X(unfollowed, host, "the kernel's routes, bridges and firewall are followed again") \
 	X(uncounted_redirects, host, "failed redirects are counted, or none can fail")      \
 	X(tags, port, "its NIC takes no VLAN tags off any more")                            \
 	X(mtu, port, "its MTU is not above that of the start any more")                     \
