@@ -78,6 +78,24 @@ def test_hung_follower(lab, moving, each_lane):
         daemon.said_until("are followed again")
 
 
+def test_hung_follower_and_a_new_rule(lab, each_lane):
+    """A rule that is loaded while it stands still holds."""
+    gen, sink = lab.ends()
+    sent = udp4(104, dport=4444)
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+        gen.reaches(sink, sent, routed(sent))
+        with Stopped(daemon.process.pid, FOLLOWER):
+            wait_until(lambda: gen.send(sent) or daemon.steered("stale") > 0)
+            lab.exec("dut", "nft", "add table inet f; add chain inet f f { type filter hook forward priority 0; }; "
+                     "add rule inet f f udp dport 4444 drop")
+            gen.reaches(sink, numbered(1), routed(numbered(1)))
+            gen.send(*[sent] * 100)
+            assert sink.receive(lambda frame: frame == routed(sent), timeout=0.5) is None
+        wait_until(lambda: daemon.lane()["reason"] == "firewall")
+        lab.exec("dut", "nft", "flush", "ruleset")
+        wait_until(lambda: daemon.lane()["in_use"] == each_lane)
+
+
 def test_busy_control(lab, moving, each_lane):
     """The control thread stands still, as in a driver that loads a program: packets go on, by the routes of
     now, and nothing is stale."""
