@@ -18,6 +18,8 @@ FOLLOWER = "shunt-follow"
 FAR = "10.99.0.1"
 BEFORE, MOVED = "02:00:00:00:0b:01", "02:00:00:00:0b:02"
 ROUTES = 100_000
+DROP = "add table inet f; add chain inet f f { type filter hook forward priority 0; }; " \
+       "add rule inet f f udp dport 4444 drop"
 
 
 @pytest.fixture
@@ -86,8 +88,7 @@ def test_hung_follower_and_a_new_rule(lab, each_lane):
         gen.reaches(sink, sent, routed(sent))
         with Stopped(daemon.process.pid, FOLLOWER):
             wait_until(lambda: gen.send(sent) or daemon.steered("stale") > 0)
-            lab.exec("dut", "nft", "add table inet f; add chain inet f f { type filter hook forward priority 0; }; "
-                     "add rule inet f f udp dport 4444 drop")
+            lab.exec("dut", "nft", DROP)
             gen.reaches(sink, numbered(1), routed(numbered(1)))
             gen.send(*[sent] * 100)
             assert sink.receive(lambda frame: frame == routed(sent), timeout=0.5) is None
