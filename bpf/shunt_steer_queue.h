@@ -56,7 +56,7 @@ struct shunt_steer_gate {
 		struct {
 			__u8 is_hung;  /* written by the watch, shunt_watch.bpf.c */
 			__u8 is_dry;   /* written by the worker */
-			__u8 is_stale; /* written by the watch: the tables are not kept */
+			__u8 is_stale; /* written by the watch: the kernel is not followed */
 			__u8 passing;  /* enum shunt_steer_passing, written by the worker */
 		};
 	};
@@ -64,8 +64,8 @@ struct shunt_steer_gate {
 	/* Written by the worker: CLOCK_MONOTONIC of its latest sign of life. Bit 0 is not time but
 	 * SHUNT_STEER_BEAT_ASLEEP: it sleeps until a frame comes. 0: no worker serves the queue. */
 	__u64 beat_ns;
-	/* Of the first slot, for all of them: the same of the thread that keeps the tables; 0
-	 * while there are none. */
+	/* Of the first slot, for all of them, written by the follower: until when it has followed
+	 * the kernel's routes, bridges and firewall; 0: the port goes by none of them. */
 	__u64 keeper_ns;
 	/* Written by the worker before it sleeps: shunt_steer_sent by then. */
 	__u64 sent;
@@ -92,8 +92,10 @@ struct shunt_steer_gate {
  * next frame. */
 #define SHUNT_STEER_DEAD_NS	(35 * 1000 * 1000ULL)
 #define SHUNT_STEER_TICK_NS	(2 * 1000 * 1000ULL)
-/* The keeper beats every second. Less than three could be a busy host. */
-#define SHUNT_STEER_STALE_NS	(3 * 1000 * 1000 * 1000ULL)
+/* The follower beats every 20 ms while it has followed all. What the kernel changes just after a
+ * beat must not be missed for longer than 200 ms: STALE and a TICK leave 25 ms for timers that are
+ * late. STALE must not be much shorter, since a follower that merely gets no CPU looks the same. */
+#define SHUNT_STEER_STALE_NS	(170 * 1000 * 1000ULL)
 
 /* ---- what the worker would hand back ------------------------------------------------------- */
 

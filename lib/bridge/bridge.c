@@ -42,6 +42,13 @@ void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shun
 	}
 }
 
+bool shunt_bridge_is_over(const struct shunt_bridge *b, unsigned port)
+{
+	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
+
+	return one->ifindex && one->members >> port & 1;
+}
+
 bool shunt_bridge_is_alone(const struct shunt_bridge *b, unsigned port)
 {
 	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the bridging ports of an engine have in common: the MAC table, the rings by which workers
  * tell of stations, and the kernel's bridge beneath, if there is one, with its punt device. The
- * control thread owns it and is the table's only writer.
+ * follower (engine/follower.h) keeps it, with the ports' guard held, and is the table's only
+ *writer. The control thread reads with the guard what may change.
  *
  * A kernel bridge lies beneath where all ports of a group are ports of it. It is the fallback, and
  * keeps all but the plain work: steering gives it every frame to a multicast group and to the host.
@@ -12,6 +13,7 @@
  *	shunt_bridge_create(&bridge, &ports, &err);
  *	poll shunt_bridge_fd(bridge); shunt_bridge_service(bridge);
  *	shunt_bridge_tick(bridge);		every second
+ *	shunt_bridge_tell(bridge);		control, when shunt_bridge_has_tells
  *	shunt_bridge_destroy(bridge);		after the workers
  */
 #ifndef SHUNT_BRIDGE_BRIDGE_H
@@ -63,7 +65,7 @@ struct shunt_bridge {
 	} foreign[SHUNT_BRIDGE_FOREIGN_MAX];
 	unsigned foreign_cnt;
 	int epoll_fd;
-	bool is_behind; /* more was told than one service takes */
+	bool is_behind; /* more was told than one service takes; the follower's */
 	uint32_t age_s;
 	uint64_t age_due_ns, tell_due_ns;
 #define X(name, help) uint64_t name;
@@ -97,18 +99,38 @@ void shunt_bridge_params(struct shunt_bridge *bridge, unsigned worker,
 void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
 			struct shunt_steer_cfg *cfg);
 
+/* shunt_bridge_is_over says whether a bridge of the kernel's lies beneath the port. Thread: any. */
+bool shunt_bridge_is_over(const struct shunt_bridge *bridge, unsigned port);
+
 /* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge now,
- * SHUNT_LANE_REASON_none where it is not. Thread: control. */
+ * SHUNT_LANE_REASON_none where it is not. Thread: who has the guard. */
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
 
-/* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: control.
- * Cost: bounded, some milliseconds; is_behind says that there is more. */
+/* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: the follower, service
+ * with the guard. Cost: bounded, some milliseconds; is_behind says that there is more. After events
+ * were lost, a dump. */
 int shunt_bridge_fd(const struct shunt_bridge *bridge);
 void shunt_bridge_service(struct shunt_bridge *bridge);
 
-/* shunt_bridge_tick ages stations, and tells the kernel's bridge of those still heard, so that
- * its entries do not age while shunt forwards. Thread: control, every second. */
+/* shunt_bridge_is_behind says whether service has work whether or not the descriptor is readable.
+ * Thread: the follower. */
+bool shunt_bridge_is_behind(const struct shunt_bridge *bridge);
+
+/* shunt_bridge_tick ages stations, and notes those still heard for the kernel's bridge, so that its
+ * entries do not age while shunt forwards. Thread: the follower, with the guard, every second.
+ * Cost: a walk over the stations. */
 void shunt_bridge_tick(struct shunt_bridge *bridge);
+
+/* shunt_bridge_current_ns returns until when (CLOCK_MONOTONIC) all that the kernel's bridge told is
+ * followed, at most now_ns. is_idle says that it told nothing more by now_ns. Where events were
+ * lost its ports are left to it, and where there is none nothing is followed: then it is now_ns.
+ * Thread: the follower. */
+uint64_t shunt_bridge_current_ns(const struct shunt_bridge *bridge, uint64_t now_ns, bool is_idle);
+
+/* shunt_bridge_has_tells says whether the kernel's bridge is to be told of stations, with the
+ * guard. shunt_bridge_tell tells it. Thread: control, without the guard. */
+bool shunt_bridge_has_tells(const struct shunt_bridge *bridge);
+void shunt_bridge_tell(struct shunt_bridge *bridge);
 
 /* shunt_bridge_is_alone says whether the port is the first of a bridge without a kernel bridge
  * beneath. Thread: control. */

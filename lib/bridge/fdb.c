@@ -11,11 +11,22 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/bytes.h"
+#include "base/clock.h"
+
 /* Some 60,000 events. Without CAP_NET_ADMIN the kernel bounds it by rmem_max. */
 #define RCVBUF_BYTES (16 << 20)
 
 #define READ_BYTES   65536
-#define TELL_BYTES   32768
+#define READS_MAX    256u /* a service: some milliseconds */
+
+/* All messages that tell of a station are of one length. What is told in one system call, and what
+ * may wait for that. */
+#define TELL_LEN                                                                    \
+	(NLMSG_ALIGN(sizeof(struct nlmsghdr)) + NLMSG_ALIGN(sizeof(struct ndmsg)) + \
+	 MNL_ALIGN(sizeof(struct nlattr)) + MNL_ALIGN(6))
+#define TELL_BYTES (800 * TELL_LEN)
+#define TELLS_MAX  (32 * TELL_BYTES)
 
 struct shunt_fdb {
 	struct mnl_socket *events; /* dumps too */
@@ -28,9 +39,12 @@ struct shunt_fdb {
 	bool dump_done, is_interrupted;
 	int dump_error; /* -errno, the kernel's answer */
 	bool is_behind; /* events were lost, and no dump has said since what there is */
-	size_t tell_len;
+	uint64_t current_ns;
+	struct tells {
+		char *buf; /* [max], owned */
+		size_t len, max;
+	} noted, sending;
 	char buf[READ_BYTES];
-	char tell_buf[TELL_BYTES];
 };
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -304,6 +318,8 @@ void shunt_fdb_destroy(struct shunt_fdb *fdb)
 		mnl_socket_close(fdb->events);
 	if (fdb->telling)
 		mnl_socket_close(fdb->telling);
+	free(fdb->noted.buf);
+	free(fdb->sending.buf);
 	free(fdb);
 }
 
@@ -312,14 +328,38 @@ int shunt_fdb_fd(const struct shunt_fdb *fdb)
 	return mnl_socket_get_fd(fdb->events);
 }
 
+static void read_events(struct shunt_fdb *fdb)
+{
+	unsigned left = READS_MAX;
+	uint64_t now_ns;
+	ssize_t n;
+
+	do {
+		now_ns = shunt_clock_ns();
+		n = receive(fdb, MSG_DONTWAIT);
+	} while ((n > 0 || n == -EINTR) && --left);
+	if (n == -EAGAIN)
+		fdb->current_ns = now_ns;
+	if (n != -ENOBUFS)
+		return;
+	fdb->stats.overruns++;
+	fdb->is_behind = true;
+}
+
+/* A dump takes time, so whoever forwards hears first that events were lost. */
 void shunt_fdb_service(struct shunt_fdb *fdb)
 {
-	if (receive(fdb, MSG_DONTWAIT) == -ENOBUFS) {
-		fdb->stats.overruns++;
-		fdb->is_behind = true;
-	}
-	if (fdb->is_behind)
-		dump_all(fdb);
+	const uint64_t now_ns = shunt_clock_ns();
+
+	if (!fdb->is_behind)
+		read_events(fdb);
+	else if (!dump_all(fdb))
+		fdb->current_ns = now_ns;
+}
+
+uint64_t shunt_fdb_current_ns(const struct shunt_fdb *fdb)
+{
+	return fdb->current_ns;
 }
 
 bool shunt_fdb_is_behind(const struct shunt_fdb *fdb)
@@ -343,24 +383,60 @@ static void read_refusals(struct shunt_fdb *fdb)
 		fdb->stats.refused++;
 }
 
-void shunt_fdb_tell_now(struct shunt_fdb *fdb)
+bool shunt_fdb_take_tells(struct shunt_fdb *fdb)
 {
-	if (!fdb->tell_len)
-		return;
-	if (mnl_socket_sendto(fdb->telling, fdb->tell_buf, fdb->tell_len) < 0)
-		fdb->stats.refused++;
-	fdb->tell_len = 0;
-	read_refusals(fdb);
+	const struct tells sent = fdb->sending;
+
+	fdb->sending = fdb->noted;
+	fdb->noted = sent;
+	fdb->noted.len = 0;
+	return fdb->sending.len;
+}
+
+bool shunt_fdb_has_tells(const struct shunt_fdb *fdb)
+{
+	return fdb->noted.len;
+}
+
+void shunt_fdb_send_tells(struct shunt_fdb *fdb)
+{
+	const struct tells *t = &fdb->sending;
+	size_t at, len;
+
+	for (at = 0; at < t->len; at += len) {
+		len = SHUNT_MIN(t->len - at, (size_t)TELL_BYTES);
+		if (mnl_socket_sendto(fdb->telling, t->buf + at, len) < 0)
+			fdb->stats.refused++;
+		read_refusals(fdb);
+	}
+	fdb->sending.len = 0;
+}
+
+/* Without memory, or with too many waiting, the station is told with the next tell of all. */
+static char *make_room(struct tells *t)
+{
+	const size_t max = t->max ? 2 * t->max : TELL_BYTES;
+	char *buf;
+
+	if (t->len + TELL_LEN <= t->max)
+		return t->buf + t->len;
+	buf = max > TELLS_MAX ? NULL : realloc(t->buf, max);
+	if (!buf)
+		return NULL;
+	t->buf = buf;
+	t->max = max;
+	return t->buf + t->len;
 }
 
 void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac)
 {
+	char *at = make_room(&fdb->noted);
 	struct nlmsghdr *nlh;
 	struct ndmsg *ndm;
 
-	if (fdb->tell_len + 128 > sizeof(fdb->tell_buf))
-		shunt_fdb_tell_now(fdb);
-	nlh = mnl_nlmsg_put_header(fdb->tell_buf + fdb->tell_len);
+	if (!at)
+		return;
+	nlh = mnl_nlmsg_put_header(at);
 	nlh->nlmsg_type = RTM_NEWNEIGH;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE;
 	ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
@@ -369,6 +445,6 @@ void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac)
 	ndm->ndm_state = NUD_REACHABLE;
 	ndm->ndm_flags = NTF_MASTER | NTF_USE;
 	mnl_attr_put(nlh, NDA_LLADDR, 6, mac);
-	fdb->tell_len += NLMSG_ALIGN(nlh->nlmsg_len);
+	fdb->noted.len += TELL_LEN;
 	fdb->stats.told++;
 }

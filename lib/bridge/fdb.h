@@ -7,9 +7,14 @@
  *
  * When the socket overruns, all is dumped again. Entries that were deleted meanwhile age.
  *
+ * What follows never waits for the kernel, dumps apart. To be told of a station the kernel takes
+ *its lock of all devices, which it may hold for seconds: so what is to be told is noted, and told
+ *by another thread.
+ *
  *	shunt_fdb_create(&fdb, &ops, arg, &err);
  *	poll shunt_fdb_fd(fdb); shunt_fdb_service(fdb);
- *	shunt_fdb_tell(fdb, ifindex, mac); ... shunt_fdb_tell_now(fdb);
+ *	shunt_fdb_tell(fdb, ifindex, mac);
+ *	if (shunt_fdb_take_tells(fdb)) shunt_fdb_send_tells(fdb);	the other thread
  *	shunt_fdb_destroy(fdb);
  */
 #ifndef SHUNT_BRIDGE_FDB_H
@@ -63,21 +68,29 @@ int shunt_fdb_create(struct shunt_fdb **out, const struct shunt_fdb_ops *ops, vo
 		     struct shunt_err *err);
 void shunt_fdb_destroy(struct shunt_fdb *fdb);
 
-/* shunt_fdb_fd is readable when shunt_fdb_service has work. Thread: control. */
+/* shunt_fdb_fd is readable when shunt_fdb_service has work. Thread: any. */
 int shunt_fdb_fd(const struct shunt_fdb *fdb);
 
 /* shunt_fdb_service takes what has come, calling ops. shunt_fdb_is_behind says whether events were
- * lost, and the dump that is to make up for them did not come to its end: the next service tries
- * again. Thread: control. Cost: at most 64 KiB of messages a call; after an overrun a dump. */
+ * lost, and no dump came to its end since: the next service tries. shunt_fdb_current_ns returns
+ * until when (CLOCK_MONOTONIC) all that the kernel told was taken. Thread: the follower, with the
+ * guard. Cost: some milliseconds at most; after an overrun a dump. */
 void shunt_fdb_service(struct shunt_fdb *fdb);
 bool shunt_fdb_is_behind(const struct shunt_fdb *fdb);
+uint64_t shunt_fdb_current_ns(const struct shunt_fdb *fdb);
 
-/* shunt_fdb_tell lets the kernel's bridge know that a station was heard on a port, with the next
- * shunt_fdb_tell_now, or before when there are many. Thread: control. */
+/* shunt_fdb_tell notes that the kernel's bridge is to know that a station was heard on a port.
+ * shunt_fdb_has_tells says whether any is noted. shunt_fdb_take_tells takes those noted to be sent,
+ * and returns whether there are any. Thread: who has the guard. */
 void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac);
-void shunt_fdb_tell_now(struct shunt_fdb *fdb);
+bool shunt_fdb_has_tells(const struct shunt_fdb *fdb);
+bool shunt_fdb_take_tells(struct shunt_fdb *fdb);
 
-/* shunt_fdb_stats copies the counters. Thread: control. */
+/* shunt_fdb_send_tells tells the kernel's bridge of those that were taken. Thread: control, without
+ * the guard. Cost: a system call for 800; it waits for whoever changes devices. */
+void shunt_fdb_send_tells(struct shunt_fdb *fdb);
+
+/* shunt_fdb_stats copies the counters. Thread: control, with the guard. */
 void shunt_fdb_stats(const struct shunt_fdb *fdb, struct shunt_fdb_stats *out);
 
 #endif

@@ -201,11 +201,15 @@ void shunt_bridge_service(struct shunt_bridge *b)
 	}
 	if (!b->fdb)
 		return;
-	shunt_fdb_tell_now(b->fdb);
 	was_behind = shunt_fdb_is_behind(b->fdb);
 	shunt_fdb_service(b->fdb);
 	if (was_behind != shunt_fdb_is_behind(b->fdb))
 		set_kernels(b);
+}
+
+bool shunt_bridge_is_behind(const struct shunt_bridge *b)
+{
+	return b->is_behind || (b->fdb && shunt_fdb_is_behind(b->fdb));
 }
 
 int shunt_bridge_fd(const struct shunt_bridge *b)
@@ -221,7 +225,6 @@ static void tell_all(struct shunt_bridge *b)
 	while (shunt_mac_next(b->macs, &at, &entry))
 		if (!entry.is_static && entry.age_ticks <= SHUNT_MAC_AGE_TICKS / TELLS_PER_AGE)
 			tell_kernel(b, entry.key, entry.port);
-	shunt_fdb_tell_now(b->fdb);
 }
 
 void shunt_bridge_tick(struct shunt_bridge *b)
@@ -236,4 +239,28 @@ void shunt_bridge_tick(struct shunt_bridge *b)
 		return;
 	b->tell_due_ns = now + age_ns / TELLS_PER_AGE;
 	tell_all(b);
+}
+
+uint64_t shunt_bridge_current_ns(const struct shunt_bridge *b, uint64_t now_ns, bool is_idle)
+{
+	if (!b->fdb || is_idle || shunt_fdb_is_behind(b->fdb))
+		return now_ns;
+	return SHUNT_MIN(shunt_fdb_current_ns(b->fdb), now_ns);
+}
+
+bool shunt_bridge_has_tells(const struct shunt_bridge *b)
+{
+	return b->fdb && shunt_fdb_has_tells(b->fdb);
+}
+
+void shunt_bridge_tell(struct shunt_bridge *b)
+{
+	bool are_any;
+
+	if (!b->fdb || !shunt_guard_try(b->ports->guard))
+		return;
+	are_any = shunt_fdb_take_tells(b->fdb);
+	shunt_guard_leave(b->ports->guard);
+	if (are_any)
+		shunt_fdb_send_tells(b->fdb);
 }

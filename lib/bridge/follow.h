@@ -9,7 +9,7 @@
 /* shunt_bridge_fdb_ops keep a bridge as the kernel has it. Their arg is the bridge. */
 extern const struct shunt_fdb_ops shunt_bridge_fdb_ops;
 
-/* shunt_bridge_set_age takes the shortest of the bridges' ageing times. Thread: control. */
+/* shunt_bridge_set_age takes the shortest of the bridges' ageing times. With the guard. */
 void shunt_bridge_set_age(struct shunt_bridge *b);
 
 #endif

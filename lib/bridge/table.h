@@ -10,7 +10,7 @@
  * Thread: control. */
 int shunt_bridge_open_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *err);
 
-/* shunt_bridge_publish tells lane xdp which ports may forward, and the time. Thread: control. */
+/* shunt_bridge_publish tells lane xdp which ports may forward, and the time. With the guard. */
 void shunt_bridge_publish(struct shunt_bridge *b);
 
 #endif

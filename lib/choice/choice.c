@@ -104,11 +104,13 @@ static struct shunt_lane_choice choose(const struct shunt_lane_facts *facts, uns
 
 /* --- program and detour ----------------------------------------------------------------------- */
 
-/* Nothing that comes in on it is to be steered, and the program may go. */
+/* Nothing that comes in on it is to be steered, and the program may go. Not only until the kernel
+ * is followed again: a driver may restart its device for a program. */
 static bool is_idle(const struct shunt_lane_facts *f, const struct shunt_lane_choice *choice)
 {
 	return f->is_device && is_auto(f) && !f->is_pinned && !f->is_gone && !f->is_taken_off &&
-	       choice->wanted == SHUNT_LANE_KERNEL;
+	       choice->wanted == SHUNT_LANE_KERNEL &&
+	       (choice->reason != SHUNT_LANE_REASON_unfollowed || f->is_suspended);
 }
 
 /* What `from` sends to the port goes there whether or not that has a program. */

@@ -72,9 +72,10 @@ void shunt_engine_follow_names(struct shunt_engine *engine)
 		struct shunt_port *port = &engine->ports.at[i];
 
 		if (!port->xdp || !if_indextoname(port->netdev.ifindex, now) ||
-		    !strcmp(port->name, now))
+		    !strcmp(port->name, now) || !shunt_guard_try(engine->ports.guard))
 			continue;
 		memcpy(port->name, now, sizeof(now));
+		shunt_guard_leave(engine->ports.guard);
 		for (w = 0; w < engine->worker_cnt; w++)
 			shunt_graph_name_port(&engine->workers[w]->graph, i, now);
 	}

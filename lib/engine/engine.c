@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "bridge/bridge.h"
 #include "engine/devices.h"
+#include "engine/follower.h"
 #include "engine/ports.h"
 #include "engine/worker.h"
 #include "firewall/firewall.h"
@@ -111,6 +112,7 @@ static int make_ports(struct shunt_engine *engine, struct shunt_config *config)
 	engine->ports.config = config;
 	engine->ports.at = at;
 	engine->ports.cnt = config->port_cnt;
+	engine->ports.guard = &engine->guard;
 	for (i = 0; i < config->port_cnt; i++) {
 		at[i].config = &config->ports[i];
 		memcpy(at[i].name, config->ports[i].name, sizeof(at[i].name));
@@ -127,7 +129,8 @@ static int allocate(struct shunt_engine *engine, struct shunt_config *config, st
 	engine->workers = calloc(config->worker_cnt, sizeof(*engine->workers));
 	engine->umems = calloc(config->worker_cnt, sizeof(*engine->umems));
 	engine->entries = calloc(config->worker_cnt, sizeof(*engine->entries));
-	if (!engine->workers || !engine->umems || !engine->entries || make_ports(engine, config))
+	if (!engine->workers || !engine->umems || !engine->entries || make_ports(engine, config) ||
+	    shunt_guard_init(&engine->guard))
 		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
 	return 0;
 }
@@ -193,6 +196,8 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 	}
 	while (!ret && engine->worker_cnt < engine->config->worker_cnt)
 		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
+	if (!ret && (engine->router || engine->bridge || engine->firewall))
+		ret = shunt_follower_create(&engine->follower, engine, err);
 	return ret;
 }
 
@@ -221,9 +226,9 @@ void shunt_engine_hand_over(struct shunt_engine *engine)
 			shunt_xdp_hand_over(engine->ports.at[i].xdp);
 }
 
-/* A worker hangs. What it may touch stays as it is until the process ends, which closes its
+/* A thread hangs. What it may touch stays as it is until the process ends, which closes its
  * sockets. What would outlive the process is given back. */
-static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *err)
+static void abandon(struct shunt_engine *engine)
 {
 	char punt[IFNAMSIZ];
 	unsigned i;
@@ -236,10 +241,6 @@ static int abandon(struct shunt_engine *engine, unsigned id, struct shunt_err *e
 	for (i = 0; i < engine->ports.cnt; i++)
 		if (engine->ports.at[i].xdp)
 			shunt_xdp_disown(engine->ports.at[i].xdp);
-	return shunt_err_set(err, ETIMEDOUT,
-			     "worker %u hangs and does not stop: ended without it, and without "
-			     "its ledger; please report this bug (see CONTRIBUTING)",
-			     id);
 }
 
 static int stop_workers(struct shunt_engine *engine, struct shunt_err *err)
@@ -247,22 +248,44 @@ static int stop_workers(struct shunt_engine *engine, struct shunt_err *err)
 	unsigned i;
 
 	for (i = 0; i < engine->worker_cnt; i++)
-		if (shunt_worker_stop(engine->workers[i], STOP_MS))
-			return abandon(engine, i, err);
+		if (shunt_worker_stop(engine->workers[i], STOP_MS)) {
+			abandon(engine);
+			return shunt_err_set(
+				err, ETIMEDOUT,
+				"worker %u hangs and does not stop: ended without it, and without "
+				"its ledger; please report this bug (see CONTRIBUTING)",
+				i);
+		}
 	return 0;
+}
+
+/* The workers are stopped as well as that goes. */
+static int end_without_follower(struct shunt_engine *engine, struct shunt_err *err)
+{
+	struct shunt_err ignored;
+
+	if (!stop_workers(engine, &ignored))
+		abandon(engine);
+	return shunt_err_set(err, ETIMEDOUT,
+			     "what follows the kernel hangs and does not stop: ended without it; "
+			     "please report this bug (see CONTRIBUTING)");
 }
 
 int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 {
 	struct shunt_err ignored;
 	unsigned i;
-	int ret = 0;
+	int ret = 0, hangs;
 
 	if (!engine)
 		return 0;
+	/* First: it bars ports and tells programs. */
+	hangs = shunt_follower_stop(engine->follower, STOP_MS);
 	shunt_xdp_death_close(engine->death);
 	for (i = 0; i < engine->ports.cnt; i++)
 		shunt_xdp_withdraw(engine->ports.at[i].xdp);
+	if (hangs)
+		return end_without_follower(engine, err);
 	if (engine->started_ns) {
 		shunt_xdp_quiesce();
 		settle(engine);
@@ -286,6 +309,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	for (i = 0; i < engine->ports.cnt && engine->hands_over; i++)
 		if (engine->ports.at[i].xdp)
 			shunt_lanes_tell_ports(&engine->lanes, &engine->ports.at[i], &ignored);
+	shunt_follower_destroy(engine->follower);
 	shunt_bridge_destroy(engine->bridge);
 	shunt_router_destroy(engine->router);
 	shunt_firewall_destroy(engine->firewall);
@@ -299,6 +323,8 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	free(engine->entries);
 	free(engine->workers);
 	free(engine->ports.at);
+	if (engine->ports.guard)
+		shunt_guard_fini(engine->ports.guard);
 	free(engine);
 	return ret;
 }
@@ -344,60 +370,60 @@ static void tick_stats(struct shunt_engine *engine)
 		shunt_port_stats_tick(&engine->ports.at[i], &work);
 }
 
+/* What no event tells of. */
+static void look_at_firewall(struct shunt_engine *engine)
+{
+	if (!engine->firewall)
+		return;
+	shunt_firewall_ask(engine->firewall, SHUNT_FIREWALL_LOOKS, SHUNT_FIREWALL_ALL);
+	if (!shunt_guard_try(engine->ports.guard))
+		return;
+	if (shunt_firewall_put(engine->firewall, SHUNT_FIREWALL_LOOKS))
+		shunt_lanes_bar_judged(&engine->lanes);
+	shunt_guard_leave(engine->ports.guard);
+}
+
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 {
 	bool is_new;
-	int ret;
+	int ret = 0;
 
 	shunt_engine_follow_names(engine);
-	if (engine->bridge)
-		shunt_bridge_tick(engine->bridge);
 	tick_stats(engine);
 	shunt_lanes_look_for_bulk(&engine->lanes);
-	ret = engine->router ? shunt_router_tick(engine->router, err) : refresh_locals(engine, err);
+	if (engine->bridge)
+		shunt_bridge_tell(engine->bridge);
+	if (engine->router)
+		shunt_router_tell(engine->router);
+	else
+		ret = refresh_locals(engine, err);
 	if (ret)
 		return ret;
-	if (engine->firewall && shunt_firewall_look(engine->firewall))
-		shunt_lanes_shut_judged(&engine->lanes);
+	look_at_firewall(engine);
 	is_new = shunt_engine_follow_devices(engine);
 	return shunt_lanes_follow(&engine->lanes, is_new, err);
 }
 
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
 {
-	int more = engine->router ? shunt_router_service(engine->router, err) : 0, ret = 0;
+	struct shunt_follower_news news;
+	int ret = 0;
 
-	if (engine->bridge)
-		shunt_bridge_service(engine->bridge);
-	if (engine->firewall && shunt_firewall_service(engine->firewall)) {
-		shunt_lanes_shut_judged(&engine->lanes);
-		ret = shunt_lanes_follow(&engine->lanes, false, err);
-	}
-	if (engine->router && shunt_router_take_addrs_new(engine->router))
+	shunt_follower_take(engine->follower, &news);
+	if (news.are_tells)
+		shunt_bridge_tell(engine->bridge);
+	if (news.are_addrs_new)
 		ret = refresh_locals(engine, err);
-	return ret ? ret : more;
+	if (!ret && news.are_lanes_due)
+		ret = shunt_lanes_follow(&engine->lanes, false, err);
+	if (!ret && news.error)
+		*err = news.err;
+	return ret ? ret : news.error;
 }
 
 int shunt_engine_fd(const struct shunt_engine *engine)
 {
-	return engine->router ? shunt_router_fd(engine->router) : -1;
-}
-
-int shunt_engine_firewall_fd(const struct shunt_engine *engine)
-{
-	return engine->firewall ? shunt_firewall_fd(engine->firewall) : -1;
-}
-
-int shunt_engine_bridge_fd(const struct shunt_engine *engine)
-{
-	return engine->bridge ? shunt_bridge_fd(engine->bridge) : -1;
-}
-
-int shunt_engine_timeout_ms(const struct shunt_engine *engine)
-{
-	if (engine->bridge && engine->bridge->is_behind)
-		return 0;
-	return engine->router ? shunt_router_timeout_ms(engine->router) : -1;
+	return engine->follower ? shunt_follower_fd(engine->follower) : -1;
 }
 
 static int start_workers(struct shunt_engine *engine, struct shunt_err *err)
@@ -414,6 +440,8 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = engine->router ? shunt_router_load(engine->router, err) : 0;
 
+	if (!ret && engine->follower)
+		ret = shunt_follower_start(engine->follower, err);
 	if (!ret)
 		ret = refresh_locals(engine, err);
 	if (ret)

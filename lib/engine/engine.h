@@ -46,8 +46,10 @@ bool shunt_engine_has_xdp_tables(const struct shunt_engine *engine);
  * Thread: control. */
 bool shunt_engine_is_dispatched(const struct shunt_engine *engine);
 
-/* shunt_engine_start starts the workers, then opens the steering programs'
- * gate. Returns 0 or -errno with err set. Thread: control. */
+/* shunt_engine_start starts the follower (engine/follower.h) and the workers, then opens the
+ * steering programs' gate. Routes that take longer than half a second to load come later: until
+ * then the lanes are the kernel's. Returns 0 or -errno with err set. Thread: control, with the
+ * rights that the threads are to have. */
 int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err);
 
 /* shunt_engine_refresh looks at what no message tells of and tells the steering programs
@@ -55,15 +57,12 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err);
  * err set. Thread: control. Cost: a few syscalls. */
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err);
 
-/* shunt_engine_service follows the kernel's routes and bridges. It is to be called when one of the
- * descriptors is readable (-1: nothing to follow; the first may change at a refresh), or after
- * shunt_engine_timeout_ms (-1: never). Returns 1 when there is more to do, 0, or -errno with err
- * set. Thread: control. */
+/* shunt_engine_service does what the follower found and cannot do itself: lanes are chosen anew,
+ * addresses told to the programs, stations to the kernel's bridge. It is to be called when the
+ * descriptor is readable (-1: nothing is followed). Returns 0, or -errno with err set: also of what
+ * failed in the follower. Thread: control. */
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err);
-int shunt_engine_fd(const struct shunt_engine *engine);	       /* routes */
-int shunt_engine_bridge_fd(const struct shunt_engine *engine); /* stations */
-int shunt_engine_firewall_fd(const struct shunt_engine *engine);
-int shunt_engine_timeout_ms(const struct shunt_engine *engine);
+int shunt_engine_fd(const struct shunt_engine *engine);
 
 /* shunt_engine_hand_over leaves the steering programs on the devices when the engine is destroyed,
  * for a successor's to take their place. Until the successor serves, what only crosses from port to
@@ -74,7 +73,8 @@ void shunt_engine_hand_over(struct shunt_engine *engine);
 /* shunt_engine_destroy detaches the programs, stops the workers, closes the sockets. Returns
  * - 0;
  * - -EBADMSG with err set: the ledger of a worker did not balance;
- * - -ETIMEDOUT with err set: a worker hangs, and memory and sockets are left to the process's end.
+ * - -ETIMEDOUT with err set: a worker or the follower hangs, and memory and sockets are left to the
+ *   process's end.
  * NULL is legal. Thread: control. */
 int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err);
 

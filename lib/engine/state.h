@@ -31,6 +31,8 @@ struct shunt_engine {
 	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
 	struct shunt_firewall *firewall;    /* NULL when no port routes or bridges */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
+	struct shunt_follower *follower;    /* NULL when nothing of the kernel's is followed */
+	struct shunt_guard guard;	    /* ports.guard */
 	struct shunt_locals locals;	    /* as the steering programs know them */
 	struct shunt_xdp_death *death;	    /* closes the gates at a kill; NULL: it cannot, */
 	struct shunt_err death_err;	    /* for this reason */

@@ -31,22 +31,22 @@ struct shunt_arena {
 
 /* shunt_arena_init reserves address space for reserve_bytes, committing none. what names
  * the arena's contents in the error sentence. Returns 0 or -ENOMEM with *err filled.
- * The budget must outlive the arena. Thread: control. Cost: setup, one syscall. */
+ * The budget must outlive the arena. Thread: the writer. Cost: setup, one syscall. */
 int shunt_arena_init(struct shunt_arena *arena, size_t reserve_bytes,
 		     struct shunt_arena_budget *budget, const char *what, struct shunt_err *err);
 
 /* shunt_arena_commit makes at least the first bytes usable; what is new reads as zero.
  * Returns 0, or -ENOMEM (reservation, budget or machine exhausted; nothing changed).
- * Thread: control. Cost: a syscall for each 2 MiB. */
+ * Thread: the writer. Cost: a syscall for each 2 MiB. */
 int shunt_arena_commit(struct shunt_arena *arena, size_t bytes);
 
 /* shunt_arena_init_full does both for bytes. Returns 0, or -ENOMEM with *err filled and nothing
- * held. Thread: control. Cost: setup. */
+ * held. Thread: the writer. Cost: setup. */
 int shunt_arena_init_full(struct shunt_arena *arena, size_t bytes,
 			  struct shunt_arena_budget *budget, const char *what,
 			  struct shunt_err *err);
 
-/* shunt_arena_fini gives everything back; legal on a zeroed arena. Thread: control. */
+/* shunt_arena_fini gives everything back; legal on a zeroed arena. Thread: the writer. */
 void shunt_arena_fini(struct shunt_arena *arena);
 
 #endif

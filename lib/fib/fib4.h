@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The IPv4 forwarding table: longest prefix match from an address to a next-hop index,
- * changed by one control thread while any number of workers look up.
+ * changed by one thread, the writer, while any number of workers look up.
  *
  * The idea: the 2^24 /24s are 2^19 words of 32 /24s each. A word is 8 bytes: a bitmap that
  * says where among its 32 slots the answer changes, and where its run of answers begins in
@@ -44,12 +44,12 @@ struct shunt_fib_bytes {
 };
 
 /* shunt_fib4_create_on does what shunt_fib4_create does with memory of the source, which must
- * outlive it; NULL: the system's. Thread: control. */
+ * outlive it; NULL: the system's. Thread: the writer. */
 int shunt_fib4_create_on(struct shunt_fib4 **out, const struct shunt_arena_source *source,
 			 size_t bytes_max, struct shunt_err *err);
 
 /* shunt_fib4_create makes an empty table in *out. bytes_max bounds the memory it may take,
- * 0 for no bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: control. */
+ * 0 for no bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: the writer. */
 static inline int shunt_fib4_create(struct shunt_fib4 **out, size_t bytes_max,
 				    struct shunt_err *err)
 {
@@ -57,13 +57,13 @@ static inline int shunt_fib4_create(struct shunt_fib4 **out, size_t bytes_max,
 }
 
 /* shunt_fib4_destroy frees the table; NULL is legal. No worker may look up any more: unpublish
- * the pointer and wait for a grace period first. Thread: control. */
+ * the pointer and wait for a grace period first. Thread: the writer. */
 void shunt_fib4_destroy(struct shunt_fib4 *fib);
 
 /* shunt_fib4_add adds the route or replaces its next hop. addr_be is in network order with no
  * host bits, len 0..32, nh 1..SHUNT_FIB_NH_MAX. Returns 0; -EINVAL for a bad argument; -ENOMEM
  * (the table is as before); *err is filled on both. Lookups that begin after the return see
- * the route. Thread: control, outside of a read (it may wait for a grace period). Cost: below a
+ * the route. Thread: the writer, outside of a read (it may wait for a grace period). Cost: below a
  * microsecond for long prefixes, a walk over what they cover for those shorter than /20. */
 int shunt_fib4_add(struct shunt_fib4 *fib, uint32_t addr_be, unsigned len, uint32_t nh,
 		   struct shunt_err *err);
@@ -73,27 +73,28 @@ int shunt_fib4_add(struct shunt_fib4 *fib, uint32_t addr_be, unsigned len, uint3
  * deletions; the table is as before). Thread and cost: as shunt_fib4_add. */
 int shunt_fib4_del(struct shunt_fib4 *fib, uint32_t addr_be, unsigned len, struct shunt_err *err);
 
-/* shunt_fib4_get returns the next hop of exactly this route, 0 if there is none. Thread: control.
+/* shunt_fib4_get returns the next hop of exactly this route, 0 if there is none. Thread: the
+ * writer.
  */
 uint32_t shunt_fib4_get(const struct shunt_fib4 *fib, uint32_t addr_be, unsigned len);
 
 /* shunt_fib4_best returns the next hop that a lookup of addr_be gives, and the length of the
- * route it comes from in *len; 0 if there is none. Thread: control. */
+ * route it comes from in *len; 0 if there is none. Thread: the writer. */
 uint32_t shunt_fib4_best(const struct shunt_fib4 *fib, uint32_t addr_be, unsigned *len);
 
 /* shunt_fib4_walk calls fn for every route, in no order, until fn returns other than 0, which it
- * returns. fn must not change the table. Thread: control. */
+ * returns. fn must not change the table. Thread: the writer. */
 int shunt_fib4_walk(const struct shunt_fib4 *fib,
 		    int (*fn)(void *arg, uint32_t addr_be, unsigned len, uint32_t nh), void *arg);
 
-/* shunt_fib4_route_cnt returns the number of routes. Thread: control. */
+/* shunt_fib4_route_cnt returns the number of routes. Thread: the writer. */
 uint32_t shunt_fib4_route_cnt(const struct shunt_fib4 *fib);
 
 /* shunt_fib4_tables says where root, leaves and tails lie, for readers that walk them by the
  * layout in bpf/shunt_tables.h. Thread: any. */
 void shunt_fib4_tables(const struct shunt_fib4 *fib, const void *tables[3]);
 
-/* shunt_fib4_bytes says what memory is used for. Thread: control. */
+/* shunt_fib4_bytes says what memory is used for. Thread: the writer. */
 void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib_bytes *out);
 
 /* shunt_fib4_lookup returns the next hop for one address in network order, 0 for no route.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The IPv6 forwarding table: longest prefix match from an address to a next-hop index,
- * changed by one control thread while any number of workers look up. The calls are those of
+ * changed by one thread, the writer, while any number of workers look up. The calls are those of
  * fib4.h, with 16-byte addresses.
  *
  * The idea: a trie over 18 bits, then 5 bits a step, whose every node is one 8-byte word: a
@@ -33,12 +33,12 @@
 struct shunt_fib6;
 
 /* shunt_fib6_create_on does what shunt_fib6_create does with memory of the source, which must
- * outlive it; NULL: the system's. Thread: control. */
+ * outlive it; NULL: the system's. Thread: the writer. */
 int shunt_fib6_create_on(struct shunt_fib6 **out, const struct shunt_arena_source *source,
 			 size_t bytes_max, struct shunt_err *err);
 
 /* shunt_fib6_create makes an empty table in *out. bytes_max bounds the memory it may take,
- * 0 for no bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: control. */
+ * 0 for no bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: the writer. */
 static inline int shunt_fib6_create(struct shunt_fib6 **out, size_t bytes_max,
 				    struct shunt_err *err)
 {
@@ -46,13 +46,13 @@ static inline int shunt_fib6_create(struct shunt_fib6 **out, size_t bytes_max,
 }
 
 /* shunt_fib6_destroy frees the table; NULL is legal. No worker may look up any more: unpublish
- * the pointer and wait for a grace period first. Thread: control. */
+ * the pointer and wait for a grace period first. Thread: the writer. */
 void shunt_fib6_destroy(struct shunt_fib6 *fib);
 
 /* shunt_fib6_add adds the route or replaces its next hop. addr has no host bits, len 0..128, nh
  * 1..SHUNT_FIB_NH_MAX. Returns 0; -EINVAL for a bad argument; -ENOMEM (the table is as
  * before); *err is filled on both. Lookups that begin after the return see the route. Thread:
- * control, outside of a read (it may wait for a grace period). Cost: about a microsecond for
+ * the writer, outside of a read (it may wait for a grace period). Cost: about a microsecond for
  * long prefixes, a walk over what they cover for short ones. */
 int shunt_fib6_add(struct shunt_fib6 *fib, const uint8_t addr[16], unsigned len, uint32_t nh,
 		   struct shunt_err *err);
@@ -63,27 +63,28 @@ int shunt_fib6_add(struct shunt_fib6 *fib, const uint8_t addr[16], unsigned len,
 int shunt_fib6_del(struct shunt_fib6 *fib, const uint8_t addr[16], unsigned len,
 		   struct shunt_err *err);
 
-/* shunt_fib6_get returns the next hop of exactly this route, 0 if there is none. Thread: control.
+/* shunt_fib6_get returns the next hop of exactly this route, 0 if there is none. Thread: the
+ * writer.
  */
 uint32_t shunt_fib6_get(const struct shunt_fib6 *fib, const uint8_t addr[16], unsigned len);
 
 /* shunt_fib6_best returns the next hop that a lookup of addr gives, and the length of the
- * route it comes from in *len; 0 if there is none. Thread: control. */
+ * route it comes from in *len; 0 if there is none. Thread: the writer. */
 uint32_t shunt_fib6_best(const struct shunt_fib6 *fib, const uint8_t addr[16], unsigned *len);
 
 /* shunt_fib6_walk calls fn for every route, in no order, until fn returns other than 0, which it
- * returns. fn must not change the table. Thread: control. */
+ * returns. fn must not change the table. Thread: the writer. */
 int shunt_fib6_walk(const struct shunt_fib6 *fib,
 		    int (*fn)(void *arg, const uint8_t addr[16], unsigned len, uint32_t nh),
 		    void *arg);
 
-/* shunt_fib6_route_cnt returns the number of routes. Thread: control. */
+/* shunt_fib6_route_cnt returns the number of routes. Thread: the writer. */
 uint32_t shunt_fib6_route_cnt(const struct shunt_fib6 *fib);
 
 /* shunt_fib6_tables says where root and nodes lie, as shunt_fib4_tables does. Thread: any. */
 void shunt_fib6_tables(const struct shunt_fib6 *fib, const void *tables[2]);
 
-/* shunt_fib6_bytes says what memory is used for. Thread: control. */
+/* shunt_fib6_bytes says what memory is used for. Thread: the writer. */
 void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib_bytes *out);
 
 /* shunt_fib6_lookup returns the next hop for one address, 0 for no route. Thread: any

@@ -7,7 +7,7 @@
  * hold the rest of them. A station has two buckets (cuckoo hashing) and takes the first whenever
  * that has room: 100,000 fit into 1 MiB, and at least three lookups in four touch one line.
  *
- * The control thread alone puts entries in, moves and removes them, each with one store of one
+ * One thread, the writer, puts entries in, moves and removes them, each with one store of one
  * word; so a lookup needs no lock and never sees half an entry. An entry that moves to its other
  * bucket is written there before it is cleared here; a lookup that misses it in between floods one
  * frame. Workers store nothing but the byte. All store the same value, and a lost store does no
@@ -17,9 +17,9 @@
  * Limits: 4096 bridges, 126 ports; time has a resolution of 1/64 of the ageing time.
  *
  *	shunt_mac_create(&macs, 100000, seed, &err);
- *	shunt_mac_learn(macs, key, port);                       control
+ *	shunt_mac_learn(macs, key, port);                       the writer
  *	port = shunt_mac_lookup(macs, shunt_mac_hash(macs, key));    worker
- *	shunt_mac_age(macs, gone, arg);                         control, every 1/64 ageing time
+ *	shunt_mac_age(macs, gone, arg);                         the writer, every 1/64 ageing time
  */
 #ifndef SHUNT_FIB_MAC_H
 #define SHUNT_FIB_MAC_H
@@ -55,7 +55,7 @@
 
 struct shunt_mac_bucket {
 	uint64_t slots[SHUNT_MAC_SLOT_CNT];
-	uint8_t seen[8]; /* tick; the last is control's: slots of static entries that move, a bit
+	uint8_t seen[8]; /* tick; the last is the writer's: slots of static entries that move, a bit
 			    each */
 } SHUNT_CACHE_ALIGNED;
 
@@ -66,7 +66,7 @@ struct shunt_mac_table {
 	struct shunt_mac_bucket *buckets;
 	uint64_t factor; /* odd, secret: no sender can choose addresses that collide */
 	uint8_t rest_bits;
-	uint8_t tick; /* now; one writer, control */
+	uint8_t tick; /* now; one writer */
 	struct shunt_mac_control *control;
 };
 
@@ -93,20 +93,20 @@ struct shunt_mac_counts {
 
 /* shunt_mac_create makes a table for max stations (1 to 2^24); seed makes the hash unpredictable.
  * Returns 0, -EINVAL or -ENOMEM with err set. shunt_mac_destroy: NULL is legal.
- * Thread: control. Cost: setup. */
+ * Thread: the writer. Cost: setup. */
 int shunt_mac_create(struct shunt_mac_table **out, uint32_t max, uint64_t seed,
 		     struct shunt_err *err);
 void shunt_mac_destroy(struct shunt_mac_table *table);
 
 /* shunt_mac_create_in does the same in the caller's memory, all zeros and aligned to a cache line,
- * which outlives the table. Returns -EINVAL also where bytes are too few. Thread: control. */
+ * which outlives the table. Returns -EINVAL also where bytes are too few. Thread: the writer. */
 int shunt_mac_create_in(struct shunt_mac_table **out, void *mem, uint64_t bytes, uint32_t max,
 			uint64_t seed, struct shunt_err *err);
 
 /* shunt_mac_reserve keeps room for so many stations of a port, whatever stations others have: who
  * sends from ever new addresses can fill the table for its own port alone. Where less than what is
  * reserved is left, no other port's station is put in (SHUNT_MAC_FULL). The sum over ports is at
- * most the table's max. Thread: control. */
+ * most the table's max. Thread: the writer. */
 void shunt_mac_reserve(struct shunt_mac_table *table, unsigned port, uint32_t cnt);
 
 /* shunt_mac_key makes the key of six bytes at mac, in bridge number bridge. Thread: any. */
@@ -179,7 +179,7 @@ static inline uint64_t shunt_mac_word(uint64_t rest)
 /* The slot of a bucket that holds want, without a branch: SHUNT_MAC_SLOT_CNT if none. */
 #if defined(__AVX512F__) && !defined(__SANITIZE_THREAD__)
 /* The whole line in one comparison. It says where to look; the word itself is then loaded as
- * one, and looked at once more: control may have changed it in between. */
+ * one, and looked at once more: the writer may have changed it in between. */
 static inline unsigned shunt_mac_match(const struct shunt_mac_bucket *bucket, uint64_t want,
 				       uint64_t *word)
 {
@@ -264,31 +264,31 @@ static inline bool shunt_mac_heard(const struct shunt_mac_table *table, uint64_t
 
 /* shunt_mac_learn puts in, moves or refreshes an entry; a static one that stays stands.
  * shunt_mac_set makes a static entry, in the place of any, which stays where it is, or moves when
- * it is heard elsewhere. port is below 100 or SHUNT_MAC_HOST. Thread: control. Cost: SHUNT_MAC_FULL
- * searches some hundred buckets. */
+ * it is heard elsewhere. port is below 100 or SHUNT_MAC_HOST. Thread: the writer. Cost:
+ * SHUNT_MAC_FULL searches some hundred buckets. */
 enum shunt_mac_result shunt_mac_learn(struct shunt_mac_table *table, uint64_t key, unsigned port);
 enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key, unsigned port,
 				    bool stays);
 
-/* shunt_mac_del removes an entry. Returns 0 or -ENOENT. Thread: control. */
+/* shunt_mac_del removes an entry. Returns 0 or -ENOENT. Thread: the writer. */
 int shunt_mac_del(struct shunt_mac_table *table, uint64_t key);
 
 /* shunt_mac_age lets a tick pass and removes what was not heard for SHUNT_MAC_AGE_TICKS of them,
- * calling gone (may be NULL) for each. Returns how many. Thread: control. Cost: a walk over the
+ * calling gone (may be NULL) for each. Returns how many. Thread: the writer. Cost: a walk over the
  * table. */
 unsigned shunt_mac_age(struct shunt_mac_table *table,
 		       void (*gone)(void *arg, const struct shunt_mac_entry *entry), void *arg);
 
 /* shunt_mac_flush removes the dynamic entries of a port of a bridge, as a change of the spanning
- * tree asks for. Returns how many. Thread: control. */
+ * tree asks for. Returns how many. Thread: the writer. */
 unsigned shunt_mac_flush(struct shunt_mac_table *table, unsigned bridge, unsigned port);
 
 /* shunt_mac_next walks the entries: *at 0 first. Returns false at the end. Between two steps
- * nothing may be put in. Thread: control. */
+ * nothing may be put in. Thread: the writer. */
 bool shunt_mac_next(const struct shunt_mac_table *table, uint64_t *at,
 		    struct shunt_mac_entry *entry);
 
-/* shunt_mac_get reads one entry. Returns 0 or -ENOENT. Thread: control. */
+/* shunt_mac_get reads one entry. Returns 0 or -ENOENT. Thread: the writer. */
 int shunt_mac_get(const struct shunt_mac_table *table, uint64_t key, struct shunt_mac_entry *entry);
 
 void shunt_mac_counts(const struct shunt_mac_table *table, struct shunt_mac_counts *out);

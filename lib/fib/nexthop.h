@@ -52,12 +52,12 @@ struct shunt_nexthops {
 };
 
 /* shunt_nexthop_create_on does what shunt_nexthop_create does with memory of the source, which must
- * outlive it; NULL: the system's. Thread: control. */
+ * outlive it; NULL: the system's. Thread: the writer. */
 int shunt_nexthop_create_on(struct shunt_nexthops **out, const struct shunt_arena_source *source,
 			    size_t bytes_max, struct shunt_err *err);
 
 /* shunt_nexthop_create makes an empty table in *out; bytes_max bounds its memory, 0 for no
- * bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: control. */
+ * bound. Returns 0 or -ENOMEM with *err filled and *out NULL. Thread: the writer. */
 static inline int shunt_nexthop_create(struct shunt_nexthops **out, size_t bytes_max,
 				       struct shunt_err *err)
 {
@@ -68,39 +68,39 @@ static inline int shunt_nexthop_create(struct shunt_nexthops **out, size_t bytes
 void shunt_nexthop_destroy(struct shunt_nexthops *table);
 
 /* shunt_nexthop_add copies *adj to a new next hop, *nh, that holds one reference, the
- * caller's. Returns 0, or -ENOMEM with *err filled. Thread: control. */
+ * caller's. Returns 0, or -ENOMEM with *err filled. Thread: the writer. */
 int shunt_nexthop_add(struct shunt_nexthops *table, const struct shunt_adj *adj, uint32_t *nh,
 		      struct shunt_err *err);
 
 /* shunt_nexthop_set replaces the adjacency of nh, which is no group: workers see the old or the
  * new one whole. Returns 0; -EINVAL if nh is a group or not in use; -ENOMEM (unchanged); *err is
- * filled. Thread: control. Cost: independent of the number of routes. */
+ * filled. Thread: the writer. Cost: independent of the number of routes. */
 int shunt_nexthop_set(struct shunt_nexthops *table, uint32_t nh, const struct shunt_adj *adj,
 		      struct shunt_err *err);
 
 /* shunt_nexthop_group_add makes a group of members[cnt] and gives one reference to the
  * caller; the group holds one on each member. A next hop named twice has the sum of its weights.
  * Returns 0; -EINVAL (no members, weight 0, a member that is a group or not in use), -E2BIG (more
- * than SHUNT_NEXTHOP_MEMBER_MAX), -ENOMEM; *err is filled. Thread: control. */
+ * than SHUNT_NEXTHOP_MEMBER_MAX), -ENOMEM; *err is filled. Thread: the writer. */
 int shunt_nexthop_group_add(struct shunt_nexthops *table,
 			    const struct shunt_nexthop_member *members, unsigned cnt, uint32_t *nh,
 			    struct shunt_err *err);
 
 /* shunt_nexthop_group_set changes the members and weights of group nh, moving as few flows as
  * the new weights allow: those of members that left or shrank, but for rounding. Returns as
- * shunt_nexthop_group_add; on an error the group is as before. Thread: control. */
+ * shunt_nexthop_group_add; on an error the group is as before. Thread: the writer. */
 int shunt_nexthop_group_set(struct shunt_nexthops *table, uint32_t nh,
 			    const struct shunt_nexthop_member *members, unsigned cnt,
 			    struct shunt_err *err);
 
 /* shunt_nexthop_group_get copies up to max members of group nh to out (which may be NULL) and
- * returns how many it has, 0 if nh is no group. Thread: control. */
+ * returns how many it has, 0 if nh is no group. Thread: the writer. */
 unsigned shunt_nexthop_group_get(const struct shunt_nexthops *table, uint32_t nh,
 				 struct shunt_nexthop_member *out, unsigned max);
 
 /* shunt_nexthop_hold takes another reference; shunt_nexthop_put returns one, and with the last
  * the index goes, once workers that still have it are done. Routes must be deleted from the FIB
- * before their reference is put. Thread: control. */
+ * before their reference is put. Thread: the writer. */
 void shunt_nexthop_hold(struct shunt_nexthops *table, uint32_t nh);
 void shunt_nexthop_put(struct shunt_nexthops *table, uint32_t nh);
 

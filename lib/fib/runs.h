@@ -34,24 +34,24 @@ struct shunt_runs {
 };
 
 /* shunt_runs_init prepares for up to elem_max elements of elem_bytes (4 to 64) each; the
- * first is never handed out. Returns 0 or -ENOMEM with *err filled. Thread: control. */
+ * first is never handed out. Returns 0 or -ENOMEM with *err filled. Thread: the writer. */
 int shunt_runs_init(struct shunt_runs *runs, uint32_t elem_bytes, uint32_t elem_max,
 		    struct shunt_arena_budget *budget, const char *what, struct shunt_err *err);
 
-/* shunt_runs_fini frees all; no reader may be left. Legal on zeroed memory. Thread: control. */
+/* shunt_runs_fini frees all; no reader may be left. Legal on zeroed memory. Thread: the writer. */
 void shunt_runs_fini(struct shunt_runs *runs);
 
 /* shunt_runs_alloc returns the index of cnt (1..32) elements with undefined contents, or 0
  * if there is no memory. Some memory is kept back for callers with spare false, so that
  * deletions still work when additions no longer do. May wait a tenth of a second for a grace
- * period when memory is short. Thread: control. */
+ * period when memory is short. Thread: the writer. */
 uint32_t shunt_runs_alloc(struct shunt_runs *runs, unsigned cnt, bool spare);
 
-/* shunt_runs_free returns a run that no reader can have seen. Thread: control. */
+/* shunt_runs_free returns a run that no reader can have seen. Thread: the writer. */
 void shunt_runs_free(struct shunt_runs *runs, uint32_t idx, unsigned cnt);
 
 /* shunt_runs_retire returns a run that is no longer published but may still be read.
- * Never waits. Thread: control. */
+ * Never waits. Thread: the writer. */
 void shunt_runs_retire(struct shunt_runs *runs, uint32_t idx, unsigned cnt);
 
 /* shunt_runs_tsan_quiescent tells ThreadSanitizer, which does not see liburcu's grace

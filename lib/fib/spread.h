@@ -13,7 +13,7 @@ struct shunt_nexthop_member;
  * Each gets a quota by weight, rounded to a bucket, at least one. A bucket keeps its next hop
  * while that has no more than its quota; buckets with another value are free. Stores are
  * atomic, one bucket each, so workers may read meanwhile. Returns 0 or -ENOMEM (unchanged).
- * Thread: control. */
+ * Thread: the writer. */
 int shunt_spread_fill(uint32_t *buckets, unsigned bucket_cnt,
 		      const struct shunt_nexthop_member *members, unsigned cnt);
 

@@ -40,7 +40,14 @@ struct shunt_firewall {
 	struct shunt_firewall_asker asker;
 	int ifindexes[DEVICES_MAX / 2];
 	unsigned cnt;
+	struct answer {
+		unsigned parts; /* asked for, a bit each */
+		struct shunt_judges judges[PARTS];
+		unsigned versions[PARTS]; /* as they were when it was asked */
+	} answers[SHUNT_FIREWALL_SIDES];
+	/* with the guard */
 	struct shunt_judges parts[PARTS];
+	unsigned versions[PARTS];	   /* answers that followed an event */
 	struct shunt_judges judges, fresh; /* all parts in one, of now and being made */
 };
 
@@ -194,40 +201,65 @@ static bool take_events(struct mnl_socket *nl)
 	}
 }
 
-/* Returns whether the judges of all parts together are others than before. */
-static bool look(struct shunt_firewall *firewall, unsigned parts)
-{
-	unsigned part;
-
-	firewall->fresh.cnt = 0;
-	for (part = 0; part < PARTS; part++) {
-		struct shunt_judges *judges = &firewall->parts[part];
-
-		if (parts >> part & 1) {
-			judges->cnt = 0;
-			ask(part, &firewall->asker, firewall->ifindexes, firewall->cnt, judges);
-		}
-		shunt_judges_append(&firewall->fresh, judges);
-	}
-	if (shunt_judges_equal(&firewall->fresh, &firewall->judges))
-		return false;
-	firewall->judges = firewall->fresh;
-	return true;
-}
-
-bool shunt_firewall_look(struct shunt_firewall *firewall)
-{
-	return look(firewall, (1u << PARTS) - 1);
-}
-
-bool shunt_firewall_service(struct shunt_firewall *firewall)
+unsigned shunt_firewall_take(struct shunt_firewall *firewall)
 {
 	unsigned i, parts = 0;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(sources); i++)
 		if (firewall->events[i] && take_events(firewall->events[i]))
 			parts |= 1u << i;
-	return parts && look(firewall, parts);
+	return parts;
+}
+
+void shunt_firewall_ask(struct shunt_firewall *firewall, enum shunt_firewall_side side,
+			unsigned parts)
+{
+	struct answer *answer = &firewall->answers[side];
+	unsigned part;
+
+	answer->parts = parts;
+	for (part = 0; part < PARTS; part++) {
+		if (!(parts >> part & 1))
+			continue;
+		answer->versions[part] =
+			__atomic_load_n(&firewall->versions[part], __ATOMIC_RELAXED);
+		answer->judges[part].cnt = 0;
+		ask(part, &firewall->asker, firewall->ifindexes, firewall->cnt,
+		    &answer->judges[part]);
+	}
+}
+
+/* An event came after the question of the other side: its answer is newer. */
+static bool is_late(const struct shunt_firewall *firewall, enum shunt_firewall_side side,
+		    unsigned part)
+{
+	return side == SHUNT_FIREWALL_LOOKS &&
+	       firewall->answers[side].versions[part] != firewall->versions[part];
+}
+
+static void put_part(struct shunt_firewall *firewall, enum shunt_firewall_side side, unsigned part)
+{
+	if (!(firewall->answers[side].parts >> part & 1) || is_late(firewall, side, part))
+		return;
+	firewall->parts[part] = firewall->answers[side].judges[part];
+	if (side == SHUNT_FIREWALL_FOLLOWS)
+		__atomic_store_n(&firewall->versions[part], firewall->versions[part] + 1,
+				 __ATOMIC_RELAXED);
+}
+
+bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_side side)
+{
+	unsigned part;
+
+	firewall->fresh.cnt = 0;
+	for (part = 0; part < PARTS; part++) {
+		put_part(firewall, side, part);
+		shunt_judges_append(&firewall->fresh, &firewall->parts[part]);
+	}
+	if (shunt_judges_equal(&firewall->fresh, &firewall->judges))
+		return false;
+	firewall->judges = firewall->fresh;
+	return true;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -255,7 +287,8 @@ int shunt_firewall_create(struct shunt_firewall **out, const int *ifindexes, uns
 		shunt_firewall_destroy(firewall);
 		return ret;
 	}
-	shunt_firewall_look(firewall);
+	shunt_firewall_ask(firewall, SHUNT_FIREWALL_LOOKS, SHUNT_FIREWALL_ALL);
+	shunt_firewall_put(firewall, SHUNT_FIREWALL_LOOKS);
 	*out = firewall;
 	return 0;
 }

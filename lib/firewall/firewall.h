@@ -4,11 +4,16 @@
  * iptables-legacy, ebtables, IPVS, tcx, BPF programs and br_netfilter do not: these are asked every
  * second.
  *
+ * It is asked by two threads, since some of it waits for the kernel's lock of all devices: the one
+ * that follows, when an event came, and control, every second. Each has its own place for the
+ * answer, and puts it in force with the guard held (base/guard.h).
+ *
  *	shunt_firewall_create(&firewall, ifindexes, cnt, &err);		asks
  *	poll shunt_firewall_fd(firewall) for input
- *	shunt_firewall_service(firewall);	asks again if an event came
- *	shunt_firewall_look(firewall);		asks in any case, every second
- *	shunt_firewall_judges(firewall);
+ *	parts = shunt_firewall_take(firewall);				the events
+ *	shunt_firewall_ask(firewall, SHUNT_FIREWALL_FOLLOWS, parts);
+ *	guarded: if (shunt_firewall_put(firewall, SHUNT_FIREWALL_FOLLOWS))
+ *			shunt_firewall_judges(firewall);
  *	shunt_firewall_destroy(firewall);
  *
  * A set of rules that is replaced in one transaction opens no gap: each dump is of one generation
@@ -21,6 +26,11 @@
 
 struct shunt_firewall;
 
+/* Who asks. */
+enum shunt_firewall_side { SHUNT_FIREWALL_FOLLOWS, SHUNT_FIREWALL_LOOKS, SHUNT_FIREWALL_SIDES };
+
+#define SHUNT_FIREWALL_ALL ~0u
+
 /* shunt_firewall_create opens what is needed, in the caller's network namespace, and asks. tc is
  * asked about on the given devices and the bridges that they are ports of. Returns 0 or -errno with
  * err set. shunt_firewall_destroy: NULL is legal. Thread: control. */
@@ -31,13 +41,22 @@ void shunt_firewall_destroy(struct shunt_firewall *firewall);
 /* shunt_firewall_fd returns a descriptor that is readable when events wait. */
 int shunt_firewall_fd(const struct shunt_firewall *firewall);
 
-/* shunt_firewall_service takes events, shunt_firewall_look needs none. Both return whether the
- * judges are others than before. Thread: control. Cost: a dump of tables and chains, of policies
- * and qdiscs; a syscall or more for everything else. */
-bool shunt_firewall_service(struct shunt_firewall *firewall);
-bool shunt_firewall_look(struct shunt_firewall *firewall);
+/* shunt_firewall_take takes the events, and returns what they are about, a bit each; 0: none came.
+ * Thread: the follower. */
+unsigned shunt_firewall_take(struct shunt_firewall *firewall);
 
-/* shunt_firewall_judges returns what was found last; valid until the next service or look.
+/* shunt_firewall_ask asks about these parts (SHUNT_FIREWALL_ALL: all; FOLLOWS: those of the
+ * events). Nothing is in force yet. Thread: the side's, without the guard. Cost: a dump of tables
+ * and chains, of policies and qdiscs; a syscall or more for everything else. */
+void shunt_firewall_ask(struct shunt_firewall *firewall, enum shunt_firewall_side side,
+			unsigned parts);
+
+/* shunt_firewall_put puts the side's answer in force, but for parts of which the other side heard
+ * something newer meanwhile. Returns whether the judges are others than before. Thread: the side's,
+ * with the guard. */
+bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_side side);
+
+/* shunt_firewall_judges returns what is in force, with the guard; valid until the next put.
  * shunt_firewall_calls_ip says whether br_netfilter shows the IP hooks what the bridge forwards.
  * shunt_firewall_query asks once, without following. Thread: control. */
 const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall);

@@ -59,8 +59,8 @@ void shunt_learn_put(struct shunt_learn *learn, uint64_t key, unsigned port, uin
 	}
 	learn->budget--;
 	learn->ring[learn->head % SHUNT_LEARN_LEN] = (struct shunt_told){key, port};
-	/* Sequentially consistent, as is control's store to awake: at least one thread sees the
-	 * other's. */
+	/* Sequentially consistent, as is the follower's store to awake: at least one thread sees
+	 * the other's. */
 	__atomic_store_n(&learn->head, learn->head + 1, __ATOMIC_SEQ_CST);
 	shunt_counter_add(&learn->stats.told, 1);
 }
@@ -76,7 +76,8 @@ void shunt_learn_kick(struct shunt_learn *learn)
 		return; /* the counter is at its limit: it is being woken already */
 }
 
-/* --- control's side --------------------------------------------------------------------------- */
+/* --- the follower's side
+ * --------------------------------------------------------------------------- */
 
 void shunt_learn_hush(struct shunt_learn *learn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a worker tells the control thread: this station was heard on that port. A ring with one
- * writer and one reader, for each worker. The control thread learns, and not the worker, because
+/* What a worker tells the follower (engine/follower.h): this station was heard on that port. A ring
+ *with one writer and one reader, for each worker. The follower learns, and not the worker, because
  *  - a table with one writer needs no lock;
  *  - the kernel's bridge must be told as well;
  *  - stations that move, or are invented by an attacker, must not slow the data path down: a
@@ -9,7 +9,7 @@
  *	shunt_learn_init(&learn, &err);
  *	shunt_learn_put(&learn, key, port, now_ns);         worker
  *	shunt_learn_kick(&learn);                           worker, once a batch
- *	poll learn.fd; while (shunt_learn_take(&learn, &told)) ...     control
+ *	poll learn.fd; while (shunt_learn_take(&learn, &told)) ...     follower
  */
 #ifndef SHUNT_GRAPH_LEARN_H
 #define SHUNT_GRAPH_LEARN_H
@@ -24,14 +24,14 @@
 #define SHUNT_LEARN_RECENT 1024u
 
 /* Stations told in a millisecond: 100,000 new ones are known after 0.4 s. More: an attacker could
- * keep the control thread busy. */
+ * keep the follower busy. */
 #define SHUNT_LEARN_PER_MS 256u
 
 /* Counters of a worker's bridging: one writer, the worker. name, help */
 #define SHUNT_LEARN_COUNTERS(X)                                                  \
-	X(told, "stations told to the control thread, new or moved")             \
+	X(told, "stations told to the follower, new or moved")                   \
 	X(limited, "not told: more new or moved stations than the limit allows") \
-	X(lost, "not told: the control thread did not keep up")                  \
+	X(lost, "not told: the follower did not keep up")                        \
 	X(floods, "frames flooded: to a group, or to a station not known")       \
 	X(unknown, "of these, to a station not known")                           \
 	X(copies, "frames made for flooding, beside the one that came in")       \
@@ -62,9 +62,9 @@ struct shunt_learn {
 	struct shunt_learn_stats stats;
 	struct shunt_learn_recent recent[SHUNT_LEARN_RECENT]; /* told in this millisecond */
 	struct shunt_told ring[SHUNT_LEARN_LEN];
-	/* control's */
+	/* the follower's */
 	uint32_t tail SHUNT_CACHE_ALIGNED;
-	bool awake; /* no need to kick: control will look again */
+	bool awake; /* no need to kick: it will look again */
 	int fd;	    /* eventfd */
 };
 
@@ -77,12 +77,12 @@ void shunt_learn_fini(struct shunt_learn *learn);
  * Thread: owner worker. Cost: packet. */
 void shunt_learn_put(struct shunt_learn *learn, uint64_t key, unsigned port, uint64_t now_ns);
 
-/* shunt_learn_kick wakes the control thread if it sleeps. Thread: owner worker. Cost: a syscall
- * at most for each time that control goes to sleep. */
+/* shunt_learn_kick wakes the follower if it sleeps. Thread: owner worker. Cost: a syscall
+ * at most for each time that it goes to sleep. */
 void shunt_learn_kick(struct shunt_learn *learn);
 
 /* shunt_learn_take takes the oldest message. Returns false when there is none: then the next
- * put kicks. shunt_learn_hush clears the eventfd, before taking. Thread: control. */
+ * put kicks. shunt_learn_hush clears the eventfd, before taking. Thread: the follower. */
 bool shunt_learn_take(struct shunt_learn *learn, struct shunt_told *told);
 void shunt_learn_hush(struct shunt_learn *learn);
 

@@ -76,7 +76,7 @@ struct shunt_eth_params {
 	bool bridges[SHUNT_PORT_MAX];	   /* frames to another address go to the bridge node */
 };
 
-/* Parameters of all ip4_ and ip6_ nodes. The tables are the control thread's; workers read
+/* Parameters of all ip4_ and ip6_ nodes. The tables have another writer; workers read
  * them between quiescent states. *local4 is published by liburcu. */
 struct shunt_ip_params {
 	const struct shunt_fib4 *fib4;

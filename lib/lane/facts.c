@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <string.h>
 
 #include "bridge/bridge.h"
 #include "device/driver.h"
@@ -119,14 +120,36 @@ static bool restarts(const struct shunt_lanes *lanes, const struct shunt_port *p
 	       shunt_netdev_carrier_changes(port->name) != port->lane.carrier_changes;
 }
 
-static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned port)
+/* --- what the follower keeps ------------------------------------------------------------------ */
+
+/* What is asked without the guard, and goes with what is read with it. */
+struct asked {
+	struct shunt_judged judged[SHUNT_PORT_MAX];
+	bool takes_tags[SHUNT_PORT_MAX];
+};
+
+static void ask_around(const struct shunt_lanes *lanes, struct asked *out)
 {
-	const struct shunt_port *at = &lanes->ports->at[port];
+	unsigned i;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		const struct shunt_port *port = &lanes->ports->at[i];
+
+		if (!port->xdp)
+			continue;
+		shunt_lane_judged_ask(lanes, port, &out->judged[i]);
+		out->takes_tags[i] = shunt_tags_taken(port->name, port->netdev.driver).feature;
+	}
+}
+
+static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned port,
+				      bool takes_tags)
+{
 	enum shunt_lane_reason left =
 		lanes->bridge ? shunt_bridge_leaves(lanes->bridge, port) : SHUNT_LANE_REASON_none;
 
-	if (left == SHUNT_LANE_REASON_none && at->xdp &&
-	    shunt_tags_taken(at->name, at->netdev.driver).feature)
+	if (left == SHUNT_LANE_REASON_none && takes_tags)
 		left = SHUNT_LANE_REASON_tags;
 	if (left == SHUNT_LANE_REASON_none &&
 	    lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO && shunt_lane_judge(lanes, port))
@@ -140,13 +163,49 @@ static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned 
 	return left;
 }
 
+bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port)
+{
+	return shunt_ports_routes(lanes->ports, port) ||
+	       (lanes->bridge && shunt_ports_bridges(lanes->ports, port) &&
+		shunt_bridge_is_over(lanes->bridge, port));
+}
+
+/* The follower hangs with the guard. */
+static void leave_followed(struct shunt_lanes *lanes)
+{
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++)
+		if (shunt_lanes_follows(lanes, i))
+			lanes->ports->at[i].lane.facts.left = SHUNT_LANE_REASON_unfollowed;
+}
+
+static void ask_follower(struct shunt_lanes *lanes)
+{
+	struct asked asked;
+	unsigned i;
+
+	ask_around(lanes, &asked);
+	if (!shunt_guard_try(lanes->ports->guard)) {
+		leave_followed(lanes);
+		return;
+	}
+	for (i = 0; i < lanes->ports->cnt; i++)
+		lanes->ports->at[i].lane.judged = asked.judged[i];
+	for (i = 0; i < lanes->ports->cnt; i++)
+		lanes->ports->at[i].lane.facts.left = left_by(lanes, i, asked.takes_tags[i]);
+	lanes->seen_bar_cnt = lanes->bar_cnt;
+	shunt_guard_leave(lanes->ports->guard);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
 static void ask_one(const struct shunt_lanes *lanes, struct shunt_port *port)
 {
 	const struct shunt_config *config = lanes->ports->config;
 	struct shunt_lane_facts *f = &port->lane.facts;
 
 	f->before = port->lane.choice.lane;
-	f->left = left_by(lanes, port->index);
 	f->lacks_tables = shunt_ports_mode(lanes->ports, port->index) == SHUNT_FORWARD_ROUTE &&
 			  !(lanes->router && lanes->router->tables);
 	if (!port->xdp)
@@ -166,9 +225,7 @@ bool shunt_lane_facts_ask(struct shunt_lanes *lanes)
 	bool is_new = false, took;
 	unsigned i;
 
-	for (i = 0; i < lanes->ports->cnt; i++)
-		if (lanes->ports->at[i].xdp)
-			shunt_lane_judged_ask(lanes, &lanes->ports->at[i]);
+	ask_follower(lanes);
 	for (i = 0; i < lanes->ports->cnt; i++) {
 		struct shunt_port *port = &lanes->ports->at[i];
 

@@ -10,9 +10,14 @@
 void shunt_lane_facts_open(struct shunt_lanes *lanes);
 
 /* shunt_lane_facts_ask asks for all that may change. Returns whether any device began or ceased to
- * take frames from XDP. Thread: control. Cost: three netlink exchanges a port, a
+ * take frames from XDP. Thread: control, without the guard. Cost: three netlink exchanges a port, a
  * syscall a queue. */
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes);
+
+/* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, or the
+ * states of a kernel bridge's ports. What others forward by changes at this daemon's word alone.
+ * Thread: any. */
+bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port);
 
 /* shunt_lane_facts_ask_sockets asks whether the port's queues are zero-copy. A port without sockets
  * is not. Thread: control. Cost: a syscall a queue. */

@@ -83,6 +83,8 @@ int shunt_lanes_follow(struct shunt_lanes *lanes, bool is_new, struct shunt_err 
 		if (is_new)
 			shunt_lane_detours_prune(lanes);
 		if (!ret)
+			shunt_lanes_unbar(lanes);
+		if (!ret)
 			ret = shunt_lane_programs_follow(lanes, &is_again, err);
 		is_new = false;
 	}
@@ -120,7 +122,9 @@ void shunt_lanes_print(const struct shunt_lanes *lanes, const struct shunt_port 
 	};
 
 	if (shunt_lane_is_judged(choice->reason))
-		words.detail = shunt_lane_judge_print(lanes, port->index, judge, sizeof(judge));
+		words.detail = shunt_lane_judge_print(lanes, port->index, judge, sizeof(judge))
+				       ? judge
+				       : "nothing any more";
 	else if (choice->reason == SHUNT_LANE_REASON_refused)
 		words.detail = port->lane.refusal.msg;
 	else if (choice->reason == SHUNT_LANE_REASON_no_detour && far)

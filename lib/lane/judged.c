@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lane/judged.h"
 
-#include <stdio.h>
-
 #include "device/link.h"
 #include "firewall/firewall.h"
 
-void shunt_lane_judged_ask(const struct shunt_lanes *lanes, struct shunt_port *port)
+void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_port *port,
+			   struct shunt_judged *judged)
 {
-	struct shunt_judged *judged = &port->lane.judged;
-
 	*judged = (struct shunt_judged){.ifindex = port->netdev.ifindex,
 					.leave_by = port->lane.facts.far,
 					.is_routed = shunt_ports_routes(lanes->ports, port->index)};
@@ -42,28 +39,47 @@ const struct shunt_judge *shunt_lane_judge(const struct shunt_lanes *lanes, unsi
 	return shunt_judge_find(judges, judged, lanes->ports->cnt, port);
 }
 
-const char *shunt_lane_judge_print(const struct shunt_lanes *lanes, unsigned port, char *out,
-				   unsigned len)
+bool shunt_lane_judge_print(const struct shunt_lanes *lanes, unsigned port, char *out, unsigned len)
 {
-	const struct shunt_judge *judge = shunt_lane_judge(lanes, port);
+	const struct shunt_judge *judge;
 
+	*out = 0;
+	if (!shunt_guard_try(lanes->ports->guard))
+		return false;
+	judge = shunt_lane_judge(lanes, port);
 	if (judge)
 		shunt_judge_print(judge, out, len);
-	else
-		snprintf(out, len, "nothing any more");
-	return out;
+	shunt_guard_leave(lanes->ports->guard);
+	return judge;
 }
 
-void shunt_lanes_shut_judged(const struct shunt_lanes *lanes)
+/* Whatever lane is in force: another may have been chosen already, and be put in force next. */
+bool shunt_lanes_bar_judged(struct shunt_lanes *lanes)
 {
+	bool are_any = false;
 	unsigned i;
 
 	for (i = 0; i < lanes->ports->cnt; i++) {
 		const struct shunt_port *port = &lanes->ports->at[i];
 
-		if (port->xdp && port->lane.choice.lane != SHUNT_LANE_KERNEL &&
-		    lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO &&
-		    shunt_lane_judge(lanes, i))
-			shunt_xdp_set_open(port->xdp, false);
+		if (!port->xdp || lanes->ports->config->firewall != SHUNT_FIREWALL_AUTO ||
+		    !shunt_lane_judge(lanes, i))
+			continue;
+		shunt_xdp_bar(port->xdp, true);
+		are_any = true;
 	}
+	lanes->bar_cnt += are_any;
+	return are_any;
+}
+
+void shunt_lanes_unbar(struct shunt_lanes *lanes)
+{
+	unsigned i;
+
+	if (!shunt_guard_try(lanes->ports->guard))
+		return;
+	for (i = 0; i < lanes->ports->cnt && lanes->bar_cnt == lanes->seen_bar_cnt; i++)
+		if (lanes->ports->at[i].xdp)
+			shunt_xdp_bar(lanes->ports->at[i].xdp, false);
+	shunt_guard_leave(lanes->ports->guard);
 }

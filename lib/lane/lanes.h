@@ -13,6 +13,10 @@
  * Facts may change while frames flow: a veth's peer gets or loses its NAPI, or an XDP program. So
  * the choice is made anew every second.
  *
+ * The guard of the ports is held for those facts alone that the follower keeps (engine/follower.h),
+ * not while devices are asked, nor while anything is done to them: that may take seconds. What
+ * cannot wait that long the follower does itself: it bars ports that are judged now (judged.h).
+ *
  * Limits: what a port of mode mix routes is the worker's, also in lane xdp. Where all drivers claim
  * zero-copy the programs cannot read the routing tables, and auto stays with user. */
 #ifndef SHUNT_LANE_LANES_H
@@ -36,6 +40,9 @@ struct shunt_lanes {
 	struct shunt_xdp_fail *redirects;      /* counts those that failed; NULL: not counted, */
 	struct shunt_err redirects_err;	       /* for this reason */
 	bool is_started;		       /* frames are forwarded */
+	/* Times that judges barred ports: all, and those before the facts in force were asked.
+	 * With the guard. */
+	uint32_t bar_cnt, seen_bar_cnt;
 };
 
 /* shunt_lanes_open takes ports with their programs loaded, and loads what detours need. Forwarding

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "mirror/dump.h"
 #include "mirror/fib.h"
+#include "mirror/fresh.h"
 #include "mirror/socket.h"
 #include "mirror/take.h"
 
@@ -37,6 +38,8 @@ struct shunt_mirror {
 	uint64_t audit_ns; /* when the next is due; 0: none */
 	bool has_given_up; /* memory ran out since the last complete dump began */
 	bool is_readable;  /* the latest service left messages unread */
+	struct shunt_mirror_fresh fresh;
+	uint64_t current_ns; /* until when all that was heard is in the FIB */
 	struct shunt_mirror_taker taker;
 	uint8_t buf[BUF_BYTES];
 };
@@ -116,10 +119,13 @@ static void take_message(struct shunt_mirror *mirror, const struct nlmsghdr *nlh
  * -errno. */
 static int receive(struct shunt_mirror *mirror, struct shunt_err *err)
 {
+	const uint64_t now_ns = shunt_clock_ns();
 	ssize_t got = mnl_socket_recvfrom(mirror->nl, mirror->buf, sizeof(mirror->buf));
 	const struct nlmsghdr *nlh = (const void *)mirror->buf;
 	int cnt = 0, left = (int)got;
 
+	if (got < 0 && errno == EAGAIN)
+		shunt_mirror_fresh_empty(&mirror->fresh, now_ns);
 	if (got < 0 && errno == ENOBUFS) {
 		mirror->stats.overruns++;
 		shunt_mirror_dump_overrun(&mirror->dump);
@@ -131,6 +137,10 @@ static int receive(struct shunt_mirror *mirror, struct shunt_err *err)
 		return 0;
 	if (got < 0)
 		return shunt_err_set(err, errno, "netlink mirror: recvmsg: %s", strerror(errno));
+	shunt_mirror_fresh_read(&mirror->fresh, now_ns);
+	if (mnl_nlmsg_ok(nlh, left) &&
+	    shunt_mirror_dump_is_mine(&mirror->dump, nlh, mirror->portid))
+		shunt_mirror_fresh_part(&mirror->fresh);
 	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left), cnt++)
 		take_message(mirror, nlh);
 	return SHUNT_MAX(cnt, 1);
@@ -176,6 +186,7 @@ static int step(struct shunt_mirror *mirror, uint32_t budget, struct shunt_err *
 	enum shunt_mirror_run run = mirror->dump.run;
 	uint64_t now_ns = shunt_clock_ns();
 	struct shunt_mirror_dump_result result;
+	bool was_waiting = mirror->dump.is_waiting;
 	int ret;
 
 	if (mirror->audit_ns && now_ns >= mirror->audit_ns) {
@@ -190,6 +201,8 @@ static int step(struct shunt_mirror *mirror, uint32_t budget, struct shunt_err *
 		mirror->has_given_up = false;
 	ret = shunt_mirror_dump_step(&mirror->dump, &mirror->table, mirror->nl, now_ns,
 				     budget * SWEEP_PER_BUDGET, &result);
+	if (mirror->dump.is_waiting && !was_waiting)
+		shunt_mirror_fresh_begin(&mirror->fresh, now_ns);
 	if (ret == -EAGAIN || ret == -ENOBUFS)
 		return 0; /* memory is short: tried again at the next turn */
 	if (ret < 0)
@@ -269,7 +282,14 @@ int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct sh
 		more |= publish(mirror, budget * FLUSH_PER_BUDGET);
 	}
 	mirror->is_readable = more;
+	if (!mirror->fib.is_loading && !mirror->fib.dirty_cnt)
+		mirror->current_ns = mirror->fresh.heard_ns;
 	return more || has_work(mirror);
+}
+
+uint64_t shunt_mirror_current_ns(const struct shunt_mirror *mirror)
+{
+	return mirror->current_ns;
 }
 
 int shunt_mirror_fd(const struct shunt_mirror *mirror)

@@ -103,7 +103,7 @@ struct shunt_mirror_stats {
 
 /* shunt_mirror_create opens the socket and asks for the first dump; no waiting. opts NULL:
  * defaults, an audit every 60 s. Returns 0, or -errno with *err filled and *out NULL.
- * Thread: control. Cost: setup. */
+ * Thread: the writer. Cost: setup. */
 int shunt_mirror_create(struct shunt_mirror **out, const struct shunt_mirror_opts *opts,
 			struct shunt_err *err);
 
@@ -119,19 +119,25 @@ int shunt_mirror_timeout_ms(const struct shunt_mirror *mirror);
 
 /* shunt_mirror_service takes over what has come, looking at about budget messages (those of
  * one read more at most), and publishes it as one batch. Returns 1 when there is more to do,
- * 0 when not, -errno with *err filled when the socket fails for good. Thread: control.
+ * 0 when not, -errno with *err filled when the socket fails for good. Thread: the writer.
  * Cost: budget microseconds at the worst, but a walk over all routes (10 ms at a million)
  * when a device goes down or a next-hop object is deleted. */
 int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct shunt_err *err);
 
-/* shunt_mirror_audit makes the next audit due now. Thread: control. */
+/* shunt_mirror_current_ns returns until when (CLOCK_MONOTONIC) all that the kernel told is in the
+ * FIB, as of the latest service; 0: never. It stands still where the kernel tells more than is
+ * taken over. */
+uint64_t shunt_mirror_current_ns(const struct shunt_mirror *mirror);
+
+/* shunt_mirror_audit makes the next audit due now. Thread: the writer. */
 void shunt_mirror_audit(struct shunt_mirror *mirror);
 
-/* shunt_mirror_neigh_is_used says whether the FIB leads to the neighbour. Thread: control. */
+/* shunt_mirror_neigh_is_used says whether the FIB leads to the neighbour. Thread: the writer. */
 bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
 				const struct shunt_mirror_neigh_info *info);
 
-/* shunt_mirror_set_mtu6 sets a device's MTU for IPv6, which no message carries. Thread: control. */
+/* shunt_mirror_set_mtu6 sets a device's MTU for IPv6, which no message carries. Thread: the writer.
+ */
 void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6);
 
 void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_stats *out);

@@ -38,7 +38,7 @@ static int join(struct mnl_socket *nl, struct shunt_err *err)
 	return 0;
 }
 
-/* The buffer holds the events that come while the control thread does other work. Only root may
+/* The buffer holds the events that come while the mirror's thread does other work. Only root may
  * have more than net.core.rmem_max. */
 static void size_rcvbuf(struct mnl_socket *nl, uint32_t bytes)
 {

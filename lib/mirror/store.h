@@ -77,7 +77,7 @@ static inline uint32_t shunt_mirror_hash(const void *key, size_t len, uint64_t s
 }
 
 /* shunt_mirror_store_find returns the linked object of that hash for which eq is true, or 0.
- * Thread: control. Inlined, so that eq is. */
+ * Thread: the writer. Inlined, so that eq is. */
 static inline uint32_t shunt_mirror_store_find(const struct shunt_mirror_store *store,
 					       uint32_t hash,
 					       bool (*eq)(const void *obj, const void *key),
@@ -103,18 +103,18 @@ static inline uint8_t *shunt_mirror_store_info(const void *obj)
 
 /* shunt_mirror_store_init makes an empty store of objects of obj_bytes (a multiple of 4), at
  * most max of them (0: no bound). shunt_mirror_store_fini frees it; legal on zeroed memory.
- * Thread: control. */
+ * Thread: the writer. */
 void shunt_mirror_store_init(struct shunt_mirror_store *store, uint32_t obj_bytes, uint32_t max);
 void shunt_mirror_store_fini(struct shunt_mirror_store *store);
 
 /* shunt_mirror_store_alloc returns a zeroed, live object, or 0 for no memory. Room for its
- * link is made too, so that the link cannot fail. Thread: control. */
+ * link is made too, so that the link cannot fail. Thread: the writer. */
 uint32_t shunt_mirror_store_alloc(struct shunt_mirror_store *store);
 void shunt_mirror_store_free(struct shunt_mirror_store *store, uint32_t idx);
 
 /* shunt_mirror_store_link and _unlink put an object into the index and take it out; relink
  * puts idx in the place of old. Unlinking one that is not linked does nothing.
- * Thread: control. */
+ * Thread: the writer. */
 void shunt_mirror_store_link(struct shunt_mirror_store *store, uint32_t hash, uint32_t idx);
 void shunt_mirror_store_unlink(struct shunt_mirror_store *store, uint32_t hash, uint32_t idx);
 void shunt_mirror_store_relink(struct shunt_mirror_store *store, uint32_t hash, uint32_t old,
@@ -123,17 +123,17 @@ void shunt_mirror_store_relink(struct shunt_mirror_store *store, uint32_t hash, 
 /* shunt_mirror_store_put sets the info of the object that eq finds, made and linked if need be,
  * and its sweep mark; old (if not NULL) receives the info that was replaced, if one was.
  * Returns 1 for a change, 0 for none, -ENOMEM. shunt_mirror_store_drop unlinks and frees.
- * Thread: control. */
+ * Thread: the writer. */
 int shunt_mirror_store_put(struct shunt_mirror_store *store, uint32_t hash,
 			   bool (*eq)(const void *, const void *), const void *info, size_t bytes,
 			   uint8_t mark, void *old);
 void shunt_mirror_store_drop(struct shunt_mirror_store *store, uint32_t hash, uint32_t idx);
 
 /* shunt_mirror_store_next returns the first live object after idx (0 to begin), or 0 at the
- * end. Objects may be freed or added while one steps. Thread: control. */
+ * end. Objects may be freed or added while one steps. Thread: the writer. */
 uint32_t shunt_mirror_store_next(const struct shunt_mirror_store *store, uint32_t idx);
 
-/* shunt_mirror_store_bytes returns the memory taken. Thread: control. */
+/* shunt_mirror_store_bytes returns the memory taken. Thread: the writer. */
 size_t shunt_mirror_store_bytes(const struct shunt_mirror_store *store);
 
 #endif

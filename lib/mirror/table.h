@@ -214,7 +214,7 @@ struct shunt_mirror_nexthop *shunt_mirror_nexthop_get(const struct shunt_mirror_
 
 /* shunt_mirror_diverting returns how many reasons there are that packets in transit may not go by
  * the tables local and main: rules that divert them, and a rule of the kernel's own that was
- * deleted. Thread: control. */
+ * deleted. Thread: the writer. */
 uint32_t shunt_mirror_diverting(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip);
 
 /* shunt_mirror_nexthop_uses says whether the next-hop object, or a member of the group, leaves

@@ -16,7 +16,7 @@ struct shunt_mirror_taker {
 
 /* shunt_mirror_take takes the message over; is_dump: it answers the dump under way. Returns 1
  * when the table changed, 0 when not, -ENOMEM, -EBADMSG for one cut short.
- * Thread: control. */
+ * Thread: the writer. */
 int shunt_mirror_take(struct shunt_mirror_taker *taker, const struct nlmsghdr *nlh, bool is_dump);
 
 #endif

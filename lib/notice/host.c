@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Notices about the host and the workers. */
 #include "base/clock.h"
+#include "engine/follower.h"
 #include "lane/judged.h"
 #include "notice/checks.h"
 #include "router/router.h"
@@ -11,37 +12,40 @@ uint64_t shunt_notice_check_policy_routing(const struct shunt_engine *engine,
 {
 	const struct shunt_router *router = engine->router;
 	struct shunt_mirror_stats stats = {0};
+	bool is_diverted;
 
-	(void)before;
+	if (!shunt_guard_try(engine->ports.guard))
+		return before->key;
 	if (router && router->mirror)
 		shunt_mirror_stats(router->mirror, &stats);
+	is_diverted = router && router->is_diverted;
+	shunt_guard_leave(engine->ports.guard);
 	if (!stats.policy_rules)
 		return 0;
 	shunt_err_set(text, 0,
 		      "%u routing rules of this host (ip rule) lead to other tables than main; "
 		      "shunt follows main and local alone%s",
 		      stats.policy_rules,
-		      router->is_diverted ? ", so what would be routed is the kernel's, unless "
-					    "'policy_routing: ignore' says otherwise"
-					  : "");
+		      is_diverted ? ", so what would be routed is the kernel's, unless "
+				    "'policy_routing: ignore' says otherwise"
+				  : "");
 	return stats.policy_rules;
 }
 
 uint64_t shunt_notice_check_bypassed(const struct shunt_engine *engine,
 				     const struct shunt_notice *before, struct shunt_err *text)
 {
-	const struct shunt_judge *judge = NULL;
+	bool is_judged = false;
 	char what[128];
 	unsigned i;
 
 	(void)before;
-	for (i = 0;
-	     i < engine->ports.cnt && !judge && engine->config->firewall == SHUNT_FIREWALL_IGNORE;
+	for (i = 0; i < engine->ports.cnt && !is_judged &&
+		    engine->config->firewall == SHUNT_FIREWALL_IGNORE;
 	     i++)
-		judge = shunt_lane_judge(&engine->lanes, i);
-	if (!judge)
+		is_judged = shunt_lane_judge_print(&engine->lanes, i, what, sizeof(what));
+	if (!is_judged)
 		return 0;
-	shunt_judge_print(judge, what, sizeof(what));
 	shunt_err_set(text, 0,
 		      "what shunt forwards bypasses %s, since 'firewall: ignore' says so; without "
 		      "that word such ports are the kernel's",
@@ -53,8 +57,13 @@ uint64_t shunt_notice_check_ip6_forwarding(const struct shunt_engine *engine,
 					   const struct shunt_notice *before,
 					   struct shunt_err *text)
 {
-	(void)before;
-	if (!engine->router || !engine->router->is_ip6_off)
+	bool is_off;
+
+	if (!shunt_guard_try(engine->ports.guard))
+		return before->key;
+	is_off = engine->router && engine->router->is_ip6_off;
+	shunt_guard_leave(engine->ports.guard);
+	if (!is_off)
 		return 0;
 	shunt_err_set(text, 0,
 		      "IPv6 forwarding is off, so the kernel gets and drops what would be routed; "
@@ -82,13 +91,32 @@ uint64_t shunt_notice_check_uncounted_redirects(const struct shunt_engine *engin
 }
 
 /* Then some frames are lost at a kill. */
-uint64_t shunt_notice_check_unguarded(const struct shunt_engine *engine,
+uint64_t shunt_notice_check_death_unseen(const struct shunt_engine *engine,
 				      const struct shunt_notice *before, struct shunt_err *text)
 {
 	(void)before;
 	if (!*engine->death_err.msg)
 		return 0;
 	*text = engine->death_err;
+	return 1;
+}
+
+/* This is for people. The steering programs notice within 200 ms. */
+uint64_t shunt_notice_check_unfollowed(const struct shunt_engine *engine,
+				       const struct shunt_notice *before, struct shunt_err *text)
+{
+	const uint64_t silent_ns =
+		engine->follower ? shunt_follower_silent_ns(engine->follower) : 0;
+
+	(void)before;
+	if (!silent_ns)
+		return 0;
+	shunt_err_set(
+		text, 0,
+		"what follows the kernel's routes, bridges and firewall has given no sign of "
+		"life for %.1f s: it hangs, or gets no CPU; what is routed, or bridged over a "
+		"kernel bridge, is the kernel's meanwhile; if that lasts, start shuntd again",
+		(double)silent_ns / SHUNT_NS_PER_SEC);
 	return 1;
 }
 

@@ -92,7 +92,7 @@ static void look_at(struct shunt_notices *n, struct shunt_notice like)
 		notice->since_ns = shunt_clock_ns();
 	}
 	notice->key = key;
-	if (key)
+	if (key && *text.msg)
 		notice->text = text;
 }
 

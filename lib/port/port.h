@@ -4,11 +4,13 @@
  * and the configuration, and know nothing of the engine.
  *
  * The engine makes and closes ports (engine/ports.h). The control thread writes; workers read
- * max_lens and macs alone, and order nothing by them. */
+ * max_lens and macs alone, and order nothing by them. The follower (engine/follower.h) reads names,
+ * and a lane's `judged`: these are written with the guard held. */
 #ifndef SHUNT_PORT_PORT_H
 #define SHUNT_PORT_PORT_H
 
 #include "base/err.h"
+#include "base/guard.h"
 #include "choice/bulk.h"
 #include "choice/choice.h"
 #include "choice/backoff.h"
@@ -68,6 +70,9 @@ struct shunt_ports {
 	struct shunt_config *config; /* the engine's caller's */
 	struct shunt_port *at;	     /* [cnt], in the configuration's order */
 	unsigned cnt;
+	/* Of all that follows the kernel (router, bridge, firewall) and of what it reads of ports;
+	 * NULL: one thread. */
+	struct shunt_guard *guard;
 	uint32_t max_lens[SHUNT_PORT_MAX]; /* by port: bytes of frames that leave by it, no FCS */
 	uint64_t macs[SHUNT_PORT_MAX];	   /* by port: six bytes as in memory */
 };

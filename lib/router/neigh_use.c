@@ -15,8 +15,7 @@
  * asks (state delay). */
 #define PERIOD_NS  (4 * SHUNT_NS_PER_SEC)
 #define TELL_BYTES 16384
-#define TELLS_MAX  2048 /* a tick: the rest has the next one */
-#define TELL_MAX   128	/* bytes of one */
+#define TELL_MAX   128 /* bytes of one */
 
 struct shunt_neigh_use {
 	struct mnl_socket *nl;
@@ -50,7 +49,7 @@ void shunt_neigh_use_close(struct shunt_neigh_use *use)
 }
 
 /* Refusals come back unasked; the neighbour may be gone. */
-static void tell_now(struct shunt_neigh_use *use)
+void shunt_neigh_use_tell(struct shunt_neigh_use *use)
 {
 	char buf[8192];
 
@@ -61,13 +60,11 @@ static void tell_now(struct shunt_neigh_use *use)
 		;
 }
 
-static void tell(struct shunt_neigh_use *use, const struct shunt_mirror_neigh_info *info)
+static void add(struct shunt_neigh_use *use, const struct shunt_mirror_neigh_info *info)
 {
 	struct nlmsghdr *nlh;
 	struct ndmsg *ndm;
 
-	if (use->len + TELL_MAX > sizeof(use->buf))
-		tell_now(use);
 	nlh = mnl_nlmsg_put_header(use->buf + use->len);
 	nlh->nlmsg_type = RTM_NEWNEIGH;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_REPLACE;
@@ -80,23 +77,22 @@ static void tell(struct shunt_neigh_use *use, const struct shunt_mirror_neigh_in
 	use->len += NLMSG_ALIGN(nlh->nlmsg_len);
 }
 
-void shunt_neigh_use_tick(struct shunt_neigh_use *use, struct shunt_mirror *mirror, uint64_t now_ns)
+bool shunt_neigh_use_collect(struct shunt_neigh_use *use, struct shunt_mirror *mirror,
+			     uint64_t now_ns)
 {
 	const struct shunt_mirror_store *neighs = &shunt_mirror_table(mirror)->neighs;
 	const struct shunt_mirror_neigh *neigh;
-	unsigned told = 0;
 
 	if (now_ns < use->due_ns)
-		return;
-	while (told < TELLS_MAX && (use->at = shunt_mirror_store_next(neighs, use->at))) {
+		return false;
+	while (use->len + TELL_MAX <= sizeof(use->buf) &&
+	       (use->at = shunt_mirror_store_next(neighs, use->at))) {
 		neigh = shunt_mirror_store_at(neighs, use->at);
-		if (!(neigh->info.state & NUD_STALE) ||
-		    !shunt_mirror_neigh_is_used(mirror, &neigh->info))
-			continue;
-		tell(use, &neigh->info);
-		told++;
+		if (neigh->info.state & NUD_STALE &&
+		    shunt_mirror_neigh_is_used(mirror, &neigh->info))
+			add(use, &neigh->info);
 	}
-	tell_now(use);
 	if (!use->at)
 		use->due_ns = now_ns + PERIOD_NS;
+	return use->at;
 }

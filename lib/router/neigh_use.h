@@ -8,7 +8,8 @@
  *hop of a route, or when an address of its link leads to it.
  *
  *	shunt_neigh_use_open(&use, &err);
- *	shunt_neigh_use_tick(use, mirror, now_ns);	every second
+ *	shunt_neigh_use_collect(use, mirror, now_ns);	every second
+ *	shunt_neigh_use_tell(use);
  *	shunt_neigh_use_close(use);
  */
 #ifndef SHUNT_ROUTER_NEIGH_USE_H
@@ -24,9 +25,14 @@ struct shunt_neigh_use;
 int shunt_neigh_use_open(struct shunt_neigh_use **out, struct shunt_err *err);
 void shunt_neigh_use_close(struct shunt_neigh_use *use);
 
-/* shunt_neigh_use_tick tells of the stale ones, every few seconds. Thread: control. Cost: then a
- * walk over the neighbours and up to 8 system calls. */
-void shunt_neigh_use_tick(struct shunt_neigh_use *use, struct shunt_mirror *mirror,
-			  uint64_t now_ns);
+/* shunt_neigh_use_collect notes the stale ones, every few seconds. Returns whether there are more
+ * than it has room for: call it again once they are told. The mirror's guard is held. Thread:
+ * control. Cost: a walk over the neighbours. */
+bool shunt_neigh_use_collect(struct shunt_neigh_use *use, struct shunt_mirror *mirror,
+			     uint64_t now_ns);
+
+/* shunt_neigh_use_tell tells the kernel of those that were noted. Without the guard: it waits for
+ * whoever changes devices. Thread: control. Cost: some system calls. */
+void shunt_neigh_use_tell(struct shunt_neigh_use *use);
 
 #endif

@@ -12,8 +12,10 @@
 #include "router/tables.h"
 #include "xdp/tables.h"
 
-#define LOAD_MAX_NS    (30 * SHUNT_NS_PER_SEC)
+/* Longer than most tables take. Who waits longer is not answered meanwhile. */
+#define LOAD_MAX_NS    (SHUNT_NS_PER_SEC / 2)
 #define SERVICE_BUDGET 4096 /* messages: some milliseconds between looks at anything else */
+#define TELLS_MAX      5    /* in a second, some 400 neighbours each: the rest has the next one */
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -242,8 +244,26 @@ int shunt_router_tick(struct shunt_router *router, struct shunt_err *err)
 {
 	shunt_router_look(router);
 	shunt_router_tables_follow(router);
-	if (!router->mirror)
-		return open_mirror(router, err);
-	shunt_neigh_use_tick(router->neigh_use, router->mirror, shunt_clock_ns());
-	return 0;
+	return router->mirror ? 0 : open_mirror(router, err);
+}
+
+uint64_t shunt_router_current_ns(const struct shunt_router *router, uint64_t now_ns, bool is_idle)
+{
+	if (!router->is_following || is_idle)
+		return now_ns;
+	return SHUNT_MIN(shunt_mirror_current_ns(router->mirror), now_ns);
+}
+
+void shunt_router_tell(struct shunt_router *router)
+{
+	unsigned left = TELLS_MAX;
+	bool are_more = true;
+
+	while (are_more && left-- && shunt_guard_try(router->ports->guard)) {
+		are_more =
+			router->mirror && shunt_neigh_use_collect(router->neigh_use, router->mirror,
+								  shunt_clock_ns());
+		shunt_guard_leave(router->ports->guard);
+		shunt_neigh_use_tell(router->neigh_use);
+	}
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the routing ports of an engine have in common: forwarding tables, the mirror that fills
  *them, this host's addresses, the punt device, and whether the kernel would forward at all. The
- *control thread owns it. The workers read the tables between quiescent states.
+ *follower (engine/follower.h) keeps it, with the ports' guard held. The control thread reads it
+ *with the guard. The workers read the tables between quiescent states.
  *
  *	shunt_router_create(&router, &ports, &err);
- *	shunt_router_load(router, &err);	the first dump; then the gate may open
+ *	shunt_router_load(router, &err);	the first dump, or some of it
  *	poll shunt_router_fd(router), shunt_router_timeout_ms(router)
- *	shunt_router_service(router, &err);
+ *	shunt_router_service(router, &err); every second: shunt_router_tick(router, &err);
  *	shunt_router_destroy(router);		after the workers
  */
 #ifndef SHUNT_ROUTER_ROUTER_H
@@ -49,32 +50,42 @@ int shunt_router_create(struct shunt_router **out, const struct shunt_ports *por
 void shunt_router_destroy(struct shunt_router *router);
 
 /* shunt_router_load waits until the kernel's tables are in the FIB, or memory ran out, for half a
- * minute at most. What is late follows by service. Returns 0 or -errno with err set. Thread:
- * control. */
+ * second at most. What is late follows by service; until all is there everything is the kernel's.
+ * Returns 0 or -errno with err set. Thread: control, before there is a follower. */
 int shunt_router_load(struct shunt_router *router, struct shunt_err *err);
 
 /* shunt_router_fd, _timeout_ms and _service are those of the mirror, with one difference. When its
  * socket fails for good, service drops the mirror and every route, so that all packets go to the
  * kernel, and returns -errno with err set. shunt_router_tick makes a new mirror then, with another
- * descriptor. Thread: control. */
+ * descriptor. Thread: the follower, with the guard; fd and timeout_ms without. */
 int shunt_router_fd(const struct shunt_router *router);
 int shunt_router_timeout_ms(const struct shunt_router *router);
 int shunt_router_service(struct shunt_router *router, struct shunt_err *err);
 
 /* shunt_router_tick looks at what no message tells of. Returns 0 or -errno with err set. Thread:
- * control, every second. */
+ * the follower, with the guard, every second. Cost: some files of /proc a port. */
 int shunt_router_tick(struct shunt_router *router, struct shunt_err *err);
 
-/* shunt_router_take_addrs_new says whether this host's addresses changed since the last call.
- * Thread: control. */
+/* shunt_router_current_ns returns until when (CLOCK_MONOTONIC) all that the kernel told is in what
+ * packets are forwarded by, at most now_ns. is_idle says that the kernel told nothing more by
+ * now_ns. Where the tables are no good, nothing is forwarded by them: then it is now_ns. Thread:
+ * the follower. */
+uint64_t shunt_router_current_ns(const struct shunt_router *router, uint64_t now_ns, bool is_idle);
+
+/* shunt_router_tell tells the kernel which neighbours are in use. Thread: control, every second,
+ * without the guard. Cost: every few seconds a walk over the neighbours and some system calls. */
+void shunt_router_tell(struct shunt_router *router);
+
+/* shunt_router_take_addrs_new says whether this host's addresses changed since the last call. With
+ * the guard. Thread: any. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
 
-/* shunt_router_is_current says whether is_following is as the mirror says; for router.c. Thread:
- * control. */
+/* shunt_router_is_current says whether is_following is as the mirror says; for router.c. With the
+ * guard. */
 bool shunt_router_is_current(const struct shunt_router *router);
 
-/* shunt_router_look reads the settings that decide which ports forward; for router.c. Thread:
- * control. */
+/* shunt_router_look reads the settings that decide which ports forward; for router.c. With the
+ * guard. */
 void shunt_router_look(struct shunt_router *router);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "router/tables.h"
 
-#include "base/clock.h"
 #include "device/netdev_xdp.h"
 #include "xdp/tables.h"
 
@@ -84,7 +83,6 @@ static uint32_t flags_of(const struct shunt_router *router, unsigned port)
 
 void shunt_router_tables_follow(struct shunt_router *router)
 {
-	uint64_t now_ns = shunt_clock_ns();
 	unsigned i;
 
 	if (!router->tables)
@@ -96,6 +94,5 @@ void shunt_router_tables_follow(struct shunt_router *router)
 			continue;
 		router->tables_cfg.flags = flags_of(router, i);
 		shunt_xdp_tables_publish(router->ports->at[i].xdp, &router->tables_cfg);
-		shunt_xdp_tables_beat(router->ports->at[i].xdp, now_ns);
 	}
 }

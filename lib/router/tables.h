@@ -15,8 +15,8 @@ bool shunt_router_tables_are_wanted(const struct shunt_ports *ports);
  * with err set. Does nothing where the programs cannot read them. Thread: control. */
 int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err);
 
-/* shunt_router_tables_follow tells the programs that tables or settings may have changed, and that
- * the daemon lives. Thread: control. Cost: some stores a port. */
+/* shunt_router_tables_follow tells the programs that tables or settings may have changed. Thread:
+ * the follower, with the guard. Cost: some stores a port. */
 void shunt_router_tables_follow(struct shunt_router *router);
 
 #endif

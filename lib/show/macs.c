@@ -3,6 +3,9 @@
 #include "show/show.h"
 #include "base/json.h"
 
+/* Rows that are made with the guard held at a time: a millisecond's work. */
+#define CHUNK 256u
+
 static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_entry *entry)
 {
 	unsigned bridge = shunt_mac_key_bridge(entry->key);
@@ -54,19 +57,24 @@ static json_t *kernel_json(const struct shunt_bridge *b)
 			 (json_int_t)stats.refused);
 }
 
-json_t *shunt_show_macs(const struct shunt_show *show)
+/* Some stations, from *at on. Returns whether there are more. */
+static bool add_macs(const struct shunt_bridge *b, uint64_t *at, json_t *rows)
 {
-	const struct shunt_engine *engine = show->engine;
-	const struct shunt_bridge *b = engine->bridge;
-	json_t *rows = json_array(), *result = timed("macs", rows);
-	struct shunt_mac_counts counts;
 	struct shunt_mac_entry entry;
-	uint64_t at = 0;
+	unsigned left = CHUNK;
 
-	if (!b)
-		return result;
-	while (shunt_mac_next(b->macs, &at, &entry))
+	while (left--) {
+		if (!shunt_mac_next(b->macs, at, &entry))
+			return false;
 		json_array_append_new(rows, mac_json(b, &entry));
+	}
+	return true;
+}
+
+static void set_counts(const struct shunt_bridge *b, json_t *result)
+{
+	struct shunt_mac_counts counts;
+
 	shunt_mac_counts(b->macs, &counts);
 	set_u64(result, "entries", counts.entries);
 	set_u64(result, "max", counts.max);
@@ -74,5 +82,25 @@ json_t *shunt_show_macs(const struct shunt_show *show)
 	set_u64(result, "ageing_s", b->age_s);
 	json_object_set_new(result, "counters", counters_json(b));
 	json_object_set_new(result, "kernel", kernel_json(b));
+}
+
+json_t *shunt_show_macs(const struct shunt_show *show)
+{
+	const struct shunt_engine *engine = show->engine;
+	const struct shunt_bridge *b = engine->bridge;
+	json_t *rows = json_array(), *result = timed("macs", rows);
+	bool are_more = b;
+	uint64_t at = 0;
+
+	while (are_more) {
+		if (!shunt_guard_try(engine->ports.guard)) {
+			json_decref(result);
+			return NULL;
+		}
+		are_more = add_macs(b, &at, rows);
+		if (!are_more)
+			set_counts(b, result);
+		shunt_guard_leave(engine->ports.guard);
+	}
 	return result;
 }

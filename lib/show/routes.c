@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/neighbour.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mirror/mirror.h"
@@ -16,9 +17,24 @@
 #define ROUTES_SHOWN_MAX 4096u
 #define MEMBERS_MAX	 64u
 
+/* Rows that are made with the guard held at a time: a millisecond's work. */
+#define CHUNK		 128u
+
+/* A route as it stood in the FIB. What its next hop says is asked later, for some at a time: one
+ * that changed meanwhile is shown as it is by then. */
+struct row {
+	int family;
+	union {
+		uint32_t ip4_be;
+		uint8_t ip6[16];
+	} addr;
+	unsigned len;
+	uint32_t nh;
+};
+
 struct walk {
-	const struct shunt_engine *engine;
-	json_t *rows;
+	struct row *rows; /* [ROUTES_SHOWN_MAX] */
+	unsigned cnt;
 };
 
 /* --- routes ----------------------------------------------------------------------------------- */
@@ -71,36 +87,71 @@ static int add_route4(void *arg, uint32_t addr_be, unsigned len, uint32_t nh)
 {
 	struct walk *walk = arg;
 
-	if (json_array_size(walk->rows) >= ROUTES_SHOWN_MAX)
+	if (walk->cnt == ROUTES_SHOWN_MAX)
 		return 1;
-	json_array_append_new(walk->rows, route_json(walk->engine, AF_INET, &addr_be, len, nh));
+	walk->rows[walk->cnt++] = (struct row){AF_INET, {.ip4_be = addr_be}, len, nh};
 	return 0;
 }
 
 static int add_route6(void *arg, const uint8_t addr[16], unsigned len, uint32_t nh)
 {
 	struct walk *walk = arg;
+	struct row *row = &walk->rows[walk->cnt];
 
-	if (json_array_size(walk->rows) >= ROUTES_SHOWN_MAX)
+	if (walk->cnt == ROUTES_SHOWN_MAX)
 		return 1;
-	json_array_append_new(walk->rows, route_json(walk->engine, AF_INET6, addr, len, nh));
+	*row = (struct row){.family = AF_INET6, .len = len, .nh = nh};
+	memcpy(row->addr.ip6, addr, 16);
+	walk->cnt++;
 	return 0;
+}
+
+/* Returns how many were made: all, or less where the follower hangs. */
+static unsigned make_rows(const struct shunt_engine *engine, const struct walk *walk, json_t *out)
+{
+	unsigned i = 0, end;
+
+	while (i < walk->cnt && shunt_guard_try(engine->ports.guard)) {
+		for (end = SHUNT_MIN(i + CHUNK, walk->cnt); i < end; i++)
+			json_array_append_new(out, route_json(engine, walk->rows[i].family,
+							      &walk->rows[i].addr,
+							      walk->rows[i].len, walk->rows[i].nh));
+		shunt_guard_leave(engine->ports.guard);
+	}
+	return i;
+}
+
+static bool collect_rows(const struct shunt_engine *engine, struct walk *walk, json_t *result)
+{
+	const struct shunt_router *router = engine->router;
+
+	if (!shunt_guard_try(engine->ports.guard))
+		return false;
+	shunt_fib4_walk(router->fib4, add_route4, walk);
+	shunt_fib6_walk(router->fib6, add_route6, walk);
+	set_u64(result, "ip4_routes", shunt_fib4_route_cnt(router->fib4));
+	set_u64(result, "ip6_routes", shunt_fib6_route_cnt(router->fib6));
+	shunt_guard_leave(engine->ports.guard);
+	return true;
 }
 
 json_t *shunt_show_routes(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
-	const struct shunt_router *router = engine->router;
-	struct walk walk = {engine, json_array()};
-	json_t *result = timed("routes", walk.rows);
+	json_t *rows = json_array(), *result = timed("routes", rows);
+	struct walk walk = {.cnt = 0};
 
-	if (!router)
+	if (!engine->router)
 		return result;
-	shunt_fib4_walk(router->fib4, add_route4, &walk);
-	shunt_fib6_walk(router->fib6, add_route6, &walk);
-	set_u64(result, "ip4_routes", shunt_fib4_route_cnt(router->fib4));
-	set_u64(result, "ip6_routes", shunt_fib6_route_cnt(router->fib6));
-	set_u64(result, "shown", json_array_size(walk.rows));
+	walk.rows = malloc(ROUTES_SHOWN_MAX * sizeof(*walk.rows));
+	if (!walk.rows || !collect_rows(engine, &walk, result) ||
+	    make_rows(engine, &walk, rows) < walk.cnt) {
+		free(walk.rows);
+		json_decref(result);
+		return NULL;
+	}
+	free(walk.rows);
+	set_u64(result, "shown", json_array_size(rows));
 	return result;
 }
 
@@ -113,8 +164,8 @@ static void mask(uint8_t *addr, unsigned addr_len, unsigned len)
 		addr[i] &= (uint8_t)(0xff00 >> SHUNT_MIN(len, 8u));
 }
 
-json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
-			 struct shunt_err *err)
+static json_t *look_up(const struct shunt_engine *engine, const char *address,
+		       struct shunt_err *err)
 {
 	const struct shunt_router *router = engine->router;
 	uint8_t addr[16] = {0};
@@ -123,10 +174,6 @@ json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
 	int family = AF_INET;
 	json_t *row;
 
-	if (!router) {
-		shunt_err_set(err, ENOENT, "no port forwards by routes; start shuntd route");
-		return NULL;
-	}
 	if (inet_pton(AF_INET, address, &addr_be) == 1) {
 		nh = shunt_fib4_best(router->fib4, addr_be, &len);
 		memcpy(addr, &addr_be, sizeof(addr_be));
@@ -144,6 +191,24 @@ json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
 		json_object_set_new(row, "prefix", json_null());
 	set_text(row, "meaning",
 		 shunt_adj_kind_help(shunt_nexthop_adj(router->nexthops, nh, 0)->kind));
+	return row;
+}
+
+json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
+			 struct shunt_err *err)
+{
+	json_t *row;
+
+	if (!engine->router) {
+		shunt_err_set(err, ENOENT, "no port forwards by routes; start shuntd route");
+		return NULL;
+	}
+	if (!shunt_guard_try(engine->ports.guard)) {
+		shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
+		return NULL;
+	}
+	row = look_up(engine, address, err);
+	shunt_guard_leave(engine->ports.guard);
 	return row;
 }
 
@@ -183,23 +248,40 @@ static json_t *neighbour_json(const struct shunt_mirror_table *table,
 	return row;
 }
 
+/* Some of them, from *at on, with the guard held. */
+static void add_neighbours(struct shunt_mirror *mirror, uint32_t *at, json_t *rows)
+{
+	const struct shunt_mirror_table *table = shunt_mirror_table(mirror);
+	unsigned left = CHUNK;
+
+	while (left-- && (*at = shunt_mirror_store_next(&table->neighs, *at))) {
+		const struct shunt_mirror_neigh *neigh = shunt_mirror_store_at(&table->neighs, *at);
+
+		if (neigh->info.family == AF_INET || neigh->info.family == AF_INET6)
+			json_array_append_new(rows, neighbour_json(table, &neigh->info));
+	}
+}
+
 json_t *shunt_show_neighbours(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
 	const struct shunt_router *router = engine->router;
 	json_t *rows = json_array(), *result = timed("neighbours", rows);
-	const struct shunt_mirror_table *table;
 	uint32_t at = 0;
 
-	if (!router || !router->mirror)
+	if (!router)
 		return result;
-	table = shunt_mirror_table(router->mirror);
-	while ((at = shunt_mirror_store_next(&table->neighs, at))) {
-		const struct shunt_mirror_neigh *neigh = shunt_mirror_store_at(&table->neighs, at);
-
-		if (neigh->info.family == AF_INET || neigh->info.family == AF_INET6)
-			json_array_append_new(rows, neighbour_json(table, &neigh->info));
-	}
+	do {
+		if (!shunt_guard_try(engine->ports.guard)) {
+			json_decref(result);
+			return NULL;
+		}
+		if (router->mirror)
+			add_neighbours(router->mirror, &at, rows);
+		else
+			at = 0;
+		shunt_guard_leave(engine->ports.guard);
+	} while (at);
 	return result;
 }
 
@@ -211,12 +293,20 @@ json_t *shunt_show_mirror(const struct shunt_show *show)
 	const struct shunt_router *router = engine->router;
 	json_t *counters = json_object(), *result = timed("counters", counters);
 	struct shunt_mirror_stats s;
+	bool is_there;
 
-	if (!router || !router->mirror) {
+	if (!shunt_guard_try(engine->ports.guard)) {
+		json_decref(result);
+		return NULL;
+	}
+	is_there = router && router->mirror;
+	if (is_there)
+		shunt_mirror_stats(router->mirror, &s);
+	shunt_guard_leave(engine->ports.guard);
+	if (!is_there) {
 		set_text(result, "state", NULL);
 		return result;
 	}
-	shunt_mirror_stats(router->mirror, &s);
 #define X(name, help) set_u64(counters, #name, s.name);
 	SHUNT_MIRROR_COUNTERS(X)
 #undef X

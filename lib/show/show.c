@@ -93,7 +93,9 @@ json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *e
 		if (strcmp(objects[i].name, object))
 			continue;
 		result = objects[i].fn(show);
-		if (!result)
+		if (!result && shunt_guard_is_stuck(show->engine->ports.guard))
+			shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
+		else if (!result)
 			shunt_err_set(err, ENOMEM, "no memory to show %s", object);
 		return result;
 	}

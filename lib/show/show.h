@@ -31,13 +31,18 @@
 	X(macs, "stations that the bridges know, and what learning counted")          \
 	X(config, "the configuration in full")
 
+/* Why something cannot be shown. */
+#define SHUNT_SHOW_UNFOLLOWED \
+	"what follows the kernel hangs, and its tables cannot be shown; start shuntd again"
+
 struct shunt_show {
 	struct shunt_engine *engine;
 	struct shunt_notices *notices;
 };
 
 #define X(name, help) json_t *shunt_show_##name(const struct shunt_show *show);
-/* shunt_show_OBJECT returns a new reference, NULL without memory. Thread: control.
+/* shunt_show_OBJECT returns a new reference, NULL without memory or where the follower
+ * (engine/follower.h) hangs with what is to be shown. Thread: control.
  * Cost: setup; some ask the kernel, ledger waits up to half a second. */
 SHUNT_SHOW_OBJECTS(X)
 #undef X

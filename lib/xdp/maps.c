@@ -23,6 +23,7 @@ void shunt_xdp_maps_init(struct shunt_xdp *x)
 	x->local4_fd = x->local6_fd = x->slots_fd = x->ctl_fd = -1;
 	x->ctl = NULL;
 	x->slots = NULL;
+	pthread_mutex_init(&x->open_lock, NULL);
 }
 
 static void fd_close(int *fd)
@@ -222,14 +223,37 @@ static void publish(struct shunt_xdp *x)
 	shunt_xdp_set_open(x, x->is_open);
 }
 
+/* With the lock. */
+static void follow_open(const struct shunt_xdp *x)
+{
+	const bool is_open = x->is_open && !x->is_barred;
+
+	shunt_xdp_live_set(x->ctl,
+			   is_open ? SHUNT_STEER_LIVE_HALF(x->half) : SHUNT_STEER_LIVE_CLOSED,
+			   is_open ? shunt_steer_quick_of(&x->shadow, x->half) : 0);
+}
+
 void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open)
 {
 	if (!x->is_configured)
 		return;
+	pthread_mutex_lock(&x->open_lock);
 	x->is_open = is_open;
-	shunt_xdp_live_set(x->ctl,
-			   is_open ? SHUNT_STEER_LIVE_HALF(x->half) : SHUNT_STEER_LIVE_CLOSED,
-			   is_open ? shunt_steer_quick_of(&x->shadow, x->half) : 0);
+	follow_open(x);
+	pthread_mutex_unlock(&x->open_lock);
+}
+
+bool shunt_xdp_bar(struct shunt_xdp *x, bool is_barred)
+{
+	bool was_barred;
+
+	pthread_mutex_lock(&x->open_lock);
+	was_barred = x->is_barred;
+	x->is_barred = is_barred;
+	if (is_barred != was_barred && x->is_open)
+		follow_open(x);
+	pthread_mutex_unlock(&x->open_lock);
+	return was_barred;
 }
 
 void shunt_xdp_cross(struct shunt_xdp *x)
@@ -268,7 +292,9 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->ctl->finishes = cfg->finishes;
 	shunt_xdp_sample_ask(x);
 	x->is_configured = true;
+	pthread_mutex_lock(&x->open_lock);
 	x->is_open = true;
+	pthread_mutex_unlock(&x->open_lock);
 	publish(x);
 	return 0;
 }
@@ -402,6 +428,11 @@ int shunt_xdp_xsks_fd(const struct shunt_xdp *x)
 struct shunt_steer_gate *shunt_xdp_gate(const struct shunt_xdp *x, unsigned queue)
 {
 	return &x->slots[SHUNT_MIN(queue, SHUNT_STEER_QUEUES_MAX - 1u)].gate;
+}
+
+void shunt_xdp_beat(const struct shunt_xdp *x, uint64_t current_ns)
+{
+	__atomic_store_n(&x->slots[0].gate.keeper_ns, current_ns, __ATOMIC_RELAXED);
 }
 
 int shunt_xdp_read_counters(const struct shunt_xdp *x, unsigned queue,

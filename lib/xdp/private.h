@@ -7,6 +7,7 @@
 #define SHUNT_XDP_PRIVATE_H
 
 #include <net/if.h>
+#include <pthread.h>
 
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
@@ -40,7 +41,9 @@ struct shunt_xdp {
 	struct shunt_steer_slot *slots; /* mapped, SHUNT_STEER_QUEUES_MAX of them */
 
 	unsigned half; /* the one of ctl that is in force */
-	bool is_configured, is_open, has_published;
+	bool is_configured, has_published;
+	pthread_mutex_t open_lock; /* of is_open, is_barred and what follows from both */
+	bool is_open, is_barred;
 	struct shunt_steer_half shadow; /* what is in force, or comes into force next */
 };
 

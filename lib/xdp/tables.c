@@ -162,8 +162,3 @@ void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg
 	__atomic_store_n(&to->generation, cfg->generation, __ATOMIC_RELEASE);
 	__atomic_store_n(&to->flags, cfg->flags, __ATOMIC_RELEASE);
 }
-
-void shunt_xdp_tables_beat(struct shunt_xdp *x, uint64_t now_ns)
-{
-	__atomic_store_n(&x->slots[0].gate.keeper_ns, now_ns, __ATOMIC_RELAXED);
-}

@@ -47,8 +47,4 @@ int shunt_xdp_tables_join(struct shunt_xdp_tables *tables, struct shunt_xdp *x,
  * change. Thread: control. Cost: some stores. */
 void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg *cfg);
 
-/* shunt_xdp_tables_beat is the heartbeat of the thread that keeps the tables; 0: none keeps them.
- * Thread: control. Cost: a store. */
-void shunt_xdp_tables_beat(struct shunt_xdp *x, uint64_t now_ns);
-
 #endif

@@ -151,6 +151,11 @@ int shunt_xdp_set_locals(struct shunt_xdp *x, const uint32_t *ip4_be, unsigned i
  * nothing. Thread: control. Cost: two stores, no syscall: a heartbeat watch can use it. */
 void shunt_xdp_set_open(struct shunt_xdp *x, bool is_open);
 
+/* shunt_xdp_bar keeps the lane user closed, whatever is set or configured, until the bar is taken
+ * away (false). Returns whether there was one. A program that is withdrawn or handed over must not
+ * be barred any more. Thread: any for true; control for false. Cost: as set_open. */
+bool shunt_xdp_bar(struct shunt_xdp *x, bool is_barred);
+
 /* shunt_xdp_xsks_fd returns the descriptor of the socket map: slot = queue index,
  * SHUNT_STEER_SOCKETS_MAX slots. x keeps it. Thread: any. */
 int shunt_xdp_xsks_fd(const struct shunt_xdp *x);
@@ -163,6 +168,11 @@ void shunt_xdp_watch_worker(const struct shunt_xdp *x, unsigned first, unsigned 
 /* shunt_xdp_gate returns the gate of a queue. Only the queue's worker writes its beat_ns and
  * is_dry. It lives as long as x. Thread: any. */
 struct shunt_steer_gate *shunt_xdp_gate(const struct shunt_xdp *x, unsigned queue);
+
+/* shunt_xdp_beat tells the watch until when (CLOCK_MONOTONIC) all that the port forwards by is as
+ * the kernel has it: tables, states of a bridge's ports, firewall. 0: it goes by none of them. The
+ * watch shuts both lanes when that is too long ago. Thread: the follower. Cost: a store. */
+void shunt_xdp_beat(const struct shunt_xdp *x, uint64_t current_ns);
 
 /* shunt_xdp_read_counters copies one queue's counters since the program was loaded. Queues from
  * SHUNT_STEER_QUEUES_MAX - 1 up share the last slot: each of them returns it. Returns 0.

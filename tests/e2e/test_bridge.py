@@ -8,6 +8,7 @@ import pytest
 from shuntlab.shuntd import Shuntd, refused
 from shuntlab.frames import ethernet, mac
 from shuntlab.lab import wait_until
+from shuntlab.ptrace import Stopped
 
 pytestmark = pytest.mark.usefixtures("each_lane")
 
@@ -250,6 +251,37 @@ def test_an_isolated_port_reaches_no_other(three, each_lane):
             three.exec("dut", "bridge", "link", "set", "dev", port, "isolated", "off")
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+
+
+def test_hung_follower(three, each_lane):
+    """While it stands still, a bridge over the kernel's is the kernel's, and obeys the states that its ports
+    have now; one of shunt's alone goes on."""
+    with bridge(three, *PORTS) as daemon:
+        gen, sink = three.ends()
+        learn(daemon, sink, FAR, "eth2")
+        with Stopped(daemon.process.pid, "shunt-follow"):
+            for _ in range(300):
+                expect_known(three, "sink", [], FAR, gen, OTHER)
+        assert daemon.steered("stale") == 0
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink = three.ends()
+        learn(daemon, gen, OTHER, "eth1")
+        learn(daemon, sink, FAR, "eth2")
+        sent, marker = frame(FAR, OTHER, 5), frame(BROADCAST, NEAR, 6)
+        with Stopped(daemon.process.pid, "shunt-follow"):
+            wait_until(lambda: gen.send(sent) or daemon.steered("stale") > 0)
+            for port in "eth1", "eth2":
+                three.exec("dut", "bridge", "link", "set", "dev", port, "isolated", "on")
+            third = three.wire("third")
+            third.reaches(sink, marker)
+            gen.send(*[sent] * 100)
+            assert sink.receive(lambda got: got == sent, timeout=0.5) is None
+        wait_until(lambda: daemon.lane()["reason"] == "isolated")
+        for port in "eth1", "eth2":
+            three.exec("dut", "bridge", "link", "set", "dev", port, "isolated", "off")
+        wait_until(lambda: daemon.lane()["in_use"] == each_lane)
+        expect_known(three, "sink", [], FAR, gen, OTHER)
 
 
 @pytest.mark.parametrize("each_lane", ["user"], indirect=True)

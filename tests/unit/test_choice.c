@@ -94,7 +94,7 @@ static const struct row {
 	ROW(unaged, KERNEL, KERNEL, false, false),
 	ROW(tags_in_vain, KERNEL, KERNEL, false, false),
 	ROW(tags, KERNEL, KERNEL, false, false),
-	ROW(unfollowed, KERNEL, KERNEL, false, false),
+	ROW(unfollowed, KERNEL, KERNEL, true, false),
 	ROW(firewall_in_vain, KERNEL, KERNEL, false, false),
 	ROW(firewall, KERNEL, KERNEL, false, false),
 	ROW(policy_routing, KERNEL, KERNEL, false, false),

@@ -54,6 +54,13 @@ Test(xdp, attach_configure_detach)
 	xdp_rig_expect(x, &f, SHUNT_STEER_CLOSED); /* rules do not open it */
 	shunt_xdp_set_open(x, true);
 	xdp_rig_expect(x, &f, SHUNT_STEER_LOCAL_ADDRESS);
+	cr_expect_not(shunt_xdp_bar(x, true));
+	xdp_rig_expect(x, &f, SHUNT_STEER_CLOSED);
+	shunt_xdp_set_open(x, true);
+	cr_expect_eq(shunt_xdp_set_config(x, &cfg, &xdp_rig_err), 0);
+	xdp_rig_expect(x, &f, SHUNT_STEER_CLOSED); /* nothing opens it but this */
+	cr_expect(shunt_xdp_bar(x, false));
+	xdp_rig_expect(x, &f, SHUNT_STEER_LOCAL_ADDRESS);
 	inet_pton(AF_INET6, "2001:db8:2::9", &ip6);
 	cr_expect_eq(shunt_xdp_set_locals(x, NULL, 0, &ip6, 1, &xdp_rig_err), 0);
 	xdp_rig_expect(x, &f, SHUNT_STEER_NO_SOCKET);

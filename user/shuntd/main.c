@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* shuntd: the daemon. Reads the command line, brings the configuration to life
  * (lib/engine/engine.h), answers shuntctl, and on SIGTERM or SIGINT takes
- * everything down again. All of this is the control thread. */
+ * everything down again. All of this is the control thread; the engine's follower follows the
+ * kernel beside it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -84,10 +85,6 @@ static int open_events(struct daemon *d, struct shunt_err *err)
 	if (d->timer_fd < 0 || d->epoll_fd < 0 || timerfd_settime(d->timer_fd, 0, &ticks, NULL) ||
 	    watch(d->epoll_fd, d->timer_fd) || watch(d->epoll_fd, d->signal_fd) ||
 	    (shunt_engine_fd(d->engine) >= 0 && watch(d->epoll_fd, shunt_engine_fd(d->engine))) ||
-	    (shunt_engine_bridge_fd(d->engine) >= 0 &&
-	     watch(d->epoll_fd, shunt_engine_bridge_fd(d->engine))) ||
-	    (shunt_engine_firewall_fd(d->engine) >= 0 &&
-	     watch(d->epoll_fd, shunt_engine_firewall_fd(d->engine))) ||
 	    (d->server && watch(d->epoll_fd, shunt_server_fd(d->server))))
 		return shunt_err_set(err, errno, "cannot set up the event loop: %s",
 				     strerror(errno));
@@ -112,13 +109,9 @@ static void tick(struct daemon *d)
 		complain(&err);
 	shuntd_announce_lanes(d->engine);
 	tell_notices(d);
-	/* A new socket of the mirror is a new descriptor. One that is watched already is refused.
-	 */
-	if (shunt_engine_fd(d->engine) >= 0)
-		watch(d->epoll_fd, shunt_engine_fd(d->engine));
 }
 
-/* Follows some messages at a time: a burst of a million routes must not make clients wait. */
+/* Does what the thread that follows the kernel leaves to this one. */
 static void follow(struct daemon *d)
 {
 	struct shunt_err err;
@@ -156,17 +149,15 @@ static void serve(struct daemon *d)
 	struct epoll_event event;
 
 	for (;;) {
-		int n = epoll_wait(d->epoll_fd, &event, 1, shunt_engine_timeout_ms(d->engine));
+		int n = epoll_wait(d->epoll_fd, &event, 1, -1);
 
 		if (n < 0 && errno != EINTR)
 			return;
-		if (n <= 0 || event.data.fd == shunt_engine_fd(d->engine) ||
-		    event.data.fd == shunt_engine_bridge_fd(d->engine) ||
-		    event.data.fd == shunt_engine_firewall_fd(d->engine)) {
-			follow(d);
+		if (n <= 0)
 			continue;
-		}
-		if (event.data.fd == d->timer_fd)
+		if (event.data.fd == shunt_engine_fd(d->engine))
+			follow(d);
+		else if (event.data.fd == d->timer_fd)
 			tick(d);
 		else if (event.data.fd != d->signal_fd)
 			shunt_server_service(d->server);

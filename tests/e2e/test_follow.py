@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The thread that follows the kernel's routes: what becomes of packets while it stands still, and while the
+control thread does. tests/timing/test_follow.py says how soon; test_bridge.py has what is bridged."""
+import concurrent.futures
+import signal
+
+import pytest
+
+from shuntlab.frames import routed, udp4
+from shuntlab.lab import wait_until
+from shuntlab.ptrace import Stopped
+from shuntlab.shuntd import Shuntd
+from shuntlab.trickle import Trickle, numbered
+
+pytestmark = pytest.mark.usefixtures("each_lane")
+
+FOLLOWER = "shunt-follow"
+FAR = "10.99.0.1"
+BEFORE, MOVED = "02:00:00:00:0b:01", "02:00:00:00:0b:02"
+ROUTES = 100_000
+DROP = "add table inet f; add chain inet f f { type filter hook forward priority 0; }; " \
+       "add rule inet f f udp dport 4444 drop"
+
+
+@pytest.fixture
+def moving(lab):
+    """The lab with a route that has two next hops to choose from: hop(address) takes one."""
+    def hop(address):
+        lab.ip("route", "replace", "10.99.0.0/16", "via", address)
+
+    for address, lladdr in ("10.0.2.11", BEFORE), ("10.0.2.12", MOVED):
+        lab.ip("neigh", "replace", address, "lladdr", lladdr, "dev", "eth2", "nud", "permanent")
+    hop("10.0.2.11")
+    yield hop
+    lab.ip("route", "del", "10.99.0.0/16")
+    for address in "10.0.2.11", "10.0.2.12":
+        lab.ip("neigh", "del", address, "dev", "eth2")
+
+
+class Stations:
+    """Frames to the route, and which station they come to."""
+
+    def __init__(self, lab):
+        self.gen, self.sink = lab.ends()
+        self.sent = udp4(104, dst=FAR)
+
+    def arrives_at(self, mac):
+        """Whether a frame that is sent now comes to that station, and to no other."""
+        wanted = {station: routed(self.sent, eth_dst=station) for station in (BEFORE, MOVED)}
+        self.gen.send(self.sent)
+        return self.sink.receive(lambda frame: frame in wanted.values(), timeout=5) == wanted[mac]
+
+
+def forwarded(daemon, each_lane):
+    return daemon.packets(each_lane)
+
+
+def goes_on(daemon, stations, each_lane, mac):
+    """Frames take the lane under test again."""
+    def is_forwarded():
+        before = forwarded(daemon, each_lane)
+        assert stations.arrives_at(mac)
+        return forwarded(daemon, each_lane) > before
+    wait_until(is_forwarded)
+
+
+def test_hung_follower(lab, moving, each_lane):
+    """It stands still: packets are the kernel's, and obey it. It goes on: they are shunt's again."""
+    stations = Stations(lab)
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+        goes_on(daemon, stations, each_lane, BEFORE)
+        with Stopped(daemon.process.pid, FOLLOWER):
+            wait_until(lambda: stations.gen.send(stations.sent) or daemon.steered("stale") > 0)
+            moving("10.0.2.12")
+            wait_until(lambda: stations.arrives_at(MOVED))
+            assert all(stations.arrives_at(MOVED) for _ in range(50))
+            assert daemon.ask("show", "lanes")["lanes"], "control does not answer"
+            daemon.said_until("what follows the kernel's routes")
+        goes_on(daemon, stations, each_lane, MOVED)
+        daemon.said_until("are followed again")
+
+
+def test_hung_follower_and_a_new_rule(lab, each_lane):
+    """A rule that is loaded while it stands still holds."""
+    gen, sink = lab.ends()
+    sent = udp4(104, dport=4444)
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+        gen.reaches(sink, sent, routed(sent))
+        with Stopped(daemon.process.pid, FOLLOWER):
+            wait_until(lambda: gen.send(sent) or daemon.steered("stale") > 0)
+            lab.exec("dut", "nft", DROP)
+            gen.reaches(sink, numbered(1), routed(numbered(1)))
+            gen.send(*[sent] * 100)
+            assert sink.receive(lambda frame: frame == routed(sent), timeout=0.5) is None
+        wait_until(lambda: daemon.lane()["reason"] == "firewall")
+        lab.exec("dut", "nft", "flush", "ruleset")
+        wait_until(lambda: daemon.lane()["in_use"] == each_lane)
+
+
+def test_busy_control(lab, moving, each_lane):
+    """The control thread stands still, as in a driver that loads a program: packets go on, by the routes of
+    now, and nothing is stale."""
+    stations = Stations(lab)
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+        goes_on(daemon, stations, each_lane, BEFORE)
+        before = forwarded(daemon, each_lane)
+        with Stopped(daemon.process.pid, "shuntd"):
+            moving("10.0.2.12")
+            wait_until(lambda: stations.arrives_at(MOVED))
+            trickle = Trickle(lab)
+            trickle.run(2)
+            assert not trickle.lost()
+            moving("10.0.2.11")
+            wait_until(lambda: stations.arrives_at(BEFORE))
+        assert forwarded(daemon, each_lane) - before >= len(trickle.sent)
+
+
+@pytest.mark.parametrize("end", ["stop", "takeover"])
+def test_end_while_the_follower_hangs(lab, each_lane, end):
+    """An end comes all the same, is no success, and leaves nothing behind; a successor forwards."""
+    stuck = Shuntd(lab, "route", "eth1", "eth2")
+    with Stopped(stuck.process.pid, FOLLOWER) as follower, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        if end == "stop":
+            stuck.process.send_signal(signal.SIGTERM)
+        else:
+            starting = pool.submit(Shuntd, lab, "route", "eth1", "eth2", "--takeover", chatty=True)
+        follower.wait_killed()
+    if end == "takeover":
+        with starting.result() as after:
+            trickle = Trickle(lab)
+            before = forwarded(after, each_lane)
+            assert trickle.run(30, lambda: forwarded(after, each_lane) > before)
+    _, err = stuck.process.communicate(timeout=60)
+    assert stuck.process.returncode == 1 and "what follows the kernel hangs" in err, err
+    assert lab.changes() == []
+
+
+def test_many_routes(lab, tmp_path, each_lane):
+    """A table that takes a while to load, and one that comes and goes while packets pass: nothing is lost,
+    shuntctl is answered, and what loads is not taken for hung."""
+    batches = {}
+    for word in "replace", "del":
+        batches[word] = tmp_path / word
+        batches[word].write_text("".join(
+            f"route {word} 10.{64 + n // 2048}.{n // 8 % 256}.{n % 8 * 32}/27 via 10.0.2.2\n"
+            for n in range(ROUTES)))
+    lab.exec("dut", "ip", "-b", batches["replace"])
+    try:
+        trickle = Trickle(lab)
+        with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+            trickle.run(60, lambda: daemon.show("mirror")["state"] == "following")
+            assert daemon.show("routes")["ip4_routes"] > ROUTES
+            trickle.run(60, lambda: daemon.lane()["in_use"] == each_lane)
+            assert daemon.steered("stale") == 0
+            lab.exec("dut", "ip", "-b", batches["del"])
+            trickle.run(60, lambda: daemon.show("routes")["ip4_routes"] < ROUTES)
+            before = forwarded(daemon, each_lane)
+            assert trickle.run(60, lambda: forwarded(daemon, each_lane) > before)
+            assert not trickle.lost()
+    finally:
+        lab.exec("dut", "ip", "-f", "-b", batches["del"], check=False)
