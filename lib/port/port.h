@@ -19,6 +19,8 @@
 #include "port/stats.h"
 #include "xdp/xdp.h"
 
+struct shunt_xdp_delegate;
+
 /* The lane of a port: what is known, what follows from it, and what was tried. lane/ keeps it. */
 struct shunt_port_lane {
 	struct shunt_lane_facts facts;
@@ -68,6 +70,7 @@ struct shunt_ports {
 	struct shunt_config *config; /* the engine's caller's */
 	struct shunt_port *at;	     /* [cnt], in the configuration's order */
 	unsigned cnt;
+	const struct shunt_xdp_delegate *delegate; /* of the programs and the tables; NULL */
 	uint32_t max_lens[SHUNT_PORT_MAX]; /* by port: bytes of frames that leave by it, no FCS */
 	uint64_t macs[SHUNT_PORT_MAX];	   /* by port: six bytes as in memory */
 };
