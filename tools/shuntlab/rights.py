@@ -8,6 +8,7 @@ NET_ADMIN = 1 << 12
 
 
 BPF = 1 << 39
+DAC_OVERRIDE = 1 << 1
 # Under libxdp's dispatcher: CAP_SYS_ADMIN and CAP_PERFMON too.
 DISPATCHER = NET_ADMIN | BPF | 1 << 21 | 1 << 38
 HELPER = "shunt-helper"

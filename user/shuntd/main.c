@@ -15,6 +15,7 @@
 #include "announce.h"
 #include "args.h"
 #include "background.h"
+#include "base/bytes.h"
 #include "bridge/brlink.h"
 #include "config/print.h"
 #include "engine/engine.h"
@@ -257,13 +258,23 @@ static int recover(struct daemon *d, struct shunt_err *err)
 	return ret < 0 ? ret : shunt_journal_open(&d->journal, path, config, &kept, err);
 }
 
+/* Of the words in a row; their order is another by now (getopt). */
+static size_t argv_len(const struct daemon *d)
+{
+	size_t len = 0;
+	int i;
+
+	for (i = 0; i < d->argc; i++)
+		len = SHUNT_MAX(len, (size_t)(d->argv[i] - d->argv[0]) + strlen(d->argv[i]));
+	return len;
+}
+
 /* Comes when the programs are on the devices, and before there is any socket. */
 static int start_helper(struct daemon *d, struct shunt_err *err)
 {
 	const struct shunt_ports *ports = &d->engine->ports;
 	struct shunt_helper_opts opts = {
 		.detours = d->engine->lanes.detours, .journal = d->journal, .title = d->argv[0]};
-	const char *last = d->argv[d->argc - 1];
 	unsigned i;
 	int ret;
 
@@ -279,7 +290,7 @@ static int start_helper(struct daemon *d, struct shunt_err *err)
 	if (!opts.port_cnt)
 		return 0;
 	opts.rights = d->rights;
-	opts.title_len = (size_t)(last - d->argv[0]) + strlen(last);
+	opts.title_len = argv_len(d);
 	ret = shunt_helper_start(&d->helper, &opts, err);
 	if (!ret)
 		shunt_engine_set_helper(d->engine, d->helper);
