@@ -191,6 +191,7 @@ static int fork_it(struct shunt_helper *h, const struct shunt_helper_opts *opts,
 	if (h->pid == 0) {
 		close(fds[0]);
 		shunt_helper_run(fds[1], daemon, opts);
+		opts->end(EXIT_SUCCESS);
 	}
 	close(fds[1]);
 	h->fd = fds[0];

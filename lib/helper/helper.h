@@ -43,6 +43,7 @@ struct shunt_helper_opts {
 	struct shunt_detours *detours; /* NULL: none can be made */
 	struct shunt_journal *journal; /* NULL: nothing to give back */
 	struct shunt_rights_opts rights;
+	void (*end)(int code); /* ends the new process: _exit. The library itself never exits */
 	char *title; /* title_len bytes that ps shows, the process's argv; NULL: left as it is */
 	size_t title_len;
 };

@@ -318,5 +318,4 @@ void shunt_helper_run(int fd, pid_t daemon, const struct shunt_helper_opts *opts
 	if (!reply(fd, &first, -1) && !first.ret)
 		while (!serve_one(fd, &helper))
 			;
-	_exit(EXIT_SUCCESS);
 }

@@ -8,9 +8,9 @@
 
 #include "helper/helper.h"
 
-/* shunt_helper_run drops this process's rights, tells so, answers, and ends the process. fd is its
- * end of the socket, daemon the process that forked it. Thread: the only one. */
-void shunt_helper_run(int fd, pid_t daemon, const struct shunt_helper_opts *opts)
-	__attribute__((noreturn));
+/* shunt_helper_run drops this process's rights, tells so, and answers until the daemon's end. Then
+ * the process is to end. fd is its end of the socket, daemon the process that forked it. Thread:
+ * the only one. */
+void shunt_helper_run(int fd, pid_t daemon, const struct shunt_helper_opts *opts);
 
 #endif

@@ -32,7 +32,7 @@ static struct shunt_err err;
 /* va is the one port. The sanitizers make calls that a filter refuses. */
 static void start(bool has_tables)
 {
-	struct shunt_helper_opts opts = {.port_cnt = 1};
+	struct shunt_helper_opts opts = {.port_cnt = 1, .end = _exit};
 
 	xdp_rig_start();
 	port = xdp_rig_attach((struct shunt_xdp_opts){0});

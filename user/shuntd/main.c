@@ -273,8 +273,10 @@ static size_t argv_len(const struct daemon *d)
 static int start_helper(struct daemon *d, struct shunt_err *err)
 {
 	const struct shunt_ports *ports = &d->engine->ports;
-	struct shunt_helper_opts opts = {
-		.detours = d->engine->lanes.detours, .journal = d->journal, .title = d->argv[0]};
+	struct shunt_helper_opts opts = {.detours = d->engine->lanes.detours,
+					 .journal = d->journal,
+					 .end = _exit,
+					 .title = d->argv[0]};
 	unsigned i;
 	int ret;
 
