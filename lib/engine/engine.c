@@ -18,6 +18,7 @@
 #include "engine/ports.h"
 #include "engine/worker.h"
 #include "firewall/firewall.h"
+#include "helper/helper.h"
 #include "lane/bulk.h"
 #include "lane/detours.h"
 #include "lane/facts.h"
@@ -25,8 +26,10 @@
 #include "lane/redirects.h"
 #include "lane/tell.h"
 #include "router/router.h"
+#include "router/tables.h"
 #include "veth/puntdev.h"
 #include "xdp/death.h"
+#include "xdp/delegate.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
 #define DRAIN_MS 1000
@@ -178,7 +181,7 @@ static void open_death(struct shunt_engine *engine)
 		shunt_xdp_death_open(&engine->death, ports, cnt, &engine->death_err);
 }
 
-int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
+int shunt_engine_attach(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = open_bridge(engine, err);
 
@@ -187,9 +190,24 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 	if (ret)
 		return ret;
 	shunt_lanes_cross(&engine->lanes);
-	ret = shunt_engine_attach_ports(engine, err);
-	if (!ret)
-		ret = open_router(engine, err);
+	return shunt_engine_attach_ports(engine, err);
+}
+
+void shunt_engine_set_helper(struct shunt_engine *engine, struct shunt_helper *helper)
+{
+	unsigned i;
+
+	engine->lanes.helper = helper;
+	engine->ports.delegate = shunt_helper_delegate(helper);
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp)
+			shunt_xdp_delegate(engine->ports.at[i].xdp, engine->ports.delegate);
+}
+
+int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ret = open_router(engine, err);
+
 	if (!ret) {
 		shunt_lane_redirects_open(&engine->lanes);
 		open_death(engine);
@@ -487,9 +505,15 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 	}
 }
 
-bool shunt_engine_has_xdp_tables(const struct shunt_engine *engine)
+bool shunt_engine_has_network(const struct shunt_engine *engine)
 {
-	return engine->router && engine->router->tables;
+	return engine->router || engine->bridge || engine->firewall;
+}
+
+bool shunt_engine_wants_tables(const struct shunt_engine *engine)
+{
+	return shunt_ports_any_routes(&engine->ports) &&
+	       shunt_router_tables_are_wanted(&engine->ports);
 }
 
 bool shunt_engine_is_dispatched(const struct shunt_engine *engine)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The engine: a configuration brought to life. create looks at the devices and loads the steering
- * programs. open attaches them and builds each worker's pool, sockets and graph. destroy takes all
- * of it down: first the programs, then the workers, then the sockets. A program that wants to
+ * programs. attach puts them on the devices, open builds each worker's pool, sockets and graph. In
+ * between a helper may be forked, with the programs and without packets. destroy takes all of it
+ * down: first the programs, then the workers, then the sockets. A program that wants to
  * forward packets needs this header and config/config.h.
  *
  *   shunt_engine_create(&engine, &config, &err);
+ *   shunt_engine_attach(engine, &err);
  *   shunt_engine_open(engine, &err);
  *   shunt_engine_start(engine, &err);
  *   ...
@@ -23,11 +25,17 @@
 int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 			struct shunt_err *err);
 
-/* shunt_engine_open attaches the programs, in the place of those that an ended daemon left, and
- * opens sockets and tables. No packet moves yet. In a takeover, what only crosses from port to port
- * goes on doing so. Returns 0, or -errno with err set: then the engine can only be destroyed, which
- * takes off what it had attached. Thread: control. Cost: setup. */
+/* shunt_engine_attach attaches the programs, in the place of those that an ended daemon left. In a
+ * takeover, what only crosses from port to port goes on doing so. shunt_engine_open opens sockets
+ * and tables after that. No packet moves yet. Each returns 0, or -errno with err set: then the
+ * engine can only be destroyed, which takes off what it had attached. Thread: control. Cost: setup.
+ */
+int shunt_engine_attach(struct shunt_engine *engine, struct shunt_err *err);
 int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err);
+
+/* shunt_engine_set_helper has a helper do what takes rights, from now on. It outlives the engine.
+ * Thread: control, between attach and open. */
+void shunt_engine_set_helper(struct shunt_engine *engine, struct shunt_helper *helper);
 
 /* shunt_engine_on_worker has every worker call enter(arg) in its thread before its first
  * turn (see struct shunt_worker_opts); arg lives as long as the engine. Thread: control,
@@ -38,9 +46,11 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 /* shunt_engine_punts tells whether workers hand frames back to the kernel. Thread: control. */
 bool shunt_engine_punts(const struct shunt_engine *engine);
 
-/* shunt_engine_has_xdp_tables tells whether lane xdp reads the forwarding tables. Thread: control.
- */
-bool shunt_engine_has_xdp_tables(const struct shunt_engine *engine);
+/* shunt_engine_wants_tables tells whether lane xdp reads the forwarding tables, or will once open
+ * has made them. shunt_engine_has_network tells whether ports route or bridge, for which the
+ * kernel's tables are asked and told. Thread: control. */
+bool shunt_engine_has_network(const struct shunt_engine *engine);
+bool shunt_engine_wants_tables(const struct shunt_engine *engine);
 
 /* shunt_engine_is_dispatched tells whether a port's program runs under libxdp's dispatcher.
  * Thread: control. */

@@ -42,7 +42,8 @@ struct shunt_journal {
 	char puntdev[IFNAMSIZ];	  /* "" without */
 	struct shunt_err warning; /* "" without */
 	bool is_persistent;	  /* the programs stay */
-	int ioctl_fd;		  /* any socket, for ethtool's requests */
+	bool is_given_back;
+	int ioctl_fd; /* any socket, for ethtool's requests */
 	unsigned entry_cnt;
 	struct entry entries[SHUNT_PORT_MAX];
 };
@@ -212,22 +213,35 @@ static void restore_ethtool(struct entry *e, int fd, bool keep)
 		shunt_journal_tags_restore(&e->tags, fd);
 }
 
-static void restore(struct shunt_journal *j, bool keep)
+/* In the helper the socket of the start is closed. */
+void shunt_journal_give_back(struct shunt_journal *j, bool keep)
 {
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	unsigned i;
 
 	for (i = 0; i < j->entry_cnt; i++) {
 		struct entry *e = &j->entries[i];
 
 		if (if_indextoname(e->ifindex, e->ifname)) /* it may have been renamed */
-			restore_ethtool(e, j->ioctl_fd, keep);
+			restore_ethtool(e, fd, keep);
 		shunt_journal_knobs_restore(&e->knobs);
 	}
 	restore_foreign(j, keep || j->is_persistent);
+	if (fd >= 0)
+		close(fd);
+	j->is_given_back = true;
 }
 
-static void release(struct shunt_journal *j)
+void shunt_journal_was_given_back(struct shunt_journal *j)
 {
+	if (j)
+		j->is_given_back = true;
+}
+
+void shunt_journal_leave(struct shunt_journal *j)
+{
+	if (!j)
+		return;
 	if (j->ioctl_fd >= 0)
 		close(j->ioctl_fd);
 	free(j);
@@ -265,7 +279,7 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 pinned:
 	restore_foreign(j, false);
 planned:
-	release(j);
+	shunt_journal_leave(j);
 	return ret;
 }
 
@@ -273,8 +287,9 @@ void shunt_journal_close(struct shunt_journal *journal, bool keep)
 {
 	if (!journal)
 		return;
-	restore(journal, keep);
+	if (!journal->is_given_back)
+		shunt_journal_give_back(journal, keep);
 	if (*journal->path && !keep)
 		unlink(journal->path);
-	release(journal);
+	shunt_journal_leave(journal);
 }

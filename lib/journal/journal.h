@@ -46,10 +46,17 @@ int shunt_journal_open(struct shunt_journal **out, const char *path,
 		       const struct shunt_config *config, const struct shunt_journal_kept *kept,
 		       struct shunt_err *err);
 
-/* shunt_journal_close gives everything back after the programs are gone, and removes the file. With
- * keep, the programs stayed for a successor and still see tags, and the file stays for it. NULL is
- * legal. Thread: init. */
+/* shunt_journal_give_back gives everything back after the programs are gone. With keep, the
+ * programs stayed for a successor and still see tags. A process that was forked since may do it
+ * with its copy; then shunt_journal_was_given_back tells the other copy. Thread: control. */
+void shunt_journal_give_back(struct shunt_journal *journal, bool keep);
+void shunt_journal_was_given_back(struct shunt_journal *journal);
+
+/* shunt_journal_close gives back unless that was done, and removes the file, which with keep stays
+ * for a successor. shunt_journal_leave does neither: the next start does. NULL is legal. Thread:
+ * control. */
 void shunt_journal_close(struct shunt_journal *journal, bool keep);
+void shunt_journal_leave(struct shunt_journal *journal);
 
 /* shunt_journal_warning returns a sentence about what could not be done and is not needed, a knob
  * or a pin, NULL where there is none. It is the journal's. Thread: init. */

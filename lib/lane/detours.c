@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "helper/helper.h"
 #include "lane/redirects.h"
 #include "veth/detour.h"
 
@@ -55,13 +56,6 @@ static bool is_missed(const struct shunt_lanes *lanes, const struct shunt_port *
 	return false;
 }
 
-static void follow_mtu(struct shunt_port *port)
-{
-	if (port->detour.mtu != port->mtu)
-		shunt_detour_set_mtu(port->netdev.ifindex, port->mtu);
-	port->detour.mtu = port->mtu;
-}
-
 /* Those of the widest port: frames may come in on as many CPUs. */
 static uint32_t queues_of(const struct shunt_ports *ports)
 {
@@ -73,11 +67,27 @@ static uint32_t queues_of(const struct shunt_ports *ports)
 	return queues;
 }
 
+/* One that is there is made to fit. */
+static int make(struct shunt_lanes *lanes, const struct shunt_port *port, struct shunt_err *err)
+{
+	const unsigned far = (unsigned)port->netdev.ifindex;
+	const uint32_t queues = queues_of(lanes->ports);
+
+	return lanes->helper ? shunt_helper_detour_open(lanes->helper, far, port->mtu, queues, err)
+			     : shunt_detour_open(lanes->detours, far, port->mtu, queues, err);
+}
+
+static void follow_mtu(struct shunt_lanes *lanes, struct shunt_port *port)
+{
+	if (port->detour.mtu != port->mtu)
+		make(lanes, port, NULL);
+	port->detour.mtu = port->mtu;
+}
+
 static bool open_one(struct shunt_lanes *lanes, struct shunt_port *port)
 {
 	struct shunt_port_detour *detour = &port->detour;
-	const int ret = shunt_detour_open(lanes->detours, port->netdev.ifindex, port->mtu,
-					  queues_of(lanes->ports), &detour->err);
+	const int ret = make(lanes, port, &detour->err);
 
 	detour->is_own = ret > 0;
 	detour->ifindex = ret > 0 ? (unsigned)ret : 0;
@@ -103,7 +113,7 @@ bool shunt_lane_detours_follow(struct shunt_lanes *lanes, const struct shunt_lan
 		if (!choices[i].has_detour)
 			continue;
 		if (port->detour.is_own)
-			follow_mtu(port);
+			follow_mtu(lanes, port);
 		else
 			is_refused |= !open_one(lanes, port);
 	}
@@ -128,7 +138,9 @@ bool shunt_lane_detours_retry(struct shunt_lanes *lanes)
 
 static void remove_one(struct shunt_lanes *lanes, struct shunt_port *port)
 {
-	if (port->detour.is_own)
+	if (lanes->helper)
+		shunt_helper_detour_close(lanes->helper, (unsigned)port->netdev.ifindex, NULL);
+	else if (port->detour.is_own)
 		shunt_detour_close(lanes->detours, port->netdev.ifindex);
 	else /* the daemon's before */
 		shunt_detour_clean(port->netdev.ifindex, NULL);

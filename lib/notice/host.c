@@ -2,6 +2,7 @@
 /* Notices about the host and the workers. */
 #include "base/clock.h"
 #include "engine/follower.h"
+#include "helper/helper.h"
 #include "lane/judged.h"
 #include "notice/checks.h"
 #include "router/router.h"
@@ -30,6 +31,20 @@ uint64_t shunt_notice_check_policy_routing(const struct shunt_engine *engine,
 				    "'policy_routing: ignore' says otherwise"
 				  : "");
 	return stats.policy_rules;
+}
+
+uint64_t shunt_notice_check_helper(const struct shunt_engine *engine,
+				   const struct shunt_notice *before, struct shunt_err *text)
+{
+	(void)before;
+	if (!shunt_helper_is_lost(engine->lanes.helper))
+		return 0;
+	shunt_err_set(text, 0,
+		      "the helper process (%d) has ended: shuntd goes on forwarding, but takes no "
+		      "program off a device or back, also at stop, and its tables of lane xdp do "
+		      "not grow; start shuntd again, with --takeover if it may not pause",
+		      (int)shunt_helper_pid(engine->lanes.helper));
+	return 1;
 }
 
 uint64_t shunt_notice_check_bypassed(const struct shunt_engine *engine,

@@ -24,6 +24,7 @@ struct shunt_engine;
 /* name (for programs), about (host, port, queue, worker), sentence when it is over */
 #define SHUNT_NOTICES(X)                                                                    \
 	X(unbridged, port, "a kernel bridge lies beneath it now")                           \
+	X(helper, host, "the helper process is there again")                                \
 	X(policy_routing, host, "no routing rules lead to other tables than main any more") \
 	X(bypassed, host, "no packet filter or IPsec policy is bypassed any more")          \
 	X(ip4_forwarding, port, "IPv4 forwarding is on")                                    \

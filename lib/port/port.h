@@ -21,6 +21,8 @@
 #include "port/stats.h"
 #include "xdp/xdp.h"
 
+struct shunt_xdp_delegate;
+
 /* The lane of a port: what is known, what follows from it, and what was tried. lane/ keeps it. */
 struct shunt_port_lane {
 	struct shunt_lane_facts facts;
@@ -73,6 +75,7 @@ struct shunt_ports {
 	/* Of all that follows the kernel (router, bridge, firewall) and of what it reads of ports;
 	 * NULL: one thread. */
 	struct shunt_guard *guard;
+	const struct shunt_xdp_delegate *delegate; /* of the programs and the tables; NULL */
 	uint32_t max_lens[SHUNT_PORT_MAX]; /* by port: bytes of frames that leave by it, no FCS */
 	uint64_t macs[SHUNT_PORT_MAX];	   /* by port: six bytes as in memory */
 };

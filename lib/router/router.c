@@ -48,6 +48,8 @@ static int create_tables(struct shunt_router *router, struct shunt_err *err)
 		ret = shunt_xdp_tables_create(&router->tables, err);
 	if (ret)
 		return ret;
+	if (router->tables)
+		shunt_xdp_tables_delegate(router->tables, router->ports->delegate);
 	source = shunt_xdp_tables_source(router->tables);
 	ret = shunt_fib4_create_on(&router->fib4, source, 0, err);
 	if (!ret)

@@ -28,28 +28,51 @@ static bool are_maps_free(void)
 	return shunt_kernel_has(&kernel, SHUNT_KERNEL_map_fds);
 }
 
+struct wanted {
+	unsigned cap;
+	bool is_wanted;
+};
+
+#define WANTED_MAX 5
+
 /* Of the capabilities that are there, those that are needed. */
-static void choose_caps(const struct shunt_rights_opts *opts)
+static void choose_caps(const struct wanted *caps, unsigned cnt)
 {
-	const struct {
-		unsigned cap;
-		bool is_wanted;
-	} caps[] = {
+	bool has[WANTED_MAX];
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		has[i] = capng_have_capability(CAPNG_PERMITTED, caps[i].cap);
+	capng_clear(CAPNG_SELECT_BOTH);
+	for (i = 0; i < cnt; i++)
+		if (has[i] && caps[i].is_wanted)
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, caps[i].cap);
+}
+
+static void choose_control(const struct shunt_rights_opts *opts)
+{
+	const struct wanted caps[] = {
+		{CAP_NET_ADMIN, opts->has_network || opts->has_punt},
+		{CAP_BPF, !are_maps_free()},
+	};
+
+	choose_caps(caps, SHUNT_ARRAY_LEN(caps));
+}
+
+/* The files of libxdp are root's. */
+static void choose_helper(const struct shunt_rights_opts *opts)
+{
+	const bool stays_root = !geteuid() && !(opts->user && *opts->user);
+	const struct wanted caps[] = {
 		{CAP_NET_ADMIN, true},
 		{CAP_BPF, opts->has_dispatcher || opts->has_tables || !are_maps_free()},
 		{CAP_SYS_ADMIN, opts->has_dispatcher},
 		{CAP_PERFMON, opts->has_dispatcher},
-		{CAP_DAC_OVERRIDE, opts->has_dispatcher},
+		{CAP_DAC_OVERRIDE, opts->has_dispatcher && !stays_root},
 	};
-	bool has[SHUNT_ARRAY_LEN(caps)];
-	unsigned i;
 
-	for (i = 0; i < SHUNT_ARRAY_LEN(caps); i++)
-		has[i] = capng_have_capability(CAPNG_PERMITTED, caps[i].cap);
-	capng_clear(CAPNG_SELECT_BOTH);
-	for (i = 0; i < SHUNT_ARRAY_LEN(caps); i++)
-		if (has[i] && caps[i].is_wanted)
-			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, caps[i].cap);
+	_Static_assert(SHUNT_ARRAY_LEN(caps) <= WANTED_MAX, "room for all");
+	choose_caps(caps, SHUNT_ARRAY_LEN(caps));
 }
 
 static const struct passwd *find_user(const char *name, struct shunt_err *err)
@@ -140,7 +163,8 @@ static void lower(int resource, rlim_t value)
 	setrlimit(resource, &limit);
 }
 
-int shunt_rights_drop(const struct shunt_rights_opts *opts, struct shunt_err *err)
+static int drop(enum shunt_rights_side side, const struct shunt_rights_opts *opts,
+		struct shunt_err *err)
 {
 	const bool has_user = opts->user && *opts->user;
 	int ret;
@@ -149,16 +173,29 @@ int shunt_rights_drop(const struct shunt_rights_opts *opts, struct shunt_err *er
 	lower(RLIMIT_CORE, 0); /* packets and tables of others */
 	if (capng_get_caps_process())
 		return shunt_err_set(err, EPERM, "cannot read the capabilities of this process");
-	choose_caps(opts);
+	if (side == SHUNT_RIGHTS_HELPER)
+		choose_helper(opts);
+	else
+		choose_control(opts);
 	ret = has_user ? drop_user(opts->user, err) : drop_caps(err);
 	if (ret)
 		return ret;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return shunt_err_set(err, errno, "cannot set no_new_privs: %s", strerror(errno));
-	return opts->no_seccomp ? 0
-				: shunt_rights_filter(SHUNT_RIGHTS_CONTROL, opts->has_dispatcher,
-						      opts->has_tables, err);
+	return opts->no_seccomp
+		       ? 0
+		       : shunt_rights_filter(side, opts->has_dispatcher, opts->has_tables, err);
+}
+
+int shunt_rights_drop(const struct shunt_rights_opts *opts, struct shunt_err *err)
+{
+	return drop(SHUNT_RIGHTS_CONTROL, opts, err);
+}
+
+int shunt_rights_drop_helper(const struct shunt_rights_opts *opts, struct shunt_err *err)
+{
+	return drop(SHUNT_RIGHTS_HELPER, opts, err);
 }
 
 int shunt_rights_enter_worker(void *arg, struct shunt_err *err)

@@ -82,15 +82,26 @@ static const int control_only[] = {
 	SCMP_SYS(sigaltstack), SCMP_SYS(sched_setaffinity),
 	SCMP_SYS(capget),      SCMP_SYS(capset),
 	SCMP_SYS(seccomp),     SCMP_SYS(unlinkat),
-	SCMP_SYS(pread64),
+	SCMP_SYS(pread64),     SCMP_SYS(wait4), /* for the helper's end */
+};
+
+/* Netlink and ethtool for programs and detours, /proc and /sys, the journal's pins. */
+static const int helper_only[] = {
+	SCMP_SYS(bind),	      SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(setsockopt),
+	SCMP_SYS(connect),    SCMP_SYS(fcntl),	     SCMP_SYS(dup),	   SCMP_SYS(dup2),
+	SCMP_SYS(dup3),	      SCMP_SYS(newfstatat),  SCMP_SYS(statx),	   SCMP_SYS(access),
+	SCMP_SYS(faccessat),  SCMP_SYS(faccessat2),  SCMP_SYS(readlink),   SCMP_SYS(readlinkat),
+	SCMP_SYS(getdents64), SCMP_SYS(uname),	     SCMP_SYS(getuid),	   SCMP_SYS(geteuid),
+	SCMP_SYS(getegid),    SCMP_SYS(getgid),	     SCMP_SYS(getppid),	   SCMP_SYS(capget),
+	SCMP_SYS(pread64),    SCMP_SYS(unlinkat),
 };
 
 /* libxdp replaces the dispatcher: it loads another one from its file, which libelf reads with
  * pread, and pins it. */
 static const int dispatcher_only[] = {
-	SCMP_SYS(bpf),	     SCMP_SYS(openat), SCMP_SYS(open),	 SCMP_SYS(mkdir),
-	SCMP_SYS(mkdirat),   SCMP_SYS(rmdir),  SCMP_SYS(rename), SCMP_SYS(renameat),
-	SCMP_SYS(renameat2), SCMP_SYS(statfs), SCMP_SYS(flock),	 SCMP_SYS(getcwd),
+	SCMP_SYS(bpf),	  SCMP_SYS(mkdir),  SCMP_SYS(mkdirat),	SCMP_SYS(rmdir),
+	SCMP_SYS(unlink), SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
+	SCMP_SYS(statfs), SCMP_SYS(flock),  SCMP_SYS(getcwd),
 };
 
 static int allow(scmp_filter_ctx ctx, const int *calls, unsigned cnt)
@@ -135,8 +146,8 @@ static int allow_abort(scmp_filter_ctx ctx)
 	return allow_if(ctx, SCMP_SYS(tgkill), 0, UINT32_MAX, (uint32_t)getpid());
 }
 
-/* Maps that are open, and what is attached. Nothing is loaded. The tables of lane xdp grow by new
- * maps. */
+/* Maps that are open, and what is attached. Nothing is loaded. In the helper the tables of lane xdp
+ * grow by new maps. */
 static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
 {
 	static const uint32_t commands[] = {
@@ -153,9 +164,8 @@ static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
 static int allow_sockets(scmp_filter_ctx ctx)
 {
 	static const uint32_t families[] = {AF_UNIX, AF_NETLINK};
-	static const uint32_t requests[] = {SIOCSIFFLAGS, SIOCETHTOOL,	SIOCGIFINDEX,
-					    SIOCGIFNAME,  SIOCGIFFLAGS, SIOCGIFHWADDR,
-					    SIOCGIFMTU,	  TCGETS,	FIONREAD};
+	static const uint32_t requests[] = {SIOCETHTOOL,   SIOCGIFINDEX, SIOCGIFNAME, SIOCGIFFLAGS,
+					    SIOCGIFHWADDR, SIOCGIFMTU,	 TCGETS,      FIONREAD};
 	int ret = allow_values(ctx, SCMP_SYS(socket), 0, families, SHUNT_ARRAY_LEN(families));
 
 	return ret ? ret
@@ -193,7 +203,7 @@ static int allow_threads(scmp_filter_ctx ctx)
 	return ret ? ret : allow_if(ctx, SCMP_SYS(kill), 1, UINT32_MAX, 0);
 }
 
-static int add_control(scmp_filter_ctx ctx, bool has_dispatcher, bool has_tables)
+static int add_control(scmp_filter_ctx ctx)
 {
 	int ret = allow(ctx, control_only, SHUNT_ARRAY_LEN(control_only));
 
@@ -201,11 +211,27 @@ static int add_control(scmp_filter_ctx ctx, bool has_dispatcher, bool has_tables
 		ret = allow_sockets(ctx);
 	if (!ret)
 		ret = allow_threads(ctx);
-	if (!ret && has_dispatcher)
-		return allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only));
 	if (!ret)
-		ret = allow_bpf(ctx, has_tables);
+		ret = allow_bpf(ctx, false);
 	return ret ? ret : allow_reading(ctx);
+}
+
+static int add_helper(scmp_filter_ctx ctx, bool has_dispatcher, bool has_tables)
+{
+	int ret = allow(ctx, helper_only, SHUNT_ARRAY_LEN(helper_only));
+
+	if (!ret)
+		ret = allow_sockets(ctx);
+	if (!ret)
+		ret = allow_reading(ctx);
+	if (!ret)
+		ret = allow_if(ctx, SCMP_SYS(prctl), 0, UINT32_MAX, PR_SET_PDEATHSIG);
+	if (!ret) /* a wire's device is promiscuous no more */
+		ret = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, SIOCSIFFLAGS);
+	if (ret)
+		return ret;
+	return has_dispatcher ? allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only))
+			      : allow_bpf(ctx, has_tables);
 }
 
 static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side, bool has_dispatcher,
@@ -218,7 +244,9 @@ static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side, bool has_dispa
 	if (!ret)
 		ret = allow_abort(ctx);
 	if (!ret && side == SHUNT_RIGHTS_CONTROL)
-		ret = add_control(ctx, has_dispatcher, has_tables);
+		ret = add_control(ctx);
+	if (!ret && side == SHUNT_RIGHTS_HELPER)
+		ret = add_helper(ctx, has_dispatcher, has_tables);
 	return ret;
 }
 

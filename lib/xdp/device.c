@@ -159,15 +159,25 @@ static bool multiprog_has(const struct xdp_multiprog *mp, uint32_t prog_id)
 }
 
 /* A program that runs under dispatchers has no dispatcher in its way. Any other program is in the
- * way, and so is one that this process has no right to look at. */
-static bool is_in_the_way(const struct shunt_xdp *x, uint32_t id)
+ * way, and so is one that nobody here has the right to look at. */
+static bool is_in_the_way(struct shunt_xdp *x, uint32_t id)
 {
-	int fd = id && x->is_under ? bpf_prog_get_fd_by_id(id) : -1;
-	const bool is_dispatcher = fd >= 0 && shunt_xdp_is_dispatcher(fd);
+	bool is_dispatcher;
+	int fd;
 
+	x->is_blocked = id != 0;
+	if (!id || !x->is_under)
+		return x->is_blocked;
+	if (x->delegate) {
+		shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_LOOK, NULL);
+		return x->is_blocked;
+	}
+	fd = bpf_prog_get_fd_by_id(id);
+	is_dispatcher = fd >= 0 && shunt_xdp_is_dispatcher(fd);
 	if (fd >= 0)
 		close(fd);
-	return id && !is_dispatcher;
+	x->is_blocked = !is_dispatcher;
+	return x->is_blocked;
 }
 
 /* What x itself knows. The caller adds what the kernel says. */
@@ -192,6 +202,10 @@ static bool is_under(struct shunt_xdp *x, uint32_t id)
 
 	if (x->looked_id == id)
 		return x->is_under;
+	if (x->delegate) {
+		shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_LOOK, NULL);
+		return x->is_under;
+	}
 	before = shunt_xdp_log_begin();
 	mp = shunt_xdp_device_get(x->ifindex);
 	x->looked_id = mp ? id : 0;

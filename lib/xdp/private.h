@@ -2,7 +2,7 @@
 /* What the files of this folder share. No other includes it. xdp.c: open, attach, detach.
  * program.c: which program. device.c: what else is on the device. before.c: how the program takes
  * the place of that. fds.c: what libxdp leaves open. maps.c: configuration and counters. owner.c:
- * which process serves. err.c: error sentences. */
+ * which process serves. delegate.c: who has the program. err.c: error sentences. */
 #ifndef SHUNT_XDP_PRIVATE_H
 #define SHUNT_XDP_PRIVATE_H
 
@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
+#include "xdp/delegate.h"
 #include "xdp/xdp.h"
 
 struct shunt_xdp {
@@ -26,6 +27,7 @@ struct shunt_xdp {
 	uint32_t prog_id;
 	uint32_t looked_id; /* id of the dispatcher looked at; 0: none yet */
 	bool is_under;	    /* ours runs under that one; suspended: ran under one */
+	bool is_blocked;    /* suspended, and another's program has come */
 	bool is_handed_over;
 	struct bpf_object *maps; /* shared with the program, made before it is loaded; NULL:
 				  * external */
@@ -33,6 +35,8 @@ struct shunt_xdp {
 	struct xdp_program
 		*prog; /* libxdp's, where libxdp loads and attaches the program; or NULL */
 	int prog_fd;   /* obj's or prog's; -1: not loaded */
+
+	const struct shunt_xdp_delegate *delegate; /* has the program; NULL: this process has it */
 
 	struct bpf_object *watch; /* NULL where the kernel cannot */
 
@@ -85,6 +89,15 @@ int shunt_xdp_before_check(const struct shunt_xdp *x, const struct xdp_multiprog
  * -errno. After a failure what was there is there again, but for a program that a dispatcher ran in
  * the other mode: it had to go first. Thread: control. */
 int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err);
+
+/* shunt_xdp_take_off takes x's program off the device for good, unless it is persistent or not
+ * there. Returns 0 or -errno with err set: it is still there. Within shunt_xdp_log_begin. Thread:
+ * control. */
+int shunt_xdp_take_off(struct shunt_xdp *x, struct shunt_err *err);
+
+/* shunt_xdp_delegate_ask has x's delegate do act, and takes its part of x as it answers. Returns
+ * its 0 or -errno with err set. Thread: control. */
+int shunt_xdp_delegate_ask(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_err *err);
 
 /* shunt_xdp_attach_alone puts x's loaded program on the device in one step, in the place of old_fd;
  * -1: the device has none. Returns 0 or -errno. Thread: control. */

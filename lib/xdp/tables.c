@@ -26,7 +26,8 @@ struct shunt_xdp_tables {
 	uint8_t *region;
 	size_t reserved_bytes;
 	struct shunt_arena_source source;
-	int fds[SHUNT_TABLES_CHUNKS_MAX]; /* -1: not made yet */
+	int fds[SHUNT_TABLES_CHUNKS_MAX];	   /* -1: not made yet */
+	const struct shunt_xdp_delegate *delegate; /* makes the chunks; NULL: this process does */
 	const struct shunt_xdp *readers[SHUNT_PORT_MAX];
 	unsigned reader_cnt;
 };
@@ -47,12 +48,20 @@ static int tell(const struct shunt_xdp_tables *t, const struct shunt_xdp *x, uin
 	return bpf_map_update_elem(x->tables_fd, &chunk, &t->fds[chunk], BPF_ANY) ? -errno : 0;
 }
 
-static int chunk_make(struct shunt_xdp_tables *t, uint32_t chunk)
+int shunt_xdp_tables_make_chunk(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "shunt_chunk", sizeof(uint32_t),
 				sizeof(struct shunt_tables_line), SHUNT_TABLES_LINES, &opts);
-	int ret = fd < 0 ? -errno : 0;
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int chunk_make(struct shunt_xdp_tables *t, uint32_t chunk)
+{
+	int fd = t->delegate ? t->delegate->make_chunk(t->delegate->ctx)
+			     : shunt_xdp_tables_make_chunk();
+	int ret = fd < 0 ? fd : 0;
 
 	if (ret)
 		return ret;
@@ -126,6 +135,12 @@ void shunt_xdp_tables_destroy(struct shunt_xdp_tables *t)
 			close(t->fds[i]);
 	munmap(t->mapping, REGION_BYTES + CHUNK_BYTES);
 	free(t);
+}
+
+void shunt_xdp_tables_delegate(struct shunt_xdp_tables *t,
+			       const struct shunt_xdp_delegate *delegate)
+{
+	t->delegate = delegate;
 }
 
 const struct shunt_arena_source *shunt_xdp_tables_source(const struct shunt_xdp_tables *t)

@@ -4,7 +4,8 @@
  * the tables grow. Each program has the arrays in a map of maps.
  *
  * Limits: 6 GiB of addresses. Pages are small, so a worker's lookups in a table of many megabytes
- * are slower than in an arena's own memory. Making an array takes CAP_BPF on most hosts.
+ * are slower than in an arena's own memory. Making an array takes CAP_BPF on most hosts. A
+ * running daemon has it made by its helper.
  *
  *	shunt_xdp_tables_create(&tables, &err);
  *	shunt_fib4_create_on(&fib, shunt_xdp_tables_source(tables), 0, &err); ...
@@ -21,6 +22,7 @@
 #include "xdp/xdp.h"
 #include "shunt_tables.h"
 
+struct shunt_xdp_delegate;
 struct shunt_xdp_tables;
 
 /* shunt_xdp_tables_create reserves the addresses. Returns 0, or -ENOMEM with err set.
@@ -30,6 +32,13 @@ int shunt_xdp_tables_create(struct shunt_xdp_tables **out, struct shunt_err *err
 /* shunt_xdp_tables_destroy gives all back; no arena may use it any more, and no program that
  * joined may be closed before. NULL is legal. Thread: control. */
 void shunt_xdp_tables_destroy(struct shunt_xdp_tables *tables);
+
+/* shunt_xdp_tables_delegate has the arrays made by the delegate from now on; NULL: by this process.
+ * shunt_xdp_tables_make_chunk makes one, empty, and returns its descriptor, the caller's, or
+ * -errno. Thread: control. */
+void shunt_xdp_tables_delegate(struct shunt_xdp_tables *tables,
+			       const struct shunt_xdp_delegate *delegate);
+int shunt_xdp_tables_make_chunk(void);
 
 /* shunt_xdp_tables_source is where arenas take their memory from. It lives as long as tables. */
 const struct shunt_arena_source *shunt_xdp_tables_source(const struct shunt_xdp_tables *tables);

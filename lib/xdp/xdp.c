@@ -57,10 +57,24 @@ static int program_detach(struct shunt_xdp *x)
 			     : rc;
 }
 
+int shunt_xdp_take_off(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc;
+
+	if (!x->is_attached || x->is_persistent)
+		return 0;
+	if (x->delegate)
+		return shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_WITHDRAW, err);
+	rc = program_detach(x);
+	x->is_attached = rc != 0;
+	return rc ? shunt_err_set(err, -rc, "%s: cannot take the steering program off: %s",
+				  x->ifname, strerror(-rc))
+		  : 0;
+}
+
 static void program_withdraw(struct shunt_xdp *x)
 {
-	if (x->is_attached && !x->is_persistent)
-		program_detach(x);
+	shunt_xdp_take_off(x, NULL);
 	x->is_attached = false;
 }
 
@@ -140,6 +154,8 @@ int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
 
 	if (x->is_external || !x->is_attached)
 		return 0;
+	if (x->delegate)
+		return shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_SUSPEND, err);
 	rc = shunt_xdp_info(x, &info, err);
 	if (rc)
 		return rc;
@@ -166,6 +182,8 @@ int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
 
 	if (!x->is_suspended)
 		return 0;
+	if (x->delegate)
+		return shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_RESUME, err);
 	before = shunt_xdp_log_begin();
 	rc = x->is_under ? put(x, err) : shunt_xdp_attach_alone(x, -1, err);
 	shunt_xdp_fds_sweep(&before.fds, x);

@@ -97,8 +97,9 @@ void shunt_xdp_withdraw(struct shunt_xdp *x);
  * shunt. shunt_xdp_resume puts it back, with the configuration that it was given meanwhile. Neither
  * does anything where that is so already. An external program is left alone. Each returns 0 or
  * -errno. After a suspend that failed the program is where it was. After a resume that failed it is
- * still suspended. Both take CAP_NET_ADMIN, as a running daemon has; under libxdp's dispatcher the
- * rights of shunt_xdp_attach. A driver may reset its device. Thread: control. Cost: setup. */
+ * still suspended. Both take CAP_NET_ADMIN, and under libxdp's dispatcher the rights of
+ * shunt_xdp_attach: a running daemon has a delegate do them (xdp/delegate.h). A driver may reset
+ * its device. Thread: control. Cost: setup. */
 int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err);
 int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err);
 

@@ -31,7 +31,7 @@ def test_a_user_of_its_own(lab):
     with Shuntd(lab, "route", "eth1", "eth2", "--user", "nobody",
                 control="run/shuntd.sock") as daemon:
         # A worker that punts marks what it sends.
-        check_rights(daemon.process.pid, pwd.getpwnam("nobody").pw_uid, worker_caps=NET_ADMIN)
+        check_rights(daemon.process.pid, pwd.getpwnam("nobody").pw_uid, NET_ADMIN, NET_ADMIN)
         check_at_work(lab, daemon, frame, routed(frame))
         # What the kernel has to answer gets to it.
         lab.exec("dut", "ip", "route", "add", "unreachable", "203.0.113.0/24")

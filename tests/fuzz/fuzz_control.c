@@ -43,7 +43,7 @@ static void start(void)
 	config.frames = 256;
 	ret |= shunt_config_add_pair(&config, &pair, &err);
 	FUZZ_MUST(!ret && !shunt_engine_create(&engine, &config, &err) &&
-			  !shunt_engine_open(engine, &err) &&
+			  !shunt_engine_attach(engine, &err) && !shunt_engine_open(engine, &err) &&
 			  !shunt_notices_create(&show.notices, engine, &err),
 		  "%s", err.msg);
 	show.engine = engine;

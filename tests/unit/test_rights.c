@@ -151,6 +151,14 @@ static int do_bpf_load(void)
 	return result(syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)));
 }
 
+static int do_bpf_create(void)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY};
+	int code = result(syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr)));
+
+	return code == EINVAL ? 0 : code;
+}
+
 static int do_bpf_lookup(void)
 {
 	union bpf_attr attr = {.map_fd = (uint32_t)-1};
@@ -217,54 +225,63 @@ static int do_read_other(void)
 static const struct {
 	const char *name;
 	int (*fn)(void);
-	bool control, worker; /* allowed */
+	bool control, worker, helper; /* allowed */
 } calls[] = {
-	{"execve", do_execve, false, false},
-	{"open for writing", do_open_write, false, false},
-	{"create a file", do_open_create, false, false},
-	{"ptrace", do_ptrace, false, false},
-	{"mount", do_mount, false, false},
-	{"fork", do_fork, false, false},
-	{"kill another process", do_kill, false, false},
-	{"setuid", do_setuid, false, false},
-	{"unshare", do_unshare, false, false},
-	{"chmod", do_chmod, false, false},
-	{"executable memory", do_exec_memory, false, false},
-	{"memory made executable", do_make_exec, false, false},
-	{"AF_INET socket", do_inet, false, false},
-	{"AF_PACKET socket", do_packet, false, false},
-	{"load a BPF program", do_bpf_load, false, false},
-	{"set a limit", do_limit, false, false},
-	{"load a module", do_module, false, false},
-	{"read another process", do_read_other, false, false},
-	{"open for reading", do_open_read, true, false},
-	{"AF_UNIX socket", do_unix, true, false},
-	{"netlink socket", do_netlink, true, false},
-	{"look into a BPF map", do_bpf_lookup, true, false},
-	{"start a thread", do_thread, true, false},
-	{"ask whether a process lives", do_ask_alive, true, false},
-	{"read a limit", do_read_limit, true, false},
-	{"memory", do_memory, true, true},
-	{"write", do_write, true, true},
-	{"sleep", do_sleep, true, true},
+	{"execve", do_execve, false, false, false},
+	{"open for writing", do_open_write, false, false, false},
+	{"create a file", do_open_create, false, false, false},
+	{"ptrace", do_ptrace, false, false, false},
+	{"mount", do_mount, false, false, false},
+	{"fork", do_fork, false, false, false},
+	{"kill another process", do_kill, false, false, false},
+	{"setuid", do_setuid, false, false, false},
+	{"unshare", do_unshare, false, false, false},
+	{"chmod", do_chmod, false, false, false},
+	{"executable memory", do_exec_memory, false, false, false},
+	{"memory made executable", do_make_exec, false, false, false},
+	{"AF_INET socket", do_inet, false, false, false},
+	{"AF_PACKET socket", do_packet, false, false, false},
+	{"load a BPF program", do_bpf_load, false, false, false},
+	{"make a BPF map", do_bpf_create, false, false, false},
+	{"set a limit", do_limit, false, false, false},
+	{"load a module", do_module, false, false, false},
+	{"read another process", do_read_other, false, false, false},
+	{"open for reading", do_open_read, true, false, true},
+	{"AF_UNIX socket", do_unix, true, false, true},
+	{"netlink socket", do_netlink, true, false, true},
+	{"look into a BPF map", do_bpf_lookup, true, false, true},
+	{"start a thread", do_thread, true, false, false},
+	{"ask whether a process lives", do_ask_alive, true, false, false},
+	{"read a limit", do_read_limit, true, false, false},
+	{"memory", do_memory, true, true, true},
+	{"write", do_write, true, true, true},
+	{"sleep", do_sleep, true, true, true},
 };
 
-/* Runs fn in a child under the filter. Returns its errno, 200 when the filter did
- * not go in, 255 when a signal ended it. */
-static int try_filtered(enum shunt_rights_side side, bool is_filtered, int (*fn)(void))
+/* Runs fn in a child under the filter of opts. Returns its errno, 200 when the filter did not go
+ * in, 255 when a signal ended it. */
+static int try_in(enum shunt_rights_side side, const struct shunt_rights_opts *opts,
+		  int (*fn)(void))
 {
 	struct shunt_err err;
 	pid_t pid = fork();
 	int status;
 
 	if (!pid) {
-		if (is_filtered && shunt_rights_filter(side, false, false, &err))
+		if (opts && shunt_rights_filter(side, opts->has_dispatcher, opts->has_tables, &err))
 			_exit(200);
 		_exit(fn());
 	}
 	cr_assert(pid > 0);
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static int try_filtered(enum shunt_rights_side side, bool is_filtered, int (*fn)(void))
+{
+	const struct shunt_rights_opts plain = {0};
+
+	return try_in(side, is_filtered ? &plain : NULL, fn);
 }
 
 /* The sanitizers' runtime makes calls of its own (of threads' stacks, at exit), which the
@@ -288,6 +305,9 @@ Test(rights, filters_refuse_what_the_daemon_never_does)
 			     calls[i].name, got, strerror(got));
 		got = try_filtered(SHUNT_RIGHTS_WORKER, true, calls[i].fn);
 		cr_expect_eq(got, calls[i].worker ? 0 : EPERM, "worker, %s: %d (%s)", calls[i].name,
+			     got, strerror(got));
+		got = try_filtered(SHUNT_RIGHTS_HELPER, true, calls[i].fn);
+		cr_expect_eq(got, calls[i].helper ? 0 : EPERM, "helper, %s: %d (%s)", calls[i].name,
 			     got, strerror(got));
 	}
 }
@@ -320,19 +340,54 @@ static bool has_line(const char *status, const char *line)
 	return strstr(status, line) != NULL;
 }
 
-/* In a child: 0, or the number of what is wrong. */
-static int drop_and_look(const struct shunt_rights_opts *opts)
+/* What the helper may do besides depends on what it is asked to do. */
+Test(rights, the_helper_makes_only_what_its_verbs_need)
 {
-	struct shunt_err err = {""};
-	char status[4096];
+	const struct shunt_rights_opts tables = {.has_tables = true},
+				       dispatcher = {.has_dispatcher = true};
 
-	if (shunt_rights_drop(opts, &err)) {
+	skip_under_sanitizers();
+	cr_expect_eq(try_in(SHUNT_RIGHTS_HELPER, &tables, do_bpf_create), 0);
+	cr_expect_eq(try_in(SHUNT_RIGHTS_HELPER, &tables, do_bpf_load), EPERM);
+	cr_expect_eq(try_in(SHUNT_RIGHTS_HELPER, &dispatcher, do_bpf_create), 0);
+	cr_expect_neq(try_in(SHUNT_RIGHTS_HELPER, &dispatcher, do_bpf_load), EPERM);
+	cr_expect_eq(try_in(SHUNT_RIGHTS_HELPER, &dispatcher, do_open_write), EPERM);
+	cr_expect_eq(try_in(SHUNT_RIGHTS_HELPER, &dispatcher, do_execve), EPERM);
+	/* the daemon's filter knows no such exceptions */
+	cr_expect_eq(try_in(SHUNT_RIGHTS_CONTROL, &tables, do_bpf_create), EPERM);
+	cr_expect_eq(try_in(SHUNT_RIGHTS_CONTROL, &dispatcher, do_bpf_load), EPERM);
+}
+
+#define NONE	   0ULL
+#define NET_ADMIN  (1ULL << 12)
+#define SYS_ADMIN  (1ULL << 21)
+#define PERFMON	   (1ULL << 38)
+#define BPF	   (1ULL << 39)
+#define DAC	   (1ULL << 1)
+#define DISPATCHER (NET_ADMIN | SYS_ADMIN | PERFMON | BPF)
+
+struct drop {
+	enum shunt_rights_side side;
+	struct shunt_rights_opts opts;
+	unsigned long long caps; /* that are left */
+};
+
+/* In a child: 0, or the number of what is wrong. */
+static int drop_and_look(const struct drop *drop)
+{
+	const struct shunt_rights_opts *opts = &drop->opts;
+	char status[4096], effective[64], permitted[64];
+	struct shunt_err err = {""};
+
+	if (drop->side == SHUNT_RIGHTS_HELPER ? shunt_rights_drop_helper(opts, &err)
+					      : shunt_rights_drop(opts, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 10;
 	}
 	read_status("/proc/thread-self/status", status, sizeof(status));
-	if (!has_line(status, "\nCapEff:\t0000000000001000\n") ||
-	    !has_line(status, "\nCapPrm:\t0000000000001000\n"))
+	snprintf(effective, sizeof(effective), "\nCapEff:\t%016llx\n", drop->caps);
+	snprintf(permitted, sizeof(permitted), "\nCapPrm:\t%016llx\n", drop->caps);
+	if (!has_line(status, effective) || !has_line(status, permitted))
 		return 11;
 	if (!has_line(status, "\nCapBnd:\t0000000000000000\n"))
 		return 12;
@@ -340,6 +395,8 @@ static int drop_and_look(const struct shunt_rights_opts *opts)
 		return 13;
 	if (opts->user && !has_line(status, "\nUid:\t65534\t65534\t65534\t65534\n"))
 		return 14;
+	if (drop->side == SHUNT_RIGHTS_HELPER)
+		return 0;
 	if (shunt_rights_enter_worker((void *)opts, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 15;
@@ -348,26 +405,39 @@ static int drop_and_look(const struct shunt_rights_opts *opts)
 	return open("/proc/self/status", O_RDONLY) >= 0 ? 16 : 0;
 }
 
-static int in_child(const struct shunt_rights_opts *opts)
+static int in_child(const struct drop *drop)
 {
 	pid_t pid = fork();
 	int status;
 
 	if (!pid)
-		_exit(drop_and_look(opts));
+		_exit(drop_and_look(drop));
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
+/* As the manual says (RIGHTS). */
 Test(rights, what_is_left_of_root)
 {
-	const struct shunt_rights_opts stay = {0}, become = {.user = "nobody"},
-				       nobody = {.user = "no-such-user"};
+	static const struct drop drops[] = {
+		{SHUNT_RIGHTS_CONTROL, {0}, NONE},
+		{SHUNT_RIGHTS_CONTROL, {.user = "nobody"}, NONE},
+		{SHUNT_RIGHTS_CONTROL, {.has_tables = true, .has_dispatcher = true}, NONE},
+		{SHUNT_RIGHTS_CONTROL, {.has_network = true}, NET_ADMIN},
+		{SHUNT_RIGHTS_CONTROL, {.has_punt = true, .user = "nobody"}, NET_ADMIN},
+		{SHUNT_RIGHTS_HELPER, {0}, NET_ADMIN},
+		{SHUNT_RIGHTS_HELPER, {.user = "nobody"}, NET_ADMIN},
+		{SHUNT_RIGHTS_HELPER, {.has_tables = true}, NET_ADMIN | BPF},
+		{SHUNT_RIGHTS_HELPER, {.has_dispatcher = true}, DISPATCHER},
+		{SHUNT_RIGHTS_HELPER, {.has_dispatcher = true, .user = "nobody"}, DISPATCHER | DAC},
+	};
+	const struct drop nobody = {.opts = {.user = "no-such-user"}};
+	unsigned i;
 
 	skip_under_sanitizers();
 	if (geteuid())
 		cr_skip_test("needs root: capabilities to drop");
-	cr_expect_eq(in_child(&stay), 0);
-	cr_expect_eq(in_child(&become), 0);
+	for (i = 0; i < SHUNT_ARRAY_LEN(drops); i++)
+		cr_expect_eq(in_child(&drops[i]), 0, "row %u", i);
 	cr_expect_eq(in_child(&nobody), 10);
 }

@@ -26,6 +26,7 @@ static void setup(void)
 	cr_assert_eq(shunt_config_add_rule(&config, "proto tcp dport 22 lane kernel", &err), 0);
 	config.batch = 32;
 	cr_assert_eq(shunt_engine_create(&engine, &config, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_engine_attach(engine, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_engine_open(engine, &err), 0, "%s", err.msg);
 	show.engine = engine;
 	cr_assert_eq(shunt_notices_create(&show.notices, engine, &err), 0, "%s", err.msg);

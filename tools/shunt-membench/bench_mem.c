@@ -58,6 +58,8 @@ static int measure(struct bench *bench, const char *name, enum shunt_forward_mod
 	if (!ret)
 		ret = shunt_engine_create(&engine, &config, &err);
 	if (!ret)
+		ret = shunt_engine_attach(engine, &err);
+	if (!ret)
 		ret = shunt_engine_open(engine, &err);
 	if (ret) {
 		fprintf(stderr, "shunt-membench: %s: %s\n", name, err.msg);

@@ -5,6 +5,7 @@
  * an in-memory port (io/mem.h), which owns the bytes and does the copying, if any.
  *
  *   shunt_engine_create(&engine, &config, &err);      two mem ports, one worker
+ *   shunt_engine_attach(engine, &err);
  *   shunt_engine_open(engine, &err);
  *   bench_paced_lay(worker, &opts);                   before shunt_engine_start
  *

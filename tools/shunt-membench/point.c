@@ -383,6 +383,8 @@ static int run(const struct point *point)
 	if (!ret)
 		ret = shunt_engine_create(&engine, &config, &err);
 	if (!ret)
+		ret = shunt_engine_attach(engine, &err);
+	if (!ret)
 		ret = shunt_engine_open(engine, &err);
 	if (!ret)
 		rows = measure(engine, point, &err);

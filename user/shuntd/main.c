@@ -16,9 +16,11 @@
 #include "announce.h"
 #include "args.h"
 #include "background.h"
+#include "base/bytes.h"
 #include "bridge/brlink.h"
 #include "config/print.h"
 #include "engine/engine.h"
+#include "helper/helper.h"
 #include "notice/notice.h"
 #include "serve/rights.h"
 #include "serve/server.h"
@@ -37,8 +39,9 @@ struct daemon {
 	struct shunt_notices *notices;
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
-	bool hands_over; /* a successor asked for it */
-	int rollback_fd; /* while the daemon before can come back (rollback.h); -1 */
+	struct shunt_helper *helper; /* NULL: no port is a device */
+	bool hands_over;	     /* a successor asked for it */
+	int rollback_fd;	     /* while the daemon before can come back (rollback.h); -1 */
 	int signal_fd, timer_fd, epoll_fd;
 	bool has_pidfile; /* written by this process */
 	struct shunt_rights_opts rights;
@@ -246,6 +249,47 @@ static int recover(struct daemon *d, struct shunt_err *err)
 	return ret < 0 ? ret : shunt_journal_open(&d->journal, path, config, &kept, err);
 }
 
+/* Of the words in a row; their order is another by now (getopt). */
+static size_t argv_len(const struct daemon *d)
+{
+	size_t len = 0;
+	int i;
+
+	for (i = 0; i < d->argc; i++)
+		len = SHUNT_MAX(len, (size_t)(d->argv[i] - d->argv[0]) + strlen(d->argv[i]));
+	return len;
+}
+
+/* Comes when the programs are on the devices, and before there is any socket. */
+static int start_helper(struct daemon *d, struct shunt_err *err)
+{
+	const struct shunt_ports *ports = &d->engine->ports;
+	struct shunt_helper_opts opts = {.detours = d->engine->lanes.detours,
+					 .journal = d->journal,
+					 .end = _exit,
+					 .title = d->argv[0]};
+	unsigned i;
+	int ret;
+
+	d->rights = (struct shunt_rights_opts){
+		.user = d->args.config.user,
+		.no_seccomp = d->args.no_seccomp,
+		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
+		.has_tables = shunt_engine_wants_tables(d->engine),
+	};
+	for (i = 0; i < ports->cnt; i++)
+		if (ports->at[i].xdp)
+			opts.ports[opts.port_cnt++] = ports->at[i].xdp;
+	if (!opts.port_cnt)
+		return 0;
+	opts.rights = d->rights;
+	opts.title_len = argv_len(d);
+	ret = shunt_helper_start(&d->helper, &opts, err);
+	if (!ret)
+		shunt_engine_set_helper(d->engine, d->helper);
+	return ret;
+}
+
 /* Comes when everything is open and there is still one thread: from here on less is allowed. */
 static int drop_rights(struct daemon *d, struct shunt_err *err)
 {
@@ -256,13 +300,8 @@ static int drop_rights(struct daemon *d, struct shunt_err *err)
 			return ret;
 		d->has_pidfile = true;
 	}
-	d->rights = (struct shunt_rights_opts){
-		.user = d->args.config.user,
-		.no_seccomp = d->args.no_seccomp,
-		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
-		.has_tables = shunt_engine_has_xdp_tables(d->engine),
-		.has_punt = shunt_engine_punts(d->engine),
-	};
+	d->rights.has_network = shunt_engine_has_network(d->engine);
+	d->rights.has_punt = shunt_engine_punts(d->engine);
 	shunt_engine_on_worker(d->engine, shunt_rights_enter_worker, &d->rights);
 	return shunt_rights_drop(&d->rights, err);
 }
@@ -282,6 +321,10 @@ static int start(struct daemon *d, struct shunt_err *err)
 		ret = listen_control(d, err);
 	if (!ret)
 		ret = recover(d, err);
+	if (!ret)
+		ret = shunt_engine_attach(d->engine, err);
+	if (!ret)
+		ret = start_helper(d, err);
 	if (!ret)
 		ret = shunt_engine_open(d->engine, err);
 	if (!ret)
@@ -315,16 +358,39 @@ static int run(struct daemon *d, struct shunt_err *err)
 	return 0;
 }
 
+/* Without its helper the daemon has not the rights: the journal stays, for the next start. */
+static int close_journal(struct daemon *d, bool hands_over, struct shunt_err *err)
+{
+	struct shunt_err why;
+
+	if (d->journal && d->helper) {
+		if (shunt_helper_give_back(d->helper, hands_over, &why)) {
+			shunt_journal_leave(d->journal);
+			return shunt_err_set(err, ENOTCONN,
+					     "programs stay on devices, and settings as they are: "
+					     "%.200s; the next start gives back what the journal "
+					     "says",
+					     why.msg);
+		}
+		shunt_journal_was_given_back(d->journal);
+	}
+	shunt_journal_close(d->journal, hands_over);
+	return 0;
+}
+
 static int stop(struct daemon *d, struct shunt_err *err)
 {
 	/* to a successor, or back to the daemon before */
 	const bool hands_over = d->hands_over || d->rollback_fd >= 0;
+	struct shunt_err ignored;
 	int ret;
 
 	if (d->engine && hands_over)
 		shunt_engine_hand_over(d->engine);
 	ret = shunt_engine_destroy(d->engine, err);
-	shunt_journal_close(d->journal, hands_over);
+	if (close_journal(d, hands_over, ret ? &ignored : err))
+		ret = -ENOTCONN;
+	shunt_helper_stop(d->helper);
 	if (d->has_pidfile)
 		unlink(d->args.pidfile);
 	shunt_notices_destroy(d->notices);

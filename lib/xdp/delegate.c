@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "xdp/delegate.h"
+
+#include <errno.h>
+
+#include "xdp/private.h"
+
+static struct shunt_xdp_state state_of(const struct shunt_xdp *x)
+{
+	return (struct shunt_xdp_state){
+		.prog_id = x->prog_id,
+		.looked_id = x->looked_id,
+		.is_attached = x->is_attached,
+		.is_suspended = x->is_suspended,
+		.is_under = x->is_under,
+		.is_blocked = x->is_blocked,
+	};
+}
+
+static void take(struct shunt_xdp *x, const struct shunt_xdp_state *state)
+{
+	x->prog_id = state->prog_id;
+	x->looked_id = state->looked_id;
+	x->is_attached = state->is_attached;
+	x->is_suspended = state->is_suspended;
+	x->is_under = state->is_under;
+	x->is_blocked = state->is_blocked;
+}
+
+void shunt_xdp_delegate(struct shunt_xdp *x, const struct shunt_xdp_delegate *delegate)
+{
+	x->delegate = delegate;
+	shunt_xdp_program_drop(x);
+}
+
+int shunt_xdp_delegate_ask(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_err *err)
+{
+	struct shunt_xdp_state state = state_of(x);
+	const int rc = x->delegate->act(x->delegate->ctx, act, x->ifindex, &state, err);
+
+	take(x, &state);
+	return rc;
+}
+
+int shunt_xdp_act(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_xdp_state *state,
+		  struct shunt_err *err)
+{
+	struct shunt_xdp_log before = shunt_xdp_log_begin();
+	struct shunt_xdp_info info;
+	int rc = -EINVAL;
+
+	switch (act) {
+	case SHUNT_XDP_ACT_SUSPEND:
+		rc = shunt_xdp_suspend(x, err);
+		break;
+	case SHUNT_XDP_ACT_RESUME:
+		rc = shunt_xdp_resume(x, err);
+		break;
+	case SHUNT_XDP_ACT_WITHDRAW:
+		rc = shunt_xdp_take_off(x, err);
+		break;
+	case SHUNT_XDP_ACT_LOOK:
+		rc = shunt_xdp_info(x, &info, err);
+		break;
+	}
+	shunt_xdp_log_end(before);
+	*state = state_of(x);
+	return rc;
+}
+
+unsigned shunt_xdp_ifindex(const struct shunt_xdp *x)
+{
+	return x->ifindex;
+}
