@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lane/program.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 
 /* Returns whether the lanes have to be chosen again: where a device does not take its program back,
@@ -38,7 +40,8 @@ static int follow(struct shunt_port *port, bool *is_again, struct shunt_err *err
 	}
 	ret = shunt_xdp_suspend(port->xdp, err);
 	port->lane.facts.is_suspended = !ret;
-	return ret;
+	/* Without a helper it stays, and gives all to the kernel. A notice says so, once. */
+	return ret == -ENOTCONN ? 0 : ret;
 }
 
 int shunt_lane_programs_follow(struct shunt_lanes *lanes, bool *is_again, struct shunt_err *err)

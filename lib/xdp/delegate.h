@@ -32,8 +32,8 @@ struct shunt_xdp_state {
 
 struct shunt_xdp_delegate {
 	void *ctx;
-	/* Does act on the device. *state is changed where an answer came. Returns 0 or -errno with
-	 * err set. */
+	/* Does act on the device. *state is changed where an answer came. Returns 0, -ENOTCONN:
+	 * there is no delegate any more, or -errno, with err set. */
 	int (*act)(void *ctx, enum shunt_xdp_act act, unsigned ifindex,
 		   struct shunt_xdp_state *state, struct shunt_err *err);
 	/* Makes an array for the tables of lane xdp. Returns a descriptor or -errno. */

@@ -15,6 +15,13 @@ from shuntlab.shuntd import Shuntd
 
 XCONNECT = ("xconnect", "eth1", "eth2")
 ROUTES = 60_000
+LAST = f"20.{ROUTES - 1 >> 8}.{ROUTES - 1 & 255}.70"
+
+
+def add_routes(lab, batch):
+    """Each longer than /24: a line of the table for each."""
+    batch.write_text("".join(f"route add 20.{n >> 8}.{n & 255}.64/26 via 10.0.2.2\n" for n in range(ROUTES)))
+    lab.exec("dut", "ip", "-b", batch)
 
 
 def one_helper(lab, daemon):
@@ -86,20 +93,65 @@ def test_the_daemon_goes_on_without_it(make_lab):
     assert sum("start shuntd again" in line for line in said) == 1, said
     assert "helper" in host_notices(daemon)
     lab.crosses(udp4(eth_dst=SINK))
-    daemon.process.send_signal(signal.SIGTERM)
-    _, err = daemon.process.communicate(timeout=60)
-    assert daemon.process.returncode == 1 and "the next start gives back" in err, err
+    assert "the next start gives back" in end(daemon)
     # Open for every frame: the kernel's.
     assert "steer" in on_device(lab, "eth1").get("name", "")
     assert os.path.exists(daemon.control + ".journal")
     Shuntd(lab, *XCONNECT).stop()
 
 
+def lose_helper(daemon):
+    os.kill(helpers(daemon.process.pid)[0], signal.SIGKILL)
+    wait_until(lambda: "helper" in host_notices(daemon), what="the notice")
+
+
+def end(daemon):
+    """What it says, when it cannot give back what it has borrowed."""
+    daemon.process.send_signal(signal.SIGTERM)
+    _, err = daemon.process.communicate(timeout=60)
+    assert daemon.process.returncode == 1, err
+    return err
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_without_it_lanes_still_change(make_lab, is_on):
+    """The kernel has the frames where a program should go and cannot, and where it should come."""
+    lab = make_lab(static_neigh=True, gro=is_on)
+    gen, sink = lab.ends()
+    daemon = Shuntd(lab, "route", "eth1", "eth2", "--lane", "auto", check=False, chatty=True)
+    lane = "xdp" if is_on else "kernel"
+    wait_until(lambda: daemon.lane()["in_use"] == lane, what=f"lane {lane}")
+    wait_until(lambda: ("steer" in on_device(lab, "eth1").get("name", "")) is is_on, what="the program")
+    gen.reaches(sink, udp4(), routed(udp4()))
+    lose_helper(daemon)
+    lab.exec("sink", "ethtool", "-K", "eth1", "gro", "off" if is_on else "on")
+    wait_until(lambda: daemon.lane()["in_use"] == "kernel" if is_on else daemon.lane()["reason"] == "refused",
+               what="lane kernel")
+    assert daemon.lane()["in_use"] == "kernel"
+    assert ("steer" in on_device(lab, "eth1").get("name", "")) is is_on
+    gen.reaches(sink, udp4(), routed(udp4()))
+    # It is no line a second.
+    assert end(daemon).count("helper process") <= 3
+    Shuntd(lab, "route", "eth1", "eth2", "--lane", "auto").stop()
+
+
+def test_without_it_the_kernel_routes_what_does_not_fit(make_lab, tmp_path):
+    lab = make_lab(static_neigh=True)
+    gen, sink = lab.ends()
+    daemon = Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp", check=False, chatty=True)
+    lose_helper(daemon)
+    add_routes(lab, tmp_path / "routes")
+    wait_until(lambda: daemon.show("mirror")["state"] == "incomplete", 60, "a full table")
+    frame = udp4(dst=LAST)
+    gen.reaches(sink, frame, routed(frame))
+    assert daemon.packets("xdp") == 0
+    end(daemon)
+
+
 # --- rights, as shuntd(8) says; under libxdp's dispatcher: tests/vm/cases/dispatcher ----------------
 
 def test_rights_where_tables_grow(make_lab, tmp_path):
-    """Routes come while it runs, each longer than /24: a line of the table for each. The helper makes
-    the arrays."""
+    """Routes come while it runs, and the helper makes arrays for them."""
     lab = make_lab(static_neigh=True)
     gen, sink = lab.ends()
     with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp", check=False) as daemon:
@@ -110,12 +162,9 @@ def test_rights_where_tables_grow(make_lab, tmp_path):
                 return sum("bpf-map" in line for line in maps)
 
         before = chunks()
-        batch = tmp_path / "routes"
-        batch.write_text("".join(f"route add 20.{n >> 8}.{n & 255}.64/26 via 10.0.2.2\n"
-                                 for n in range(ROUTES)))
-        lab.exec("dut", "ip", "-b", batch)
+        add_routes(lab, tmp_path / "routes")
         wait_until(lambda: chunks() > before, 60, "more arrays")
-        frame = udp4(dst="20.50.200.70")
+        frame = udp4(dst=LAST)
         gen.reaches(sink, frame, routed(frame))
         assert daemon.packets("xdp") == 1
         assert check_rights(daemon.process.pid, 0, NET_ADMIN, NET_ADMIN, NET_ADMIN | BPF) == helper
