@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/netlink.h"
 #include "bridge/fdb_take.h"
 
 /* Some 60,000 events. Without CAP_NET_ADMIN the kernel bounds it by rmem_max. */
@@ -67,7 +68,7 @@ static ssize_t receive(struct shunt_fdb *fdb, int flags)
 
 	if (n < 0)
 		return -errno;
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+	for (; shunt_netlink_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
 		take(fdb, nlh);
 	return n;
 }

@@ -9,29 +9,31 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/netlink.h"
+
 static int take_port_attr(const struct nlattr *attr, void *arg)
 {
 	struct shunt_fdb_port *port = arg;
 
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_BRPORT_STATE:
-		port->forwards = mnl_attr_get_u8(attr) == BR_STATE_FORWARDING;
-		port->learns &= port->forwards || mnl_attr_get_u8(attr) == BR_STATE_LEARNING;
+		port->forwards = shunt_netlink_u8(attr) == BR_STATE_FORWARDING;
+		port->learns &= port->forwards || shunt_netlink_u8(attr) == BR_STATE_LEARNING;
 		break;
 	case IFLA_BRPORT_LEARNING:
-		port->learns &= !!mnl_attr_get_u8(attr);
+		port->learns &= !!shunt_netlink_u8(attr);
 		break;
 	case IFLA_BRPORT_UNICAST_FLOOD:
-		port->floods = mnl_attr_get_u8(attr);
+		port->floods = shunt_netlink_u8(attr);
 		break;
 	case IFLA_BRPORT_ISOLATED:
-		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_isolated : port->left;
+		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_isolated : port->left;
 		break;
 	case IFLA_BRPORT_LOCKED:
-		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_locked : port->left;
+		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_locked : port->left;
 		break;
 	case IFLA_BRPORT_MODE:
-		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_hairpin : port->left;
+		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_hairpin : port->left;
 		break;
 	}
 	return MNL_CB_OK;
@@ -42,7 +44,7 @@ static int take_link_attr(const struct nlattr *attr, void *arg)
 	struct shunt_fdb_port *port = arg;
 
 	if (mnl_attr_get_type(attr) == IFLA_MASTER)
-		port->bridge = mnl_attr_get_u32(attr);
+		port->bridge = shunt_netlink_u32(attr);
 	if ((mnl_attr_get_type(attr) & NLA_TYPE_MASK) == IFLA_PROTINFO)
 		mnl_attr_parse_nested(attr, take_port_attr, port);
 	return MNL_CB_OK;
@@ -59,10 +61,12 @@ static void take_bridge(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *
 
 static void take_link(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
 {
-	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
-	struct shunt_fdb_port port = {
-		.ifindex = (uint32_t)ifi->ifi_index, .learns = true, .floods = true};
+	const struct ifinfomsg *ifi = shunt_netlink_head(nlh, sizeof(*ifi));
+	struct shunt_fdb_port port = {.learns = true, .floods = true};
 
+	if (!ifi)
+		return;
+	port.ifindex = (uint32_t)ifi->ifi_index;
 	if (ifi->ifi_family == AF_UNSPEC && nlh->nlmsg_type == RTM_NEWLINK)
 		take_bridge(nlh, ops, arg);
 	if (ifi->ifi_family != AF_BRIDGE)
@@ -89,7 +93,7 @@ static int take_neigh_attr(const struct nlattr *attr, void *arg)
 			memcpy(n->entry.mac, mnl_attr_get_payload(attr), 6);
 		break;
 	case NDA_MASTER:
-		n->entry.bridge = mnl_attr_get_u32(attr);
+		n->entry.bridge = shunt_netlink_u32(attr);
 		break;
 	case NDA_VLAN:
 		n->has_vlan = true;
@@ -102,11 +106,12 @@ static int take_neigh_attr(const struct nlattr *attr, void *arg)
  * only in a bridge that filters VLANs. */
 static void take_neigh(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
 {
-	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
-	struct neigh n = {.entry.ifindex = (uint32_t)ndm->ndm_ifindex};
+	const struct ndmsg *ndm = shunt_netlink_head(nlh, sizeof(*ndm));
+	struct neigh n = {0};
 
-	if (ndm->ndm_family != AF_BRIDGE || ndm->ndm_flags & NTF_SELF)
+	if (!ndm || ndm->ndm_family != AF_BRIDGE || ndm->ndm_flags & NTF_SELF)
 		return;
+	n.entry.ifindex = (uint32_t)ndm->ndm_ifindex;
 	mnl_attr_parse(nlh, sizeof(*ndm), take_neigh_attr, &n);
 	if (!n.has_mac || n.has_vlan)
 		return;

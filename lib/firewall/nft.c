@@ -39,19 +39,21 @@ static int take_table_attr(const struct nlattr *attr, void *arg)
 	struct table *table = arg;
 
 	if (mnl_attr_get_type(attr) == NFTA_TABLE_NAME)
-		table->name = mnl_attr_get_str(attr);
+		table->name = shunt_netlink_str(attr);
 	if (mnl_attr_get_type(attr) == NFTA_TABLE_FLAGS)
-		table->flags = ntohl(mnl_attr_get_u32(attr));
+		table->flags = ntohl(shunt_netlink_u32(attr));
 	return MNL_CB_OK;
 }
 
 int shunt_firewall_take_table(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
+	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
 	struct shunt_firewall_dormants *dormants = arg;
 	struct table table = {0};
 	struct shunt_firewall_dormant *p;
 
+	if (!nfg)
+		return MNL_CB_OK;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_table_attr, &table);
 	if (!table.name || !(table.flags & NFT_TABLE_F_DORMANT) || strlen(table.name) >= NAME_LEN)
 		return MNL_CB_OK;
@@ -104,7 +106,7 @@ static const char *family_name(uint8_t family)
 /* A name that is cut off, or of a kind that this file does not know, stands for every device. */
 static void add_device(struct chain *chain, const struct nlattr *attr, bool is_known)
 {
-	const char *name = mnl_attr_get_str(attr);
+	const char *name = shunt_netlink_str(attr);
 
 	if (!is_known || strnlen(name, IF_NAMESIZE) == IF_NAMESIZE ||
 	    chain->device_cnt >= DEVICES_MAX)
@@ -125,7 +127,7 @@ static int take_hook(const struct nlattr *attr, void *arg)
 
 	switch (mnl_attr_get_type(attr)) {
 	case NFTA_HOOK_HOOKNUM:
-		chain->hook = ntohl(mnl_attr_get_u32(attr));
+		chain->hook = ntohl(shunt_netlink_u32(attr));
 		break;
 	case NFTA_HOOK_DEV:
 		add_device(chain, attr, true);
@@ -144,19 +146,19 @@ static int take_chain_attr(const struct nlattr *attr, void *arg)
 
 	switch (mnl_attr_get_type(attr)) {
 	case NFTA_CHAIN_TABLE:
-		chain->table = mnl_attr_get_str(attr);
+		chain->table = shunt_netlink_str(attr);
 		break;
 	case NFTA_CHAIN_NAME:
-		chain->name = mnl_attr_get_str(attr);
+		chain->name = shunt_netlink_str(attr);
 		break;
 	case NFTA_CHAIN_HOOK:
 		mnl_attr_parse_nested(attr, take_hook, chain);
 		break;
 	case NFTA_CHAIN_POLICY:
-		chain->policy = ntohl(mnl_attr_get_u32(attr));
+		chain->policy = ntohl(shunt_netlink_u32(attr));
 		break;
 	case NFTA_CHAIN_USE:
-		chain->rule_cnt = ntohl(mnl_attr_get_u32(attr));
+		chain->rule_cnt = ntohl(shunt_netlink_u32(attr));
 		break;
 	}
 	return MNL_CB_OK;
@@ -215,10 +217,13 @@ static void judge(struct shunt_judges *judges, const struct chain *chain)
 
 int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
-	struct chain chain = {.family = nfg->nfgen_family, .hook = UINT32_MAX, .policy = NF_ACCEPT};
+	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
+	struct chain chain = {.hook = UINT32_MAX, .policy = NF_ACCEPT};
 	const struct shunt_firewall_chains *chains = arg;
 
+	if (!nfg)
+		return MNL_CB_OK;
+	chain.family = nfg->nfgen_family;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_chain_attr, &chain);
 	if (chain.hook == UINT32_MAX || !chain.table || !chain.name || !family_name(chain.family) ||
 	    (!chain.rule_cnt && chain.policy == NF_ACCEPT) || is_dormant(chains->dormants, &chain))

@@ -5,6 +5,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/xfrm.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,10 +23,15 @@
 
 int shunt_firewall_take_policy(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct xfrm_userpolicy_info *policy = mnl_nlmsg_get_payload(nlh);
+	const uint8_t *policy = shunt_netlink_head(nlh, sizeof(struct xfrm_userpolicy_info));
 	unsigned *cnt = arg;
+	uint8_t dir;
 
-	*cnt += policy->dir == XFRM_POLICY_FWD || policy->dir == XFRM_POLICY_OUT;
+	if (!policy)
+		return MNL_CB_OK;
+	/* a byte of a structure that wants 8 bytes' alignment, where a message has 4 */
+	dir = policy[offsetof(struct xfrm_userpolicy_info, dir)];
+	*cnt += dir == XFRM_POLICY_FWD || dir == XFRM_POLICY_OUT;
 	return MNL_CB_OK;
 }
 
@@ -50,10 +56,10 @@ static int ask_policies(unsigned *cnt)
 
 int shunt_firewall_take_default(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct xfrm_userpolicy_default *found = mnl_nlmsg_get_payload(nlh);
+	const struct xfrm_userpolicy_default *found = shunt_netlink_head(nlh, sizeof(*found));
 	bool *blocks = arg;
 
-	if (nlh->nlmsg_type == XFRM_MSG_GETDEFAULT) /* else an error: not known */
+	if (found && nlh->nlmsg_type == XFRM_MSG_GETDEFAULT) /* else an error: not known */
 		*blocks |=
 			found->fwd == XFRM_USERPOLICY_BLOCK || found->out == XFRM_USERPOLICY_BLOCK;
 	return MNL_CB_OK;
@@ -81,7 +87,7 @@ static int ask_default(bool *blocks)
 	mnl_socket_close(nl);
 	if (n < 0)
 		return -errno;
-	if (mnl_nlmsg_ok(nlh, (int)n))
+	if (shunt_netlink_ok(nlh, (int)n))
 		shunt_firewall_take_default(nlh, blocks);
 	return 0;
 }
@@ -141,7 +147,7 @@ static int take_info(const struct nlattr *attr, void *arg)
 {
 	bool *has = arg;
 
-	if (mnl_attr_get_type(attr) == INFO_TYPE && ntohl(mnl_attr_get_u32(attr)) == TYPE_BPF)
+	if (mnl_attr_get_type(attr) == INFO_TYPE && ntohl(shunt_netlink_u32(attr)) == TYPE_BPF)
 		*has = true;
 	return MNL_CB_OK;
 }

@@ -35,7 +35,7 @@ static int take_kind(const struct nlattr *attr, void *arg)
 	const char **kind = arg;
 
 	if (mnl_attr_get_type(attr) == TCA_KIND)
-		*kind = mnl_attr_get_str(attr);
+		*kind = shunt_netlink_str(attr);
 	return MNL_CB_OK;
 }
 
@@ -62,9 +62,9 @@ static bool only_queues(const char *kind)
 
 int shunt_firewall_take_qdisc(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+	const struct tcmsg *tcm = shunt_netlink_head(nlh, sizeof(*tcm));
 	const struct shunt_firewall_devices *devices = arg;
-	struct shunt_firewall_device *device = device_of(devices, tcm->tcm_ifindex);
+	struct shunt_firewall_device *device = tcm ? device_of(devices, tcm->tcm_ifindex) : NULL;
 	const char *kind = "";
 
 	if (nlh->nlmsg_type != RTM_NEWQDISC || !device)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/netlink.h"
 #include "mirror/dump.h"
 #include "mirror/fib.h"
 #include "mirror/socket.h"
@@ -131,7 +132,7 @@ static int receive(struct shunt_mirror *mirror, struct shunt_err *err)
 		return 0;
 	if (got < 0)
 		return shunt_err_set(err, errno, "netlink mirror: recvmsg: %s", strerror(errno));
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left), cnt++)
+	for (; shunt_netlink_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left), cnt++)
 		take_message(mirror, nlh);
 	return SHUNT_MAX(cnt, 1);
 }

@@ -7,6 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include "base/netlink.h"
+
 /* Attributes that are used only when all are read: with a next-hop object or a multipath attribute
  * the single hop does not count. */
 struct found {
@@ -15,21 +17,9 @@ struct found {
 	uint32_t table;
 };
 
-static void copy(void *dst, unsigned max, const struct nlattr *attr)
-{
-	unsigned len = mnl_attr_get_payload_len(attr);
-
-	memcpy(dst, mnl_attr_get_payload(attr), SHUNT_MIN(len, max));
-}
-
-static uint32_t u32(const struct nlattr *attr)
-{
-	return mnl_attr_get_payload_len(attr) >= 4 ? mnl_attr_get_u32(attr) : 0;
-}
-
 static void parse_gateway(const struct nlattr *attr, struct shunt_mirror_hop *hop)
 {
-	copy(hop->gw, sizeof(hop->gw), attr);
+	shunt_netlink_copy(hop->gw, sizeof(hop->gw), attr);
 	hop->gw_family = mnl_attr_get_payload_len(attr) == 4 ? AF_INET : AF_INET6;
 }
 
@@ -54,8 +44,9 @@ static void parse_metrics(const struct nlattr *nest, struct shunt_mirror_path_ke
 	mnl_attr_for_each_nested(attr, nest)
 	{
 		if (mnl_attr_get_type(attr) == RTAX_MTU)
-			key->mtu = u32(attr);
-		else if (mnl_attr_get_type(attr) == RTAX_LOCK && (u32(attr) & 1u << RTAX_MTU))
+			key->mtu = shunt_netlink_u32(attr);
+		else if (mnl_attr_get_type(attr) == RTAX_LOCK &&
+			 (shunt_netlink_u32(attr) & 1u << RTAX_MTU))
 			key->flags |= SHUNT_MIRROR_PATH_MTU_LOCK;
 	}
 }
@@ -65,19 +56,19 @@ static void parse_attr(const struct nlattr *attr, struct shunt_mirror_route_info
 {
 	switch (mnl_attr_get_type(attr)) {
 	case RTA_DST:
-		copy(out->dst, sizeof(out->dst), attr);
+		shunt_netlink_copy(out->dst, sizeof(out->dst), attr);
 		break;
 	case RTA_SRC:
-		copy(out->path.src, sizeof(out->path.src), attr);
+		shunt_netlink_copy(out->path.src, sizeof(out->path.src), attr);
 		break;
 	case RTA_TABLE:
-		found->table = u32(attr);
+		found->table = shunt_netlink_u32(attr);
 		break;
 	case RTA_PRIORITY:
-		out->metric = u32(attr);
+		out->metric = shunt_netlink_u32(attr);
 		break;
 	case RTA_OIF:
-		found->hop.ifindex = u32(attr);
+		found->hop.ifindex = shunt_netlink_u32(attr);
 		break;
 	case RTA_GATEWAY:
 		parse_gateway(attr, &found->hop);
@@ -92,10 +83,10 @@ static void parse_attr(const struct nlattr *attr, struct shunt_mirror_route_info
 		found->multipath = attr;
 		break;
 	case RTA_NH_ID:
-		out->path.nhid = u32(attr);
+		out->path.nhid = shunt_netlink_u32(attr);
 		break;
 	case RTA_PREFSRC:
-		copy(out->path.prefsrc, sizeof(out->path.prefsrc), attr);
+		shunt_netlink_copy(out->path.prefsrc, sizeof(out->path.prefsrc), attr);
 		break;
 	case RTA_METRICS:
 		parse_metrics(attr, &out->path);
