@@ -66,14 +66,6 @@ const char *shunt_mirror_state_help(enum shunt_mirror_state state)
 
 /* --- one message -------------------------------------------------------------------------- */
 
-/* The errno at the end of a dump: NLMSG_DONE and NLMSG_ERROR carry it alike. */
-static int error_of(const struct nlmsghdr *nlh)
-{
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(int))
-		return 0;
-	return -*(const int *)mnl_nlmsg_get_payload(nlh);
-}
-
 /* A route is missing: the FIB must not forward by what is left. The next dump tries again. */
 static void give_up(struct shunt_mirror *mirror)
 {
@@ -93,7 +85,7 @@ static void take_message(struct shunt_mirror *mirror, const struct nlmsghdr *nlh
 	if (is_dump && (nlh->nlmsg_flags & NLM_F_DUMP_INTR))
 		mirror->dump.is_interrupted = true;
 	if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR) {
-		if (is_dump && !shunt_mirror_dump_end(&mirror->dump, error_of(nlh)))
+		if (is_dump && !shunt_mirror_dump_end(&mirror->dump, shunt_mirror_dump_error(nlh)))
 			mirror->stats.refused++;
 		return;
 	}

@@ -75,19 +75,12 @@ void netlink_mirror_start(unsigned bits, uint32_t ifindex)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static int error_of(const struct nlmsghdr *nlh)
-{
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(int))
-		return 0;
-	return -*(const int *)mnl_nlmsg_get_payload(nlh);
-}
-
 /* Sweeps, and goes on to the next dump, which nobody is asked for. */
 static void end_dump(const struct nlmsghdr *nlh)
 {
 	struct shunt_mirror_dump_result result;
 
-	shunt_mirror_dump_end(&dump, error_of(nlh));
+	shunt_mirror_dump_end(&dump, shunt_mirror_dump_error(nlh));
 	while (dump.is_sweeping)
 		shunt_mirror_dump_step(&dump, &table, NULL, 0, SWEEP, &result);
 	if (dump.run == SHUNT_MIRROR_RUN_NONE)
