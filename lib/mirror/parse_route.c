@@ -185,6 +185,20 @@ static int take_hops(struct shunt_mirror_route_info *out, const struct found *fo
 	return 0;
 }
 
+/* The kernel refuses such a prefix, as the FIB does, which would be given up for want of it. */
+static bool has_host_bits(const struct shunt_mirror_route_info *route)
+{
+	const unsigned bytes = route->ip == SHUNT_MIRROR_IP4 ? 4 : 16;
+	unsigned i = route->len / 8;
+
+	if (i < bytes && (route->dst[i] & 0xff >> route->len % 8))
+		return true;
+	while (++i < bytes)
+		if (route->dst[i])
+			return true;
+	return false;
+}
+
 int shunt_mirror_parse_route(const struct nlmsghdr *nlh, struct shunt_mirror_route_info *out)
 {
 	const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
@@ -209,7 +223,7 @@ int shunt_mirror_parse_route(const struct nlmsghdr *nlh, struct shunt_mirror_rou
 	if (rtm->rtm_flags & RTNH_F_ONLINK)
 		found.hop.flags |= SHUNT_MIRROR_HOP_ONLINK;
 	mnl_attr_for_each(attr, nlh, sizeof(*rtm)) parse_attr(attr, out, &found);
-	if (out->len > (out->ip == SHUNT_MIRROR_IP4 ? 32 : 128))
+	if (out->len > (out->ip == SHUNT_MIRROR_IP4 ? 32 : 128) || has_host_bits(out))
 		return -EBADMSG;
 	if (found.table != RT_TABLE_MAIN && found.table != RT_TABLE_LOCAL)
 		return 0;
