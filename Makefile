@@ -146,16 +146,30 @@ $(B)/shunt-race: $(RACE_SRC:%.c=$(B)/%.o) $(LIB)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Each fuzz target twice: with libFuzzer, which clang brings, and with a main that replays files.
+# What targets share, and the rigs of the unit tests that they use, without Criterion.
 FUZZ_SRC    := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZERS     := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 REPLAYS     := $(FUZZ_SRC:%.c=$(B)/%)
+FUZZ_HELP   := $(filter-out tests/fuzz/replay.c $(FUZZ_SRC),$(wildcard tests/fuzz/*.c))
+FUZZ_RIGS   := $(addprefix $(B)/tests/fuzz/rig/,steer_rig.o steer_frame.o steer_naive.o)
+FUZZ_LIB    := $(B)/tests/fuzz/help.a
 
-$(FUZZERS): $(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/file.o $(LIB)
+$(B)/tests/fuzz/%.o: CPPFLAGS := -Itests/fuzz -Itests/unit $(CPPFLAGS)
+$(FUZZ_RIGS): $(B)/tests/fuzz/rig/%.o: tests/unit/%.c Makefile | $(SKEL)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(FUZZ_LIB): $(FUZZ_HELP:%.c=$(B)/%.o) $(FUZZ_RIGS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(FUZZERS): $(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(FUZZ_LIB) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
-$(REPLAYS): %: %.o $(B)/tests/fuzz/file.o $(B)/tests/fuzz/replay.o $(LIB)
+$(REPLAYS): %: %.o $(B)/tests/fuzz/replay.o $(FUZZ_LIB) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -186,7 +200,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers fuzz-coverage format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -280,9 +294,17 @@ fuzzers:
 		SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' \
 		$(FUZZERS:$(B)/%=build/fuzz/%)
 
-fuzz: deps ## search with libFuzzer for inputs that break something, a minute a target
+# The replays again, with the counters of lines and regions that tests/fuzz/coverage reads.
+fuzz-coverage:
+	$(Q)$(MAKE) $(SUB) B=build/cov CC=$(CLANG) \
+		OPT='-O1 -g -march=$(MARCH) -fno-strict-aliasing -Wno-gnu' \
+		SAN='-fprofile-instr-generate -fcoverage-mapping' $(REPLAYS:$(B)/%=build/cov/%)
+
+fuzz: SECONDS_ = 1200
+fuzz: deps ## search with libFuzzer for inputs that break something, SECONDS_ (1200) each of TARGETS; a table (root)
 	$(Q)$(MAKE) $(SUB) fuzzers
-	$(Q)tests/fuzz/run
+	$(Q)$(MAKE) $(SUB) fuzz-coverage
+	$(Q)tests/fuzz/run $(SECONDS_) $(TARGETS)
 
 lint: deps ## C, shell and Python files, layers, manuals, licences
 	$(Q)$(MAKE) $(SUB) all

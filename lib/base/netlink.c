@@ -2,7 +2,6 @@
 #include "base/netlink.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +9,20 @@
 
 #define TRIES	  16
 #define TIMEOUT_S 1
+
+int shunt_netlink_run(const void *messages, size_t len, unsigned seq, unsigned portid,
+		      mnl_cb_t take, void *arg)
+{
+	const struct nlmsghdr *nlh = messages;
+	int left = (int)len;
+
+	while (shunt_netlink_ok(nlh, left))
+		nlh = mnl_nlmsg_next(nlh, &left);
+	if (left < (int)sizeof(*nlh))
+		return mnl_cb_run(messages, len, seq, portid, take, arg);
+	errno = EBADMSG;
+	return MNL_CB_ERROR;
+}
 
 /* Takes what is left of a dump that was interrupted, too: libmnl stops at the mark. */
 static int receive(struct mnl_socket *nl, const struct shunt_netlink_dump *dump)
@@ -23,7 +36,7 @@ static int receive(struct mnl_socket *nl, const struct shunt_netlink_dump *dump)
 			continue;
 		if (n < 0)
 			return -errno;
-		switch (mnl_cb_run(buf, (size_t)n, 0, 0, dump->take, dump->arg)) {
+		switch (shunt_netlink_run(buf, (size_t)n, 0, 0, dump->take, dump->arg)) {
 		case MNL_CB_OK:
 			break;
 		case MNL_CB_STOP:

@@ -18,9 +18,9 @@ static int take_bridge_attr(const struct nlattr *attr, void *arg)
 	struct shunt_brlink *link = arg;
 
 	if (mnl_attr_get_type(attr) == IFLA_BR_VLAN_FILTERING)
-		link->filters_vlans = mnl_attr_get_u8(attr);
+		link->filters_vlans = shunt_netlink_u8(attr);
 	if (mnl_attr_get_type(attr) == IFLA_BR_AGEING_TIME)
-		link->age_s = mnl_attr_get_u32(attr) / 100; /* USER_HZ */
+		link->age_s = shunt_netlink_u32(attr) / 100; /* USER_HZ */
 	return MNL_CB_OK;
 }
 
@@ -30,7 +30,7 @@ static int take_info(const struct nlattr *attr, void *arg)
 	struct shunt_brlink *link = arg;
 
 	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-		link->is_bridge = !strcmp(mnl_attr_get_str(attr), "bridge");
+		link->is_bridge = !strcmp(shunt_netlink_str(attr), "bridge");
 	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA && link->is_bridge)
 		mnl_attr_parse_nested(attr, take_bridge_attr, link);
 	return MNL_CB_OK;
@@ -42,10 +42,10 @@ static int take_attr(const struct nlattr *attr, void *arg)
 
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_IFNAME:
-		snprintf(link->name, sizeof(link->name), "%s", mnl_attr_get_str(attr));
+		snprintf(link->name, sizeof(link->name), "%s", shunt_netlink_str(attr));
 		break;
 	case IFLA_MASTER:
-		link->master = mnl_attr_get_u32(attr);
+		link->master = shunt_netlink_u32(attr);
 		break;
 	case IFLA_ADDRESS:
 		if (mnl_attr_get_payload_len(attr) == 6)
@@ -60,9 +60,11 @@ static int take_attr(const struct nlattr *attr, void *arg)
 
 void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out)
 {
-	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	const struct ifinfomsg *ifi = shunt_netlink_head(nlh, sizeof(*ifi));
 
 	memset(out, 0, sizeof(*out));
+	if (!ifi)
+		return;
 	out->ifindex = (uint32_t)ifi->ifi_index;
 	mnl_attr_parse(nlh, sizeof(*ifi), take_attr, out);
 }

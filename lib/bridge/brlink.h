@@ -36,7 +36,8 @@ void shunt_brlinks_fini(struct shunt_brlinks *links);
 /* shunt_brlinks_at returns the device of that index, NULL where there is none. Thread: any. */
 const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, uint32_t ifindex);
 
-/* shunt_brlink_parse reads a message of the type RTM_NEWLINK. Thread: any. */
+/* shunt_brlink_parse reads a message of the type RTM_NEWLINK; all zeros of one that is cut
+ * short. Thread: any. */
 void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
 
 /* shunt_brlink_expand replaces, in groups of mode bridge and mix, a port that is a kernel bridge by

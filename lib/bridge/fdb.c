@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
-#include <linux/if_bridge.h>
-#include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -13,6 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/netlink.h"
+#include "bridge/fdb_take.h"
 
 /* Some 60,000 events. Without CAP_NET_ADMIN the kernel bounds it by rmem_max. */
 #define RCVBUF_BYTES (16 << 20)
@@ -49,116 +49,6 @@ struct shunt_fdb {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static int take_port_attr(const struct nlattr *attr, void *arg)
-{
-	struct shunt_fdb_port *port = arg;
-
-	switch (mnl_attr_get_type(attr)) {
-	case IFLA_BRPORT_STATE:
-		port->forwards = mnl_attr_get_u8(attr) == BR_STATE_FORWARDING;
-		port->learns &= port->forwards || mnl_attr_get_u8(attr) == BR_STATE_LEARNING;
-		break;
-	case IFLA_BRPORT_LEARNING:
-		port->learns &= !!mnl_attr_get_u8(attr);
-		break;
-	case IFLA_BRPORT_UNICAST_FLOOD:
-		port->floods = mnl_attr_get_u8(attr);
-		break;
-	case IFLA_BRPORT_ISOLATED:
-		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_isolated : port->left;
-		break;
-	case IFLA_BRPORT_LOCKED:
-		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_locked : port->left;
-		break;
-	case IFLA_BRPORT_MODE:
-		port->left = mnl_attr_get_u8(attr) ? SHUNT_LANE_REASON_hairpin : port->left;
-		break;
-	}
-	return MNL_CB_OK;
-}
-
-static int take_link_attr(const struct nlattr *attr, void *arg)
-{
-	struct shunt_fdb_port *port = arg;
-
-	if (mnl_attr_get_type(attr) == IFLA_MASTER)
-		port->bridge = mnl_attr_get_u32(attr);
-	if ((mnl_attr_get_type(attr) & NLA_TYPE_MASK) == IFLA_PROTINFO)
-		mnl_attr_parse_nested(attr, take_port_attr, port);
-	return MNL_CB_OK;
-}
-
-static void take_bridge(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
-{
-	struct shunt_brlink bridge;
-
-	shunt_brlink_parse(nlh, &bridge);
-	if (bridge.is_bridge)
-		fdb->ops->bridge(fdb->arg, &bridge);
-}
-
-static void take_link(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
-{
-	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
-	struct shunt_fdb_port port = {
-		.ifindex = (uint32_t)ifi->ifi_index, .learns = true, .floods = true};
-
-	if (ifi->ifi_family == AF_UNSPEC && nlh->nlmsg_type == RTM_NEWLINK)
-		take_bridge(fdb, nlh);
-	if (ifi->ifi_family != AF_BRIDGE)
-		return;
-	mnl_attr_parse(nlh, sizeof(*ifi), take_link_attr, &port);
-	if (nlh->nlmsg_type == RTM_DELLINK)
-		port = (struct shunt_fdb_port){.ifindex = port.ifindex};
-	fdb->ops->port(fdb->arg, &port);
-}
-
-struct neigh {
-	struct shunt_fdb_entry entry;
-	bool has_mac, has_vlan;
-};
-
-static int take_neigh_attr(const struct nlattr *attr, void *arg)
-{
-	struct neigh *n = arg;
-
-	switch (mnl_attr_get_type(attr)) {
-	case NDA_LLADDR:
-		n->has_mac = mnl_attr_get_payload_len(attr) == 6;
-		if (n->has_mac)
-			memcpy(n->entry.mac, mnl_attr_get_payload(attr), 6);
-		break;
-	case NDA_MASTER:
-		n->entry.bridge = mnl_attr_get_u32(attr);
-		break;
-	case NDA_VLAN:
-		n->has_vlan = true;
-		break;
-	}
-	return MNL_CB_OK;
-}
-
-/* Entries of the device itself (NTF_SELF) are filters of its receiver. Entries with a VLAN count
- * only in a bridge that filters VLANs. */
-static void take_neigh(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
-{
-	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
-	struct neigh n = {.entry.ifindex = (uint32_t)ndm->ndm_ifindex};
-
-	if (ndm->ndm_family != AF_BRIDGE || ndm->ndm_flags & NTF_SELF)
-		return;
-	mnl_attr_parse(nlh, sizeof(*ndm), take_neigh_attr, &n);
-	if (!n.has_mac || n.has_vlan)
-		return;
-	if (!n.entry.bridge)
-		n.entry.bridge = n.entry.ifindex;
-	n.entry.kind = ndm->ndm_state & NUD_PERMANENT ? SHUNT_FDB_LOCAL
-		       : ndm->ndm_flags & NTF_STICKY  ? SHUNT_FDB_STICKY
-		       : ndm->ndm_state & NUD_NOARP   ? SHUNT_FDB_STATIC
-						      : SHUNT_FDB_DYNAMIC;
-	fdb->ops->entry(fdb->arg, &n.entry, nlh->nlmsg_type == RTM_DELNEIGH);
-}
-
 /* The kernel's word on a dump: its end, or that it does not begin (EBUSY: one is under way). */
 static void take_end(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 {
@@ -175,20 +65,10 @@ static void take(struct shunt_fdb *fdb, const struct nlmsghdr *nlh)
 {
 	fdb->stats.messages++;
 	fdb->is_interrupted |= nlh->nlmsg_seq == fdb->seq && nlh->nlmsg_flags & NLM_F_DUMP_INTR;
-	switch (nlh->nlmsg_type) {
-	case RTM_NEWLINK:
-	case RTM_DELLINK:
-		take_link(fdb, nlh);
-		break;
-	case RTM_NEWNEIGH:
-	case RTM_DELNEIGH:
-		take_neigh(fdb, nlh);
-		break;
-	case NLMSG_DONE:
-	case NLMSG_ERROR:
+	if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR)
 		take_end(fdb, nlh);
-		break;
-	}
+	else
+		shunt_fdb_take(nlh, fdb->ops, fdb->arg);
 }
 
 /* Returns the bytes taken, or -errno: -EAGAIN when none were there, or came in time. */
@@ -201,7 +81,7 @@ static ssize_t receive(struct shunt_fdb *fdb, int flags)
 
 	if (n < 0)
 		return -errno;
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+	for (; shunt_netlink_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
 		take(fdb, nlh);
 	return n;
 }

@@ -40,18 +40,20 @@ static void remove_entry(struct shunt_bridge *b, uint64_t key, unsigned port)
 		shunt_mac_del(b->macs, key);
 }
 
-/* To shunt, a station behind a port that is the kernel's alone is the host's: what goes there is
- * punted. */
+/* To shunt, a station behind a port that is the kernel's alone, or another bridge's, is the host's:
+ * what goes there is punted. A port that was moved to this bridge is such a one. */
 static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is_gone)
 {
 	struct shunt_bridge *b = arg;
 	int bridge = bridge_over(b, entry->bridge), at = shunt_ports_at(b->ports, entry->ifindex);
-	unsigned port = at < 0 || entry->kind == SHUNT_FDB_LOCAL ? SHUNT_MAC_HOST : (unsigned)at;
+	unsigned port = SHUNT_MAC_HOST;
 	struct shunt_mac_entry now;
 	uint64_t key;
 
 	if (bridge < 0)
 		return;
+	if (at >= 0 && entry->kind != SHUNT_FDB_LOCAL && b->bridges[bridge].members >> at & 1)
+		port = (unsigned)at;
 	key = shunt_mac_key(entry->mac, (unsigned)bridge);
 	if (is_gone) {
 		remove_entry(b, key, port);

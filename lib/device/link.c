@@ -5,6 +5,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/time.h>
 
+#include "base/netlink.h"
+
 struct taker {
 	mnl_attr_cb_t take;
 	void *arg;
@@ -37,7 +39,8 @@ static int exchange(struct mnl_socket *nl, unsigned ifindex, struct taker *t)
 	    mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
 		return -errno;
 	n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
-	if (n < 0 || mnl_cb_run(buf, (size_t)n, 1, mnl_socket_get_portid(nl), read_link, t) < 0)
+	if (n < 0 ||
+	    shunt_netlink_run(buf, (size_t)n, 1, mnl_socket_get_portid(nl), read_link, t) < 0)
 		return -errno;
 	return 0;
 }
@@ -58,7 +61,7 @@ int shunt_link_ask(unsigned ifindex, mnl_attr_cb_t take, void *arg)
 static int take_master(const struct nlattr *attr, void *arg)
 {
 	if (mnl_attr_get_type(attr) == IFLA_MASTER)
-		*(int *)arg = (int)mnl_attr_get_u32(attr);
+		*(int *)arg = (int)shunt_netlink_u32(attr);
 	return MNL_CB_OK;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/netlink.h"
 #include "device/netdev_xdp.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ static int exchange(struct mnl_socket *nl, const struct request *r, mnl_cb_t fn,
 
 		if (n < 0)
 			return -errno;
-		ret = mnl_cb_run(buf, (size_t)n, 1, mnl_socket_get_portid(nl), fn, data);
+		ret = shunt_netlink_run(buf, (size_t)n, 1, mnl_socket_get_portid(nl), fn, data);
 	} while (ret > 0);
 	return ret < 0 ? -errno : 0;
 }
@@ -60,7 +61,7 @@ static int exchange(struct mnl_socket *nl, const struct request *r, mnl_cb_t fn,
 static int take_family(const struct nlattr *attr, void *data)
 {
 	if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
-		*(uint16_t *)data = mnl_attr_get_u16(attr);
+		*(uint16_t *)data = shunt_netlink_u16(attr);
 	return MNL_CB_OK;
 }
 
@@ -70,16 +71,16 @@ static int take_dev(const struct nlattr *attr, void *data)
 
 	switch (mnl_attr_get_type(attr)) {
 	case DEV_XDP_FEATURES:
-		out->features = mnl_attr_get_u64(attr);
+		out->features = shunt_netlink_u64(attr);
 		break;
 	case DEV_ZC_MAX_SEGS:
-		out->zc_max_segs = mnl_attr_get_u32(attr);
+		out->zc_max_segs = shunt_netlink_u32(attr);
 		break;
 	case DEV_RX_METADATA:
-		out->rx_metadata = mnl_attr_get_u64(attr);
+		out->rx_metadata = shunt_netlink_u64(attr);
 		break;
 	case DEV_XSK_FEATURES:
-		out->xsk_features = mnl_attr_get_u64(attr);
+		out->xsk_features = shunt_netlink_u64(attr);
 		break;
 	}
 	return MNL_CB_OK;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/netlink.h"
 #include "device/driver.h"
 #include "doctor/facts.h"
 #include "device/ethtool.h"
@@ -76,10 +77,10 @@ static int take_link(const struct nlattr *attr, void *data)
 
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_MASTER:
-		out->master = mnl_attr_get_u32(attr);
+		out->master = shunt_netlink_u32(attr);
 		break;
 	case IFLA_LINK:
-		out->peer = mnl_attr_get_u32(attr);
+		out->peer = shunt_netlink_u32(attr);
 		break;
 	case IFLA_LINK_NETNSID:
 		out->is_peer_elsewhere = true;
@@ -87,7 +88,7 @@ static int take_link(const struct nlattr *attr, void *data)
 	case IFLA_LINKINFO:
 		mnl_attr_for_each_nested(nested,
 					 attr) if (mnl_attr_get_type(nested) == IFLA_INFO_KIND)
-			snprintf(out->kind, sizeof(out->kind), "%s", mnl_attr_get_str(nested));
+			snprintf(out->kind, sizeof(out->kind), "%s", shunt_netlink_str(nested));
 		break;
 	}
 	return MNL_CB_OK;

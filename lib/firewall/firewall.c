@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/netlink.h"
 #include "device/link.h"
 #include "firewall/ask.h"
 
@@ -138,7 +139,7 @@ static int take_setting(const struct nlattr *attr, void *arg)
 
 	if (mnl_attr_get_type(attr) == IFLA_BR_NF_CALL_IPTABLES ||
 	    mnl_attr_get_type(attr) == IFLA_BR_NF_CALL_IP6TABLES)
-		*calls |= mnl_attr_get_u8(attr);
+		*calls |= shunt_netlink_u8(attr);
 	return MNL_CB_OK;
 }
 

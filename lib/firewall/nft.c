@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/netlink.h"
 #include "firewall/ask.h"
+#include "firewall/take.h"
 
 /* linux/netfilter_bridge.h, which cannot be included beside net/if.h */
 enum { BRIDGE_LOCAL_IN = 1, BRIDGE_LOCAL_OUT = 3 };
@@ -23,14 +24,9 @@ enum { BRIDGE_LOCAL_IN = 1, BRIDGE_LOCAL_OUT = 3 };
 
 /* --- tables that sleep ------------------------------------------------------------------------ */
 
-struct dormant {
+struct shunt_firewall_dormant {
 	uint8_t family;
 	char name[NAME_LEN];
-};
-
-struct dormants {
-	struct dormant *at;
-	unsigned cnt;
 };
 
 struct table {
@@ -43,19 +39,21 @@ static int take_table_attr(const struct nlattr *attr, void *arg)
 	struct table *table = arg;
 
 	if (mnl_attr_get_type(attr) == NFTA_TABLE_NAME)
-		table->name = mnl_attr_get_str(attr);
+		table->name = shunt_netlink_str(attr);
 	if (mnl_attr_get_type(attr) == NFTA_TABLE_FLAGS)
-		table->flags = ntohl(mnl_attr_get_u32(attr));
+		table->flags = ntohl(shunt_netlink_u32(attr));
 	return MNL_CB_OK;
 }
 
-static int take_table(const struct nlmsghdr *nlh, void *arg)
+int shunt_firewall_take_table(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
-	struct dormants *dormants = arg;
+	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
+	struct shunt_firewall_dormants *dormants = arg;
 	struct table table = {0};
-	struct dormant *p;
+	struct shunt_firewall_dormant *p;
 
+	if (!nfg)
+		return MNL_CB_OK;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_table_attr, &table);
 	if (!table.name || !(table.flags & NFT_TABLE_F_DORMANT) || strlen(table.name) >= NAME_LEN)
 		return MNL_CB_OK;
@@ -71,10 +69,10 @@ static int take_table(const struct nlmsghdr *nlh, void *arg)
 
 static void forget_tables(void *arg)
 {
-	struct dormants *dormants = arg;
+	struct shunt_firewall_dormants *dormants = arg;
 
 	free(dormants->at);
-	*dormants = (struct dormants){0};
+	*dormants = (struct shunt_firewall_dormants){0};
 }
 
 /* --- chains ----------------------------------------------------------------------------------- */
@@ -86,12 +84,6 @@ struct chain {
 	uint32_t policy, rule_cnt;
 	unsigned device_cnt; /* more than DEVICES_MAX: every device */
 	char devices[DEVICES_MAX][IF_NAMESIZE];
-};
-
-struct chains {
-	const struct dormants *dormants;
-	struct shunt_judges *judges;
-	unsigned cnt_before; /* judges that others have found */
 };
 
 static const char *family_name(uint8_t family)
@@ -114,7 +106,7 @@ static const char *family_name(uint8_t family)
 /* A name that is cut off, or of a kind that this file does not know, stands for every device. */
 static void add_device(struct chain *chain, const struct nlattr *attr, bool is_known)
 {
-	const char *name = mnl_attr_get_str(attr);
+	const char *name = shunt_netlink_str(attr);
 
 	if (!is_known || strnlen(name, IF_NAMESIZE) == IF_NAMESIZE ||
 	    chain->device_cnt >= DEVICES_MAX)
@@ -135,7 +127,7 @@ static int take_hook(const struct nlattr *attr, void *arg)
 
 	switch (mnl_attr_get_type(attr)) {
 	case NFTA_HOOK_HOOKNUM:
-		chain->hook = ntohl(mnl_attr_get_u32(attr));
+		chain->hook = ntohl(shunt_netlink_u32(attr));
 		break;
 	case NFTA_HOOK_DEV:
 		add_device(chain, attr, true);
@@ -154,25 +146,25 @@ static int take_chain_attr(const struct nlattr *attr, void *arg)
 
 	switch (mnl_attr_get_type(attr)) {
 	case NFTA_CHAIN_TABLE:
-		chain->table = mnl_attr_get_str(attr);
+		chain->table = shunt_netlink_str(attr);
 		break;
 	case NFTA_CHAIN_NAME:
-		chain->name = mnl_attr_get_str(attr);
+		chain->name = shunt_netlink_str(attr);
 		break;
 	case NFTA_CHAIN_HOOK:
 		mnl_attr_parse_nested(attr, take_hook, chain);
 		break;
 	case NFTA_CHAIN_POLICY:
-		chain->policy = ntohl(mnl_attr_get_u32(attr));
+		chain->policy = ntohl(shunt_netlink_u32(attr));
 		break;
 	case NFTA_CHAIN_USE:
-		chain->rule_cnt = ntohl(mnl_attr_get_u32(attr));
+		chain->rule_cnt = ntohl(shunt_netlink_u32(attr));
 		break;
 	}
 	return MNL_CB_OK;
 }
 
-static bool is_dormant(const struct dormants *dormants, const struct chain *chain)
+static bool is_dormant(const struct shunt_firewall_dormants *dormants, const struct chain *chain)
 {
 	unsigned i;
 
@@ -223,12 +215,15 @@ static void judge(struct shunt_judges *judges, const struct chain *chain)
 		add(judges, chain, SHUNT_JUDGE_IP, 0);
 }
 
-static int take_chain(const struct nlmsghdr *nlh, void *arg)
+int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct nfgenmsg *nfg = mnl_nlmsg_get_payload(nlh);
-	struct chain chain = {.family = nfg->nfgen_family, .hook = UINT32_MAX, .policy = NF_ACCEPT};
-	const struct chains *chains = arg;
+	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
+	struct chain chain = {.hook = UINT32_MAX, .policy = NF_ACCEPT};
+	const struct shunt_firewall_chains *chains = arg;
 
+	if (!nfg)
+		return MNL_CB_OK;
+	chain.family = nfg->nfgen_family;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_chain_attr, &chain);
 	if (chain.hook == UINT32_MAX || !chain.table || !chain.name || !family_name(chain.family) ||
 	    (!chain.rule_cnt && chain.policy == NF_ACCEPT) || is_dormant(chains->dormants, &chain))
@@ -239,7 +234,7 @@ static int take_chain(const struct nlmsghdr *nlh, void *arg)
 
 static void forget_chains(void *arg)
 {
-	struct chains *chains = arg;
+	struct shunt_firewall_chains *chains = arg;
 
 	chains->judges->cnt = chains->cnt_before;
 }
@@ -268,12 +263,12 @@ static bool is_lacking(int ret)
 
 void shunt_firewall_ask_nft(struct shunt_judges *judges)
 {
-	struct dormants dormants = {0};
-	struct chains chains = {&dormants, judges, judges->cnt};
-	int ret = dump(NFT_MSG_GETTABLE, take_table, forget_tables, &dormants);
+	struct shunt_firewall_dormants dormants = {0};
+	struct shunt_firewall_chains chains = {&dormants, judges, judges->cnt};
+	int ret = dump(NFT_MSG_GETTABLE, shunt_firewall_take_table, forget_tables, &dormants);
 
 	if (!ret)
-		ret = dump(NFT_MSG_GETCHAIN, take_chain, forget_chains, &chains);
+		ret = dump(NFT_MSG_GETCHAIN, shunt_firewall_take_chain, forget_chains, &chains);
 	if (ret && !is_lacking(ret))
 		shunt_judges_add(judges, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "nftables: %s",
 				 strerror(-ret));

@@ -5,6 +5,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/xfrm.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,15 +17,21 @@
 #include "base/bytes.h"
 #include "base/netlink.h"
 #include "firewall/ask.h"
+#include "firewall/take.h"
 
 /* --- IPsec ------------------------------------------------------------------------------------ */
 
-static int take_policy(const struct nlmsghdr *nlh, void *arg)
+int shunt_firewall_take_policy(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct xfrm_userpolicy_info *policy = mnl_nlmsg_get_payload(nlh);
+	const uint8_t *policy = shunt_netlink_head(nlh, sizeof(struct xfrm_userpolicy_info));
 	unsigned *cnt = arg;
+	uint8_t dir;
 
-	*cnt += policy->dir == XFRM_POLICY_FWD || policy->dir == XFRM_POLICY_OUT;
+	if (!policy)
+		return MNL_CB_OK;
+	/* a byte of a structure that wants 8 bytes' alignment, where a message has 4 */
+	dir = policy[offsetof(struct xfrm_userpolicy_info, dir)];
+	*cnt += dir == XFRM_POLICY_FWD || dir == XFRM_POLICY_OUT;
 	return MNL_CB_OK;
 }
 
@@ -42,9 +49,20 @@ static int ask_policies(unsigned *cnt)
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct xfrm_userpolicy_id));
 	return shunt_netlink_dump(&(struct shunt_netlink_dump){.bus = NETLINK_XFRM,
 							       .request = nlh,
-							       .take = take_policy,
+							       .take = shunt_firewall_take_policy,
 							       .forget = forget_policies,
 							       .arg = cnt});
+}
+
+int shunt_firewall_take_default(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct xfrm_userpolicy_default *found = shunt_netlink_head(nlh, sizeof(*found));
+	bool *blocks = arg;
+
+	if (found && nlh->nlmsg_type == XFRM_MSG_GETDEFAULT) /* else an error: not known */
+		*blocks |=
+			found->fwd == XFRM_USERPOLICY_BLOCK || found->out == XFRM_USERPOLICY_BLOCK;
+	return MNL_CB_OK;
 }
 
 /* What becomes of packets that no policy is about (ip xfrm policy setdefault). Before Linux 5.15
@@ -55,7 +73,6 @@ static int ask_default(bool *blocks)
 	struct mnl_socket *nl = mnl_socket_open2(NETLINK_XFRM, SOCK_CLOEXEC);
 	char buf[1024];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	const struct xfrm_userpolicy_default *found;
 	ssize_t n;
 
 	if (!nl)
@@ -70,10 +87,8 @@ static int ask_default(bool *blocks)
 	mnl_socket_close(nl);
 	if (n < 0)
 		return -errno;
-	if (!mnl_nlmsg_ok(nlh, (int)n) || nlh->nlmsg_type != XFRM_MSG_GETDEFAULT)
-		return 0; /* an error: not known */
-	found = mnl_nlmsg_get_payload(nlh);
-	*blocks = found->fwd == XFRM_USERPOLICY_BLOCK || found->out == XFRM_USERPOLICY_BLOCK;
+	if (shunt_netlink_ok(nlh, (int)n))
+		shunt_firewall_take_default(nlh, blocks);
 	return 0;
 }
 
@@ -132,7 +147,7 @@ static int take_info(const struct nlattr *attr, void *arg)
 {
 	bool *has = arg;
 
-	if (mnl_attr_get_type(attr) == INFO_TYPE && ntohl(mnl_attr_get_u32(attr)) == TYPE_BPF)
+	if (mnl_attr_get_type(attr) == INFO_TYPE && ntohl(shunt_netlink_u32(attr)) == TYPE_BPF)
 		*has = true;
 	return MNL_CB_OK;
 }
@@ -144,7 +159,7 @@ static int take_hook_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-static int take_hook(const struct nlmsghdr *nlh, void *arg)
+int shunt_firewall_take_hook(const struct nlmsghdr *nlh, void *arg)
 {
 	mnl_attr_parse(nlh, sizeof(struct nfgenmsg), take_hook_attr, arg);
 	return MNL_CB_OK;
@@ -160,8 +175,10 @@ static int ask_hook(uint8_t family, uint32_t hook, bool *has)
 	nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
 	nfg->nfgen_family = family;
 	mnl_attr_put_u32(nlh, HOOK_NUM, htonl(hook));
-	return shunt_netlink_dump(&(struct shunt_netlink_dump){
-		.bus = NETLINK_NETFILTER, .request = nlh, .take = take_hook, .arg = has});
+	return shunt_netlink_dump(&(struct shunt_netlink_dump){.bus = NETLINK_NETFILTER,
+							       .request = nlh,
+							       .take = shunt_firewall_take_hook,
+							       .arg = has});
 }
 
 /* Returns 0 or -errno; -EINVAL where the kernel does not list its hooks. */

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/netlink.h"
 #include "firewall/ask.h"
+#include "firewall/take.h"
 
 /* BPF_TCX_INGRESS and _EGRESS of Linux 6.6's headers, which are enumerators. */
 #define TCX_INGRESS ((enum bpf_attach_type)46)
@@ -27,18 +28,6 @@ static const char *const queues[] = {
 	"sfb",
 };
 
-struct device {
-	int ifindex;
-	bool has_entrance; /* clsact or ingress */
-	bool has_classes;  /* a root that may have filters */
-};
-
-struct devices {
-	struct device *at;
-	unsigned cnt, judge_cnt_before;
-	struct shunt_judges *judges;
-};
-
 /* --- queueing disciplines --------------------------------------------------------------------- */
 
 static int take_kind(const struct nlattr *attr, void *arg)
@@ -46,11 +35,12 @@ static int take_kind(const struct nlattr *attr, void *arg)
 	const char **kind = arg;
 
 	if (mnl_attr_get_type(attr) == TCA_KIND)
-		*kind = mnl_attr_get_str(attr);
+		*kind = shunt_netlink_str(attr);
 	return MNL_CB_OK;
 }
 
-static struct device *device_of(const struct devices *devices, int ifindex)
+static struct shunt_firewall_device *device_of(const struct shunt_firewall_devices *devices,
+					       int ifindex)
 {
 	unsigned i;
 
@@ -70,11 +60,11 @@ static bool only_queues(const char *kind)
 	return false;
 }
 
-static int take_qdisc(const struct nlmsghdr *nlh, void *arg)
+int shunt_firewall_take_qdisc(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
-	const struct devices *devices = arg;
-	struct device *device = device_of(devices, tcm->tcm_ifindex);
+	const struct tcmsg *tcm = shunt_netlink_head(nlh, sizeof(*tcm));
+	const struct shunt_firewall_devices *devices = arg;
+	struct shunt_firewall_device *device = tcm ? device_of(devices, tcm->tcm_ifindex) : NULL;
 	const char *kind = "";
 
 	if (nlh->nlmsg_type != RTM_NEWQDISC || !device)
@@ -92,15 +82,15 @@ static int take_qdisc(const struct nlmsghdr *nlh, void *arg)
 
 static void forget_qdiscs(void *arg)
 {
-	struct devices *devices = arg;
+	struct shunt_firewall_devices *devices = arg;
 	unsigned i;
 
 	devices->judges->cnt = devices->judge_cnt_before;
 	for (i = 0; i < devices->cnt; i++)
-		devices->at[i] = (struct device){.ifindex = devices->at[i].ifindex};
+		devices->at[i] = (struct shunt_firewall_device){.ifindex = devices->at[i].ifindex};
 }
 
-static int ask_qdiscs(struct devices *devices)
+static int ask_qdiscs(struct shunt_firewall_devices *devices)
 {
 	char buf[MNL_NLMSG_HDRLEN + MNL_ALIGN(sizeof(struct tcmsg))];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -109,7 +99,7 @@ static int ask_qdiscs(struct devices *devices)
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct tcmsg));
 	return shunt_netlink_dump(&(struct shunt_netlink_dump){.bus = NETLINK_ROUTE,
 							       .request = nlh,
-							       .take = take_qdisc,
+							       .take = shunt_firewall_take_qdisc,
 							       .forget = forget_qdiscs,
 							       .arg = devices});
 }
@@ -152,7 +142,8 @@ static bool has_filter(int ifindex, uint32_t parent, int *ret)
 	return has;
 }
 
-static void ask_filters(const struct device *device, struct shunt_judges *judges, int *ret)
+static void ask_filters(const struct shunt_firewall_device *device, struct shunt_judges *judges,
+			int *ret)
 {
 	const uint32_t in = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS),
 		       out = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS);
@@ -187,7 +178,7 @@ static void ask_tcx(int ifindex, enum bpf_attach_type at, enum shunt_judge_place
 
 void shunt_firewall_ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judges *judges)
 {
-	struct devices devices = {.judges = judges, .judge_cnt_before = judges->cnt};
+	struct shunt_firewall_devices devices = {.judges = judges, .judge_cnt_before = judges->cnt};
 	unsigned i;
 	int ret = -ENOMEM;
 

@@ -163,9 +163,10 @@ static int append(struct pcap_queue *pq, const uint8_t *data, uint32_t len)
 static int read_records(struct pcap_queue *pq, pcap_t *file, const char *path,
 			struct shunt_err *err)
 {
-	const uint32_t room = pq->queue.pool->links
-				      ? SHUNT_CHAIN_BYTES_MAX
-				      : pq->queue.pool->frame_size - SHUNT_FRAME_HEADROOM;
+	const uint32_t each = pq->queue.pool->frame_size - SHUNT_FRAME_HEADROOM;
+	const uint32_t room = pq->queue.pool->links ? SHUNT_MIN(SHUNT_CHAIN_MAX * each,
+								(uint32_t)SHUNT_CHAIN_BYTES_MAX)
+						    : each;
 	struct pcap_pkthdr *hdr;
 	const u_char *data;
 	int got, ret;

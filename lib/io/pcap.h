@@ -4,8 +4,8 @@
  * The input is read into memory at open, so receive does no file I/O; transmit
  * does (buffered), and is no measure of speed.
  *
- * Limits: Ethernet captures; frames longer than a pool frame less its headroom
- * are refused at open.
+ * Limits: Ethernet captures; packets longer than a pool frame less its headroom, or
+ * than SHUNT_CHAIN_MAX of them in a pool with links, are refused at open.
  */
 #ifndef SHUNT_IO_PCAP_H
 #define SHUNT_IO_PCAP_H

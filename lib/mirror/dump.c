@@ -11,9 +11,14 @@
 #include <net/if.h>
 #include <sys/socket.h>
 
+#include "base/netlink.h"
+
 /* A dump that the kernel flags as interrupted this often is taken as it is, without a sweep;
  * the events that interrupted it are followed anyway. */
 #define RETRIES_MAX 8
+
+/* The kernel's MAX_ERRNO: no more is an errno. */
+#define ERRNO_MAX 4095
 
 /* What is dumped, in this order: objects before those that refer to them. */
 static const struct stage {
@@ -133,6 +138,16 @@ static void begin_run(struct shunt_mirror_dump *dump, uint64_t now_ns)
 		dump->run = SHUNT_MIRROR_RUN_AUDIT;
 		dump->want_audit = false;
 	}
+}
+
+/* NLMSG_DONE and NLMSG_ERROR carry it alike. */
+int shunt_mirror_dump_error(const struct nlmsghdr *nlh)
+{
+	const int32_t *error = shunt_netlink_head(nlh, sizeof(*error));
+
+	if (!error)
+		return 0;
+	return *error <= 0 && *error >= -ERRNO_MAX ? -*error : EBADMSG;
 }
 
 bool shunt_mirror_dump_end(struct shunt_mirror_dump *dump, int error)

@@ -64,6 +64,10 @@ int shunt_mirror_dump_step(struct shunt_mirror_dump *dump, struct shunt_mirror_t
 bool shunt_mirror_dump_is_mine(const struct shunt_mirror_dump *dump, const struct nlmsghdr *nlh,
 			       uint32_t portid);
 
+/* shunt_mirror_dump_error returns the errno that the end of an answer says, 0 where it says none,
+ * EBADMSG where what it says is no errno. Thread: any. */
+int shunt_mirror_dump_error(const struct nlmsghdr *nlh);
+
 /* shunt_mirror_dump_end takes the end of a stage's answer: error 0, or the errno. Returns
  * false when the kernel cannot do this dump. */
 bool shunt_mirror_dump_end(struct shunt_mirror_dump *dump, int error);

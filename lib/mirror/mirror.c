@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/netlink.h"
 #include "mirror/dump.h"
 #include "mirror/fib.h"
 #include "mirror/fresh.h"
@@ -68,14 +69,6 @@ const char *shunt_mirror_state_help(enum shunt_mirror_state state)
 
 /* --- one message -------------------------------------------------------------------------- */
 
-/* The errno at the end of a dump: NLMSG_DONE and NLMSG_ERROR carry it alike. */
-static int error_of(const struct nlmsghdr *nlh)
-{
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(int))
-		return 0;
-	return -*(const int *)mnl_nlmsg_get_payload(nlh);
-}
-
 /* A route is missing: the FIB must not forward by what is left. The next dump tries again. */
 static void give_up(struct shunt_mirror *mirror)
 {
@@ -95,7 +88,7 @@ static void take_message(struct shunt_mirror *mirror, const struct nlmsghdr *nlh
 	if (is_dump && (nlh->nlmsg_flags & NLM_F_DUMP_INTR))
 		mirror->dump.is_interrupted = true;
 	if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR) {
-		if (is_dump && !shunt_mirror_dump_end(&mirror->dump, error_of(nlh)))
+		if (is_dump && !shunt_mirror_dump_end(&mirror->dump, shunt_mirror_dump_error(nlh)))
 			mirror->stats.refused++;
 		return;
 	}
@@ -138,10 +131,10 @@ static int receive(struct shunt_mirror *mirror, struct shunt_err *err)
 	if (got < 0)
 		return shunt_err_set(err, errno, "netlink mirror: recvmsg: %s", strerror(errno));
 	shunt_mirror_fresh_read(&mirror->fresh, now_ns);
-	if (mnl_nlmsg_ok(nlh, left) &&
+	if (shunt_netlink_ok(nlh, left) &&
 	    shunt_mirror_dump_is_mine(&mirror->dump, nlh, mirror->portid))
 		shunt_mirror_fresh_part(&mirror->fresh);
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left), cnt++)
+	for (; shunt_netlink_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left), cnt++)
 		take_message(mirror, nlh);
 	return SHUNT_MAX(cnt, 1);
 }

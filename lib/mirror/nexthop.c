@@ -5,9 +5,9 @@
 
 #include "mirror/path.h"
 
-/* The kernel allows no group in a group (its nexthop.c, valid_group_nh). The depth is bounded all
- * the same, so that no message can make the walk endless. */
-#define DEPTH_MAX 4
+/* A group and its members: the kernel allows no group in a group (its nexthop.c, valid_group_nh).
+ * Were one followed deeper, groups of 256 members would make the walk endless. */
+#define DEPTH_MAX 2
 
 static bool eq(const void *obj, const void *key)
 {

@@ -13,26 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Copies up to max bytes of the attribute; dst was zeroed. Returns how many. */
-static unsigned copy(void *dst, unsigned max, const struct nlattr *attr)
-{
-	unsigned len = mnl_attr_get_payload_len(attr);
-
-	len = SHUNT_MIN(len, max);
-	memcpy(dst, mnl_attr_get_payload(attr), len);
-	return len;
-}
-
-/* The attribute's number, 0 when it is shorter than one. */
-static uint32_t u32(const struct nlattr *attr)
-{
-	return mnl_attr_get_payload_len(attr) >= 4 ? mnl_attr_get_u32(attr) : 0;
-}
-
-static uint16_t u16(const struct nlattr *attr)
-{
-	return mnl_attr_get_payload_len(attr) >= 2 ? mnl_attr_get_u16(attr) : 0;
-}
+#include "base/netlink.h"
 
 static bool is_short(const struct nlmsghdr *nlh, size_t header_bytes)
 {
@@ -46,7 +27,7 @@ static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_i
 	mnl_attr_for_each_nested(attr, nest)
 	{
 		if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-			copy(out->kind, sizeof(out->kind) - 1, attr);
+			shunt_netlink_copy(out->kind, sizeof(out->kind) - 1, attr);
 	}
 }
 
@@ -54,19 +35,19 @@ static void parse_link_attr(const struct nlattr *attr, struct shunt_mirror_link_
 {
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_IFNAME:
-		copy(out->name, sizeof(out->name) - 1, attr);
+		shunt_netlink_copy(out->name, sizeof(out->name) - 1, attr);
 		break;
 	case IFLA_ADDRESS:
-		out->mac_len = (uint8_t)copy(out->mac, sizeof(out->mac), attr);
+		out->mac_len = (uint8_t)shunt_netlink_copy(out->mac, sizeof(out->mac), attr);
 		break;
 	case IFLA_MTU:
-		out->mtu = u32(attr);
+		out->mtu = shunt_netlink_u32(attr);
 		break;
 	case IFLA_MASTER:
-		out->master = u32(attr);
+		out->master = shunt_netlink_u32(attr);
 		break;
 	case IFLA_OPERSTATE:
-		copy(&out->operstate, 1, attr);
+		shunt_netlink_copy(&out->operstate, 1, attr);
 		break;
 	case IFLA_LINKINFO:
 		parse_linkinfo(attr, out);
@@ -110,11 +91,11 @@ int shunt_mirror_parse_addr(const struct nlmsghdr *nlh, struct shunt_mirror_addr
 	mnl_attr_for_each(attr, nlh, sizeof(*ifa))
 	{
 		if (mnl_attr_get_type(attr) == IFA_LOCAL)
-			has_local = copy(out->local, sizeof(out->local), attr);
+			has_local = shunt_netlink_copy(out->local, sizeof(out->local), attr);
 		else if (mnl_attr_get_type(attr) == IFA_ADDRESS)
-			has_peer = copy(out->peer, sizeof(out->peer), attr);
+			has_peer = shunt_netlink_copy(out->peer, sizeof(out->peer), attr);
 		else if (mnl_attr_get_type(attr) == IFA_FLAGS)
-			out->flags = u32(attr);
+			out->flags = shunt_netlink_u32(attr);
 	}
 	if (!has_local)
 		memcpy(out->local, out->peer, sizeof(out->local));
@@ -129,16 +110,17 @@ static void parse_neigh_attr(const struct nlattr *attr, struct shunt_mirror_neig
 	switch (mnl_attr_get_type(attr)) {
 	case NDA_DST:
 		if (out->family != AF_BRIDGE)
-			copy(out->addr, sizeof(out->addr), attr);
+			shunt_netlink_copy(out->addr, sizeof(out->addr), attr);
 		break;
 	case NDA_LLADDR:
-		out->lladdr_len = (uint8_t)copy(out->lladdr, sizeof(out->lladdr), attr);
+		out->lladdr_len =
+			(uint8_t)shunt_netlink_copy(out->lladdr, sizeof(out->lladdr), attr);
 		break;
 	case NDA_VLAN:
-		out->vlan = u16(attr);
+		out->vlan = shunt_netlink_u16(attr);
 		break;
 	case NDA_MASTER:
-		*master = u32(attr);
+		*master = shunt_netlink_u32(attr);
 		break;
 	}
 }
@@ -217,11 +199,11 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 	mnl_attr_for_each(attr, nlh, sizeof(*frh))
 	{
 		if (mnl_attr_get_type(attr) == FRA_PRIORITY)
-			out->priority = u32(attr);
+			out->priority = shunt_netlink_u32(attr);
 		else if (mnl_attr_get_type(attr) == FRA_TABLE)
-			out->table = u32(attr);
+			out->table = shunt_netlink_u32(attr);
 		else if (mnl_attr_get_type(attr) == FRA_SUPPRESS_PREFIXLEN)
-			is_plain &= u32(attr) == UINT32_MAX;
+			is_plain &= shunt_netlink_u32(attr) == UINT32_MAX;
 		else if (mnl_attr_get_type(attr) != FRA_PROTOCOL)
 			is_plain = false;
 		passes_by |= excludes_transit(attr);
@@ -252,11 +234,11 @@ int shunt_mirror_parse_netconf(const struct nlmsghdr *nlh, struct shunt_mirror_n
 	mnl_attr_for_each(attr, nlh, sizeof(*ncm))
 	{
 		if (mnl_attr_get_type(attr) == NETCONFA_IFINDEX)
-			out->ifindex = (int32_t)u32(attr);
+			out->ifindex = (int32_t)shunt_netlink_u32(attr);
 		else if (mnl_attr_get_type(attr) == NETCONFA_FORWARDING)
-			out->forwarding = !!u32(attr);
+			out->forwarding = !!shunt_netlink_u32(attr);
 		else if (mnl_attr_get_type(attr) == NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN)
-			out->ignore_linkdown = !!u32(attr);
+			out->ignore_linkdown = !!shunt_netlink_u32(attr);
 	}
 	return 1;
 }
@@ -282,13 +264,14 @@ static void parse_nexthop_attr(const struct nlattr *attr, struct shunt_mirror_ne
 {
 	switch (mnl_attr_get_type(attr)) {
 	case NHA_ID:
-		out->id = u32(attr);
+		out->id = shunt_netlink_u32(attr);
 		break;
 	case NHA_OIF:
-		out->ifindex = u32(attr);
+		out->ifindex = shunt_netlink_u32(attr);
 		break;
 	case NHA_GATEWAY:
-		out->gw_family = copy(out->gw, sizeof(out->gw), attr) == 4 ? AF_INET : AF_INET6;
+		out->gw_family = shunt_netlink_copy(out->gw, sizeof(out->gw), attr) == 4 ? AF_INET
+											 : AF_INET6;
 		break;
 	case NHA_BLACKHOLE:
 		out->flags |= SHUNT_MIRROR_NH_BLACKHOLE;

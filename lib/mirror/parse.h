@@ -2,7 +2,8 @@
 /* Netlink messages to the values of mirror/table.h. Each function takes a whole
  * message, of the type it is named after, new or del, from a dump or an event, and returns
  * 1 with *out filled; 0 when the message is about something that is not mirrored (another
- * family, another table, a cached route); -EBADMSG when it is cut short. Thread: any. */
+ * family, another table, a cached route); -EBADMSG when it is cut short, or
+ * says what cannot be. Thread: any. */
 #ifndef SHUNT_MIRROR_PARSE_H
 #define SHUNT_MIRROR_PARSE_H
 

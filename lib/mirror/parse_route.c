@@ -7,6 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include "base/netlink.h"
+
 /* Attributes that are used only when all are read: with a next-hop object or a multipath attribute
  * the single hop does not count. */
 struct found {
@@ -15,21 +17,9 @@ struct found {
 	uint32_t table;
 };
 
-static void copy(void *dst, unsigned max, const struct nlattr *attr)
-{
-	unsigned len = mnl_attr_get_payload_len(attr);
-
-	memcpy(dst, mnl_attr_get_payload(attr), SHUNT_MIN(len, max));
-}
-
-static uint32_t u32(const struct nlattr *attr)
-{
-	return mnl_attr_get_payload_len(attr) >= 4 ? mnl_attr_get_u32(attr) : 0;
-}
-
 static void parse_gateway(const struct nlattr *attr, struct shunt_mirror_hop *hop)
 {
-	copy(hop->gw, sizeof(hop->gw), attr);
+	shunt_netlink_copy(hop->gw, sizeof(hop->gw), attr);
 	hop->gw_family = mnl_attr_get_payload_len(attr) == 4 ? AF_INET : AF_INET6;
 }
 
@@ -54,8 +44,9 @@ static void parse_metrics(const struct nlattr *nest, struct shunt_mirror_path_ke
 	mnl_attr_for_each_nested(attr, nest)
 	{
 		if (mnl_attr_get_type(attr) == RTAX_MTU)
-			key->mtu = u32(attr);
-		else if (mnl_attr_get_type(attr) == RTAX_LOCK && (u32(attr) & 1u << RTAX_MTU))
+			key->mtu = shunt_netlink_u32(attr);
+		else if (mnl_attr_get_type(attr) == RTAX_LOCK &&
+			 (shunt_netlink_u32(attr) & 1u << RTAX_MTU))
 			key->flags |= SHUNT_MIRROR_PATH_MTU_LOCK;
 	}
 }
@@ -65,19 +56,19 @@ static void parse_attr(const struct nlattr *attr, struct shunt_mirror_route_info
 {
 	switch (mnl_attr_get_type(attr)) {
 	case RTA_DST:
-		copy(out->dst, sizeof(out->dst), attr);
+		shunt_netlink_copy(out->dst, sizeof(out->dst), attr);
 		break;
 	case RTA_SRC:
-		copy(out->path.src, sizeof(out->path.src), attr);
+		shunt_netlink_copy(out->path.src, sizeof(out->path.src), attr);
 		break;
 	case RTA_TABLE:
-		found->table = u32(attr);
+		found->table = shunt_netlink_u32(attr);
 		break;
 	case RTA_PRIORITY:
-		out->metric = u32(attr);
+		out->metric = shunt_netlink_u32(attr);
 		break;
 	case RTA_OIF:
-		found->hop.ifindex = u32(attr);
+		found->hop.ifindex = shunt_netlink_u32(attr);
 		break;
 	case RTA_GATEWAY:
 		parse_gateway(attr, &found->hop);
@@ -92,10 +83,10 @@ static void parse_attr(const struct nlattr *attr, struct shunt_mirror_route_info
 		found->multipath = attr;
 		break;
 	case RTA_NH_ID:
-		out->path.nhid = u32(attr);
+		out->path.nhid = shunt_netlink_u32(attr);
 		break;
 	case RTA_PREFSRC:
-		copy(out->path.prefsrc, sizeof(out->path.prefsrc), attr);
+		shunt_netlink_copy(out->path.prefsrc, sizeof(out->path.prefsrc), attr);
 		break;
 	case RTA_METRICS:
 		parse_metrics(attr, &out->path);
@@ -194,6 +185,20 @@ static int take_hops(struct shunt_mirror_route_info *out, const struct found *fo
 	return 0;
 }
 
+/* The kernel refuses such a prefix, as the FIB does, which would be given up for want of it. */
+static bool has_host_bits(const struct shunt_mirror_route_info *route)
+{
+	const unsigned bytes = route->ip == SHUNT_MIRROR_IP4 ? 4 : 16;
+	unsigned i = route->len / 8;
+
+	if (i < bytes && (route->dst[i] & 0xff >> route->len % 8))
+		return true;
+	while (++i < bytes)
+		if (route->dst[i])
+			return true;
+	return false;
+}
+
 int shunt_mirror_parse_route(const struct nlmsghdr *nlh, struct shunt_mirror_route_info *out)
 {
 	const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
@@ -218,7 +223,7 @@ int shunt_mirror_parse_route(const struct nlmsghdr *nlh, struct shunt_mirror_rou
 	if (rtm->rtm_flags & RTNH_F_ONLINK)
 		found.hop.flags |= SHUNT_MIRROR_HOP_ONLINK;
 	mnl_attr_for_each(attr, nlh, sizeof(*rtm)) parse_attr(attr, out, &found);
-	if (out->len > (out->ip == SHUNT_MIRROR_IP4 ? 32 : 128))
+	if (out->len > (out->ip == SHUNT_MIRROR_IP4 ? 32 : 128) || has_host_bits(out))
 		return -EBADMSG;
 	if (found.table != RT_TABLE_MAIN && found.table != RT_TABLE_LOCAL)
 		return 0;

@@ -9,6 +9,8 @@
 #include <net/if.h>
 #include <string.h>
 
+#include "base/netlink.h"
+
 /* --- one request ------------------------------------------------------------------------------ */
 
 static int exchange(struct mnl_socket *nl, const struct nlmsghdr *request)
@@ -21,8 +23,8 @@ static int exchange(struct mnl_socket *nl, const struct nlmsghdr *request)
 	n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
 	if (n < 0)
 		return -errno;
-	if (mnl_cb_run(buf, (size_t)n, request->nlmsg_seq, mnl_socket_get_portid(nl), NULL, NULL) <
-	    0)
+	if (shunt_netlink_run(buf, (size_t)n, request->nlmsg_seq, mnl_socket_get_portid(nl), NULL,
+			      NULL) < 0)
 		return -errno;
 	return 0;
 }

@@ -23,6 +23,9 @@ struct fuzz_file {
 void fuzz_file_open(struct fuzz_file *file, const void *data, size_t size);
 void fuzz_file_close(struct fuzz_file *file);
 
+/* What the process exits with where a target cannot run; the last line says why. */
+#define FUZZ_SKIPPED 75
+
 /* FUZZ_MUST aborts with a sentence unless the condition holds. */
 #define FUZZ_MUST(condition, ...)                                            \
 	do {                                                                 \

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The control socket: whatever a client sends, what comes back is lines of JSON, each an object
- * with a result or an error, and the next client is served. An input is sent in pieces, cut at
- * its zero bytes; the engine behind it has two ports of memory and does not run. */
+/* The control socket: whatever clients send, what comes back is lines of JSON, each an object with
+ * a result or an error, and the next client is served. An input is sent in pieces, each ended by a
+ * byte that no UTF-8 has: 0 goes on with the same client, 0xff with another one, while those before
+ * it stay, and 0xfe hangs up before the reply is read. The engine behind it has two ports of memory
+ * and does not run. */
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,6 +18,12 @@ static struct shunt_config config;
 static struct shunt_engine *engine;
 static struct shunt_show show;
 static struct shunt_server *server;
+/* One more than the server keeps. */
+#define CLIENT_CNT (SHUNT_SERVER_CLIENT_MAX + 1)
+
+/* What ends a piece. */
+enum { ON = 0, ANOTHER = 0xff, HANG_UP = 0xfe };
+
 static struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
 static void stop(void)
@@ -97,30 +105,62 @@ static unsigned read_replies(int fd)
 	return cnt;
 }
 
+static void hang_up(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	shunt_server_service(server);
+}
+
+static const uint8_t *end_of_piece(const uint8_t *data, const uint8_t *end)
+{
+	while (data < end && *data != ON && *data != ANOTHER && *data != HANG_UP)
+		data++;
+	return data;
+}
+
+/* The server may have ended the client: then it is deaf, and so is this one. */
+static void say(int fd, const uint8_t *piece, size_t len)
+{
+	(void)!send(fd, piece, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	shunt_server_service(server);
+}
+
+static void talk(const uint8_t *data, const uint8_t *end)
+{
+	int fds[CLIENT_CNT];
+	const uint8_t *cut;
+	unsigned at = 0, i;
+
+	memset(fds, -1, sizeof(fds));
+	for (; data < end; data = cut + 1) {
+		if (fds[at] < 0)
+			fds[at] = dial();
+		cut = end_of_piece(data, end);
+		say(fds[at], data, (size_t)(cut - data));
+		if (cut < end && *cut == HANG_UP)
+			hang_up(&fds[at]);
+		else
+			read_replies(fds[at]);
+		if (cut < end && *cut == ANOTHER)
+			at = (at + 1) % CLIENT_CNT;
+	}
+	for (i = 0; i < CLIENT_CNT; i++)
+		hang_up(&fds[i]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char good[] = "{\"cmd\":\"show\",\"object\":\"rules\"}\n";
-	const uint8_t *end = data + size, *cut;
 	int fd;
 
 	if (!server)
 		start();
+	talk(data, data + size);
 	fd = dial();
-	for (; data < end; data = cut + 1) {
-		cut = memchr(data, 0, (size_t)(end - data));
-		cut = cut ? cut : end;
-		if (send(fd, data, (size_t)(cut - data), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-			break;
-		shunt_server_service(server);
-		read_replies(fd);
-	}
-	close(fd);
-	shunt_server_service(server);
-	fd = dial();
-	FUZZ_MUST(send(fd, good, sizeof(good) - 1, 0) > 0, "send: %m");
-	shunt_server_service(server);
+	say(fd, (const uint8_t *)good, sizeof(good) - 1);
 	FUZZ_MUST(read_replies(fd) == 1, "the next client is not answered");
-	close(fd);
-	shunt_server_service(server);
+	hang_up(&fd);
 	return 0;
 }

@@ -1,27 +1,40 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Frames through the whole graph of a router, a mix and a bridge. The first byte of an input is
- * settings (enum), then each frame has its length in two bytes before it. Must hold: every frame
- * leaves by a port or has a reason, every buffer comes back, nothing behind a frame is read (with
- * the address sanitizer), and what is routed fits and has a right checksum. */
+/* Frames through the whole graph of a router, a mix and a bridge. The first two bytes of an input
+ * are settings (enums), then each frame has its length in two bytes before it. Must hold: every
+ * frame leaves by a port, goes to the kernel or has a reason, every buffer comes back, nothing
+ * behind a frame is read (with the address sanitizer), and what is routed fits and has a right
+ * checksum. */
 #include <arpa/inet.h>
 #include <net/ethernet.h>
+#include <sched.h>
 #include <sanitizer/asan_interface.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "graph/nodes.h"
+#include "io/chain.h"
 #include "io/mem.h"
+#include "veth/puntdev_private.h"
 
-#define FRAMES	256u
-#define BATCH	32u
-#define LEN_MAX 1700u /* over what a port sends, under what a buffer holds */
-#define PADDED	60u
-#define OWN	0xc0000201u
-#define MAX_LEN 1514u
-#define SEED	0x66757a7aULL
+#define FRAMES	 256u
+#define BATCH	 32u
+#define LEN_MAX	 1700u /* over what a port sends, under what a buffer holds */
+#define LONG_MAX 4200u /* of packets in several buffers */
+#define PADDED	 60u
+#define OWN	 0xc0000201u
+#define MAX_LEN	 1514u
+#define SEED	 0x66757a7aULL
 
 /* Bits of the first byte: the lowest two are the port. */
 enum { RPF = 4, NO_IP4 = 8, NO_IP6 = 16, BLOCKED = 32, FOREIGN = 64, TX_FULL = 128 };
+
+/* Bits of the second: the bridge's frames are the kernel's, what is punted is limited, the port's
+ * queue takes what is over the limit, there is a way to the kernel, packets take several buffers.
+ */
+enum { KERNELS = 1, LIMITED = 2, LEAVES = 4, PUNT = 8, LONG = 16 };
+
+/* More than a bucket holds (graph/node_punt.c) is little; a packet a second. */
+#define PUNT_RATE 1u
 
 /* Port 0 routes, 1 routes and bridges, 2 and 3 bridge. */
 enum { ROUTE_PORT, MIX_PORT, PORTS = 4 };
@@ -29,10 +42,12 @@ enum { ROUTE_PORT, MIX_PORT, PORTS = 4 };
 struct sink {
 	struct shunt_queue queue;
 	unsigned room;
+	bool takes; /* what the worker leaves to the kernel */
 };
 
 static struct shunt_pool pool;
-static struct shunt_graph graph;
+/* Without and with a limit of what is punted, each without and with a way to the kernel. */
+static struct shunt_graph graphs[4], *graph;
 static struct sink sinks[PORTS];
 static struct shunt_queue *queues[PORTS];
 static struct shunt_fib4 *fib4;
@@ -45,7 +60,10 @@ static struct shunt_mac_table *macs;
 static struct shunt_learn learn;
 static struct shunt_bridge_masks masks;
 static int eth_node, bridge_node;
+static struct shunt_puntdev_queue *punt_queue; /* NULL: without rights */
+static const unsigned queue_cnt = PORTS;
 static unsigned in_port, sent_cnt;
+static bool are_long;
 
 /* --- what leaves ------------------------------------------------------------------------------ */
 
@@ -88,7 +106,17 @@ static unsigned sink_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts,
 	return cnt;
 }
 
-static const struct shunt_queue_ops sink_ops = {.kind = "sink", .tx = sink_tx};
+static bool sink_leave(struct shunt_queue *queue, const uint8_t *data, uint32_t len,
+		       uint64_t now_ns)
+{
+	uint8_t headers[64];
+
+	(void)now_ns;
+	memcpy(headers, data, len); /* as far as they are said to be */
+	return shunt_container_of(queue, struct sink, queue)->takes;
+}
+
+static const struct shunt_queue_ops sink_ops = {.kind = "sink", .tx = sink_tx, .leave = sink_leave};
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -163,10 +191,10 @@ static void add_ip_nodes(const struct shunt_ip_params *ip)
 	unsigned i;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(types); i++)
-		FUZZ_MUST(shunt_graph_add(&graph, types[i], NULL, ip, &err) > 0, "%s", err.msg);
+		FUZZ_MUST(shunt_graph_add(graph, types[i], NULL, ip, &err) > 0, "%s", err.msg);
 }
 
-static void build_graph(void)
+static void build_graph(bool is_limited, bool can_punt)
 {
 	static const char *const names[PORTS] = {"a", "b", "c", "d"};
 	/* one that takes more, since the others check only then */
@@ -177,7 +205,11 @@ static void build_graph(void)
 					   .local4 = &local4,
 					   .live = &live,
 					   .min_len = PADDED};
-	const struct shunt_punt_params punt = {.ifindex = {1, 2, 3, 4}};
+	const struct shunt_punt_params punt = {.ifindex = {1, 2, 3, 4},
+					       .rate = is_limited ? PUNT_RATE : 0,
+					       .queue = can_punt ? punt_queue : NULL,
+					       .queues = queues,
+					       .queue_cnt = &queue_cnt};
 	const struct shunt_bridge_params bridge = {
 		.macs = macs, .masks = &masks, .learn = &learn, .members = {0xe}};
 	struct shunt_eth_params eth = {
@@ -187,36 +219,47 @@ static void build_graph(void)
 
 	for (i = 0; i < PORTS; i++)
 		memcpy(&own_macs[i], (uint8_t[]){2, 0, 0, 0, 0, 1}, 6);
-	shunt_graph_init(&graph, &pool, queues, PORTS);
-	eth_node = shunt_graph_add(&graph, &shunt_node_eth_input, NULL, &eth, &err);
+	graph = &graphs[is_limited | can_punt << 1];
+	shunt_graph_init(graph, &pool, queues, PORTS);
+	eth_node = shunt_graph_add(graph, &shunt_node_eth_input, NULL, &eth, &err);
 	add_ip_nodes(&ip);
-	bridge_node = shunt_graph_add(&graph, &shunt_node_bridge, NULL, &bridge, &err);
-	FUZZ_MUST(shunt_graph_add(&graph, &shunt_node_punt, NULL, &punt, &err) > 0 &&
-			  !shunt_graph_seal(&graph, names, max_lens, &err),
+	bridge_node = shunt_graph_add(graph, &shunt_node_bridge, NULL, &bridge, &err);
+	FUZZ_MUST(shunt_graph_add(graph, &shunt_node_punt, NULL, &punt, &err) > 0 &&
+			  !shunt_graph_seal(graph, names, max_lens, &err),
 		  "%s", err.msg);
 }
 
+/* In a network namespace of its own, whose loopback device is down: what is punted ends there. */
 static void start(void)
 {
+	const struct shunt_puntdev lo = {.name = "lo", .ifindex = 1};
 	struct shunt_err err;
 	unsigned i;
 
-	FUZZ_MUST(!shunt_pool_init(&pool, FRAMES, 2048, &err), "%s", err.msg);
+	FUZZ_MUST(!shunt_pool_init(&pool, FRAMES, 2048, &err) && !shunt_pool_link(&pool, &err),
+		  "%s", err.msg);
+	if (unshare(CLONE_NEWNET))
+		fprintf(stderr, "no network namespace: nothing is punted: %m\n");
 	for (i = 0; i < PORTS; i++) {
 		sinks[i].queue = (struct shunt_queue){
 			.ops = &sink_ops, .pool = &pool, .port = (uint16_t)i, .fd = -1};
 		queues[i] = &sinks[i].queue;
 	}
 	fill_tables();
-	build_graph();
+	if (shunt_puntdev_queue_create(&punt_queue, &lo, LONG_MAX, &err))
+		punt_queue = NULL;
+	for (i = 0; i < SHUNT_ARRAY_LEN(graphs); i++)
+		build_graph(i & 1, i >> 1);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static void apply_settings(uint8_t bits)
+static void apply_settings(uint8_t bits, uint8_t more)
 {
 	unsigned i;
 
+	graph = &graphs[!!(more & LIMITED) | !!(more & PUNT) << 1];
+	are_long = more & LONG;
 	in_port = bits & 3;
 	memset(live.ip4, !(bits & NO_IP4), PORTS);
 	memset(live.ip6, !(bits & NO_IP6), PORTS);
@@ -224,26 +267,49 @@ static void apply_settings(uint8_t bits)
 	masks.forwarding = bits & BLOCKED ? 0x5 : 0xf;
 	masks.learning = masks.flooding = 0xf;
 	masks.foreign = !!(bits & FOREIGN);
+	masks.kernels = more & KERNELS ? 1u << in_port : 0;
 	for (i = 0; i < PORTS; i++) {
 		sinks[i].room = bits & TX_FULL ? 1 : UINT32_MAX;
+		sinks[i].takes = more & LEAVES;
 		shunt_mac_flush(macs, 0, i);
 	}
-	memset(graph.drops, 0, sizeof(graph.drops));
+	memset(graph->drops, 0, sizeof(graph->drops));
+	memset(graph->punts, 0, sizeof(graph->punts));
 	memset(&learn.stats, 0, sizeof(learn.stats));
-	graph.now_ns += 1000000; /* what was told is no longer recent */
+	graph->now_ns += 1000000; /* what was told is no longer recent */
 	sent_cnt = 0;
+}
+
+/* Into as many buffers as it takes. What the input lacks is zeros. */
+static struct shunt_pkt put_long(const uint8_t *data, size_t size, size_t len)
+{
+	static uint8_t bytes[LONG_MAX];
+	struct shunt_pkt pkt = {.port = (uint16_t)in_port, .reason = 0xff};
+
+	memset(bytes, 0, sizeof(bytes));
+	memcpy(bytes, data, SHUNT_MIN(size, len));
+	FUZZ_MUST(shunt_chain_put(&pool, &pkt, SHUNT_FRAME_HEADROOM, bytes, (uint32_t)len),
+		  "no free buffers");
+	return pkt;
 }
 
 /* Cuts a frame off the input into a buffer; the rest of that is out of bounds. */
 static struct shunt_pkt take_frame(const uint8_t **data, size_t *size)
 {
+	const unsigned len_max = are_long ? LONG_MAX : LEN_MAX;
 	struct shunt_pkt pkt = {.port = (uint16_t)in_port, .reason = 0xff};
-	size_t len = 14 + ((*data)[0] | (*data)[1] << 8) % (LEN_MAX - 14);
+	size_t len = 14 + ((*data)[0] | (*data)[1] << 8) % (len_max - 14);
 	uint64_t addr = 0;
 	uint8_t *frame;
 
 	*data += 2;
 	*size -= 2;
+	if (len > LEN_MAX) {
+		pkt = put_long(*data, *size, len);
+		*data += SHUNT_MIN(len, *size);
+		*size -= SHUNT_MIN(len, *size);
+		return pkt;
+	}
 	len = SHUNT_MIN(len, *size);
 	FUZZ_MUST(shunt_pool_alloc(&pool, &addr, 1) == 1, "no free buffer");
 	frame = pool.mem + addr;
@@ -269,9 +335,9 @@ static void learn_what_was_told(void)
 
 static void run_batch(struct shunt_pkt *pkts, unsigned cnt)
 {
-	shunt_graph_run(&graph, (unsigned)(in_port > MIX_PORT ? bridge_node : eth_node), pkts, cnt);
-	if (graph.flush_due)
-		shunt_graph_flush(&graph);
+	shunt_graph_run(graph, (unsigned)(in_port > MIX_PORT ? bridge_node : eth_node), pkts, cnt);
+	if (graph->flush_due)
+		shunt_graph_flush(graph);
 	ASAN_UNPOISON_MEMORY_REGION(pool.mem, FRAMES * 2048);
 	learn_what_was_told();
 	FUZZ_MUST(pool.free_cnt == FRAMES, "%u buffers of %u are free", pool.free_cnt, FRAMES);
@@ -280,23 +346,26 @@ static void run_batch(struct shunt_pkt *pkts, unsigned cnt)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct shunt_pkt pkts[BATCH];
-	uint64_t in = 0, dropped = 0;
+	uint64_t in = 0, dropped = 0, punted = 0;
 	unsigned cnt, i;
 
-	if (!size)
+	if (size < 2)
 		return 0;
 	if (!pool.mem)
 		start();
-	apply_settings(*data++);
-	for (size--; size >= 16; in += cnt) {
+	apply_settings(data[0], data[1]);
+	data += 2;
+	for (size -= 2; size >= 16; in += cnt) {
 		for (cnt = 0; cnt < BATCH && size >= 16; cnt++)
 			pkts[cnt] = take_frame(&data, &size);
 		run_batch(pkts, cnt);
 	}
 	for (i = 0; i < SHUNT_DROP_CNT; i++)
-		dropped += graph.drops[i];
-	FUZZ_MUST(in + learn.stats.copies == sent_cnt + dropped,
-		  "%ju came in, %ju copies, %u left, %ju dropped", (uintmax_t)in,
-		  (uintmax_t)learn.stats.copies, sent_cnt, (uintmax_t)dropped);
+		dropped += graph->drops[i];
+	for (i = 0; i < SHUNT_PUNT_CNT; i++)
+		punted += graph->punts[i];
+	FUZZ_MUST(in + learn.stats.copies == sent_cnt + punted + dropped,
+		  "%ju came in, %ju copies, %u left, %ju punted, %ju dropped", (uintmax_t)in,
+		  (uintmax_t)learn.stats.copies, sent_cnt, (uintmax_t)punted, (uintmax_t)dropped);
 	return 0;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames for the steering tests, and the naive oracle that says what the steering
- * program must decide about them. The oracle shares no code with the program: it
- * reads byte by byte and works from the rules as text gives them. */
+/* Frames for the steering tests. */
 #ifndef SHUNT_TESTS_STEER_FRAME_H
 #define SHUNT_TESTS_STEER_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "shunt_steer.h"
-#include "steer/rule.h"
 
 #define FRAME_MAX 512
 
@@ -50,19 +45,5 @@ void frame_udp6(struct frame *f, const char *src, const char *dst);
 /* frame_arp and frame_solicit ask dst_mac for an address. */
 void frame_arp(struct frame *f, const char *dst_mac, const char *target);
 void frame_solicit(struct frame *f, const char *dst_mac, const char *target);
-
-struct naive_world {
-	int mode; /* enum shunt_steer_mode */
-	const struct shunt_rule *rules;
-	unsigned rule_cnt;
-	const uint8_t (*local4)[4];
-	unsigned local4_cnt;
-	const uint8_t (*local6)[16];
-	unsigned local6_cnt;
-};
-
-/* naive_steer returns the reason (enum shunt_steer_reason) that the program must
- * find for a frame of 14 bytes or more. */
-int naive_steer(const struct naive_world *w, const uint8_t *data, size_t len);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "shunt_steer.h"
 #include "shunt_steer.skel.h"
+#include "steer/rule.h"
 #include "steer_frame.h"
 
 struct steer_rig {

@@ -45,7 +45,7 @@ static void write_capture(int link_type, unsigned cnt)
 {
 	pcap_t *dead = pcap_open_dead(link_type, 65535);
 	pcap_dumper_t *dumper = pcap_dump_open(dead, in);
-	uint8_t bytes[4096];
+	static uint8_t bytes[65535];
 	unsigned i;
 
 	cr_assert(dumper);
@@ -190,6 +190,24 @@ Test(port_pcap, says_what_is_wrong_with_the_file, .init = init, .fini = fini)
 	cr_assert_eq(truncate(in, size - 1), 0);
 	expect_refusal(-EIO, "frame 3: ");
 	cr_assert_eq(pool.free_cnt, FRAMES);
+}
+
+/* A packet that no pool's frames together can hold would stop the replay for ever. */
+Test(port_pcap, refuses_what_no_chain_can_hold, .init = init, .fini = fini)
+{
+	struct shunt_pkt pkt;
+	unsigned cnt = 0;
+
+	cr_assert_eq(shunt_pool_link(&pool, &err), 0);
+	write_capture(DLT_EN10MB, 45);
+	expect_refusal(-EINVAL, "frame 45 has 30814 bytes; 14 to 30464");
+	write_capture(DLT_EN10MB, 44);
+	cr_assert_eq(open_port(in, NULL, false), 0, "%s", err.msg);
+	while (queue->ops->rx(queue, &pkt, 1)) {
+		cr_assert_eq(pkt.len, len_of(cnt++));
+		shunt_pool_free_pkts(&pool, &pkt, 1);
+	}
+	cr_assert_eq(cnt, 44);
 }
 
 Test(port_pcap, says_what_it_cannot_write, .init = init, .fini = fini)

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "steer/steer.h"
+#include "steer_naive.h"
 #include "steer_rig.h"
 
 #define OWN   FRAME_OWN_MAC

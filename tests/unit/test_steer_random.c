@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "effort.h"
 #include "steer/steer.h"
+#include "steer_naive.h"
 #include "steer_rig.h"
 
 #define RULE_SETS	 150
@@ -245,6 +246,10 @@ Test(steer_random, program_agrees_with_naive_oracle, .timeout = 120)
 {
 	const char *seed_text = getenv("SHUNT_SEED");
 	uint64_t seed = seed_text ? strtoull(seed_text, NULL, 0) : 20260722;
+	static const enum shunt_steer_mode modes[] = {
+		SHUNT_STEER_MODE_LAYER3, SHUNT_STEER_MODE_XCONNECT, SHUNT_STEER_MODE_LAYER3,
+		SHUNT_STEER_MODE_MIX,	 SHUNT_STEER_MODE_BRIDGE,   SHUNT_STEER_MODE_TRANSPARENT,
+	};
 	uint64_t seen[SHUNT_STEER_REASON_CNT] = {0};
 	struct shunt_rule rules[RANDOM_RULES_MAX];
 	struct naive_world world = {
@@ -259,7 +264,7 @@ Test(steer_random, program_agrees_with_naive_oracle, .timeout = 120)
 	steer_rig_start(&rig, SHUNT_STEER_MODE_LAYER3);
 	for (int set = 0; set < RULE_SETS; set++) {
 		world.rule_cnt = random_rules(rules);
-		world.mode = set % 3 ? SHUNT_STEER_MODE_LAYER3 : SHUNT_STEER_MODE_XCONNECT;
+		world.mode = modes[set % SHUNT_ARRAY_LEN(modes)];
 		steer_rig_mode(&rig, world.mode);
 		for (int i = 0; i < EFFORT(FRAMES_PER_SET); i++)
 			check_frame(&world, seed, seen);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bridge/fdb_take.h"
+
+#include <libmnl/libmnl.h>
+#include <linux/if_bridge.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/netlink.h"
+
+static int take_port_attr(const struct nlattr *attr, void *arg)
+{
+	struct shunt_fdb_port *port = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case IFLA_BRPORT_STATE:
+		port->forwards = shunt_netlink_u8(attr) == BR_STATE_FORWARDING;
+		port->learns &= port->forwards || shunt_netlink_u8(attr) == BR_STATE_LEARNING;
+		break;
+	case IFLA_BRPORT_LEARNING:
+		port->learns &= !!shunt_netlink_u8(attr);
+		break;
+	case IFLA_BRPORT_UNICAST_FLOOD:
+		port->floods = shunt_netlink_u8(attr);
+		break;
+	case IFLA_BRPORT_ISOLATED:
+		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_isolated : port->left;
+		break;
+	case IFLA_BRPORT_LOCKED:
+		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_locked : port->left;
+		break;
+	case IFLA_BRPORT_MODE:
+		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_hairpin : port->left;
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int take_link_attr(const struct nlattr *attr, void *arg)
+{
+	struct shunt_fdb_port *port = arg;
+
+	if (mnl_attr_get_type(attr) == IFLA_MASTER)
+		port->bridge = shunt_netlink_u32(attr);
+	if ((mnl_attr_get_type(attr) & NLA_TYPE_MASK) == IFLA_PROTINFO)
+		mnl_attr_parse_nested(attr, take_port_attr, port);
+	return MNL_CB_OK;
+}
+
+static void take_bridge(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
+{
+	struct shunt_brlink bridge;
+
+	shunt_brlink_parse(nlh, &bridge);
+	if (bridge.is_bridge)
+		ops->bridge(arg, &bridge);
+}
+
+static void take_link(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
+{
+	const struct ifinfomsg *ifi = shunt_netlink_head(nlh, sizeof(*ifi));
+	struct shunt_fdb_port port = {.learns = true, .floods = true};
+
+	if (!ifi)
+		return;
+	port.ifindex = (uint32_t)ifi->ifi_index;
+	if (ifi->ifi_family == AF_UNSPEC && nlh->nlmsg_type == RTM_NEWLINK)
+		take_bridge(nlh, ops, arg);
+	if (ifi->ifi_family != AF_BRIDGE)
+		return;
+	mnl_attr_parse(nlh, sizeof(*ifi), take_link_attr, &port);
+	if (nlh->nlmsg_type == RTM_DELLINK)
+		port = (struct shunt_fdb_port){.ifindex = port.ifindex};
+	ops->port(arg, &port);
+}
+
+struct neigh {
+	struct shunt_fdb_entry entry;
+	bool has_mac, has_vlan;
+};
+
+static int take_neigh_attr(const struct nlattr *attr, void *arg)
+{
+	struct neigh *n = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case NDA_LLADDR:
+		n->has_mac = mnl_attr_get_payload_len(attr) == 6;
+		if (n->has_mac)
+			memcpy(n->entry.mac, mnl_attr_get_payload(attr), 6);
+		break;
+	case NDA_MASTER:
+		n->entry.bridge = shunt_netlink_u32(attr);
+		break;
+	case NDA_VLAN:
+		n->has_vlan = true;
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+/* Entries of the device itself (NTF_SELF) are filters of its receiver. Entries with a VLAN count
+ * only in a bridge that filters VLANs. */
+static void take_neigh(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
+{
+	const struct ndmsg *ndm = shunt_netlink_head(nlh, sizeof(*ndm));
+	struct neigh n = {0};
+
+	if (!ndm || ndm->ndm_family != AF_BRIDGE || ndm->ndm_flags & NTF_SELF)
+		return;
+	n.entry.ifindex = (uint32_t)ndm->ndm_ifindex;
+	mnl_attr_parse(nlh, sizeof(*ndm), take_neigh_attr, &n);
+	if (!n.has_mac || n.has_vlan)
+		return;
+	if (!n.entry.bridge)
+		n.entry.bridge = n.entry.ifindex;
+	n.entry.kind = ndm->ndm_state & NUD_PERMANENT ? SHUNT_FDB_LOCAL
+		       : ndm->ndm_flags & NTF_STICKY  ? SHUNT_FDB_STICKY
+		       : ndm->ndm_state & NUD_NOARP   ? SHUNT_FDB_STATIC
+						      : SHUNT_FDB_DYNAMIC;
+	ops->entry(arg, &n.entry, nlh->nlmsg_type == RTM_DELNEIGH);
+}
+
+void shunt_fdb_take(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
+{
+	switch (nlh->nlmsg_type) {
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		take_link(nlh, ops, arg);
+		break;
+	case RTM_NEWNEIGH:
+	case RTM_DELNEIGH:
+		take_neigh(nlh, ops, arg);
+		break;
+	}
+}

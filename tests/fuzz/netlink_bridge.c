@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Two bridges of shunt's over two of the kernel's, with two ports each. Must hold: only ports have
+ * bits, a station is behind the host or a port of its own bridge, and the table counts what it has.
+ */
+#include <string.h>
+
+#include "bridge/fdb_take.h"
+#include "bridge/follow.h"
+#include "fuzz.h"
+#include "netlink.h"
+
+#define MACS_MAX 64
+#define SEED	 0x66757a7aULL
+
+static struct shunt_bridge bridge;
+static struct shunt_port at[PORT_CNT];
+static struct shunt_ports ports = {.at = at, .cnt = PORT_CNT};
+
+void netlink_bridge_start(void)
+{
+	struct shunt_err err;
+	unsigned i;
+
+	memset(&bridge, 0, sizeof(bridge));
+	bridge.ports = &ports;
+	bridge.epoll_fd = -1;
+	bridge.bridge_cnt = BRIDGE_CNT;
+	for (i = 0; i < PORT_CNT; i++) {
+		at[i].index = i;
+		at[i].netdev.ifindex = FIRST_PORT + i;
+		at[i].xdp = (void *)&at[i]; /* a device's; not looked into */
+		bridge.bridge_of[i] = (uint8_t)(i / BRIDGE_CNT);
+		bridge.bridges[i / BRIDGE_CNT].members |= 1ULL << i;
+	}
+	for (i = 0; i < BRIDGE_CNT; i++) {
+		bridge.bridges[i].ifindex = FIRST_BRIDGE + i;
+		bridge.bridges[i].age_s = SHUNT_MAC_AGE_S_DEFAULT;
+	}
+	FUZZ_MUST(!shunt_mac_create(&bridge.macs, MACS_MAX, SEED, &err), "%s", err.msg);
+}
+
+void netlink_bridge_take(const struct nlmsghdr *nlh)
+{
+	shunt_fdb_take(nlh, &shunt_bridge_fdb_ops, &bridge);
+}
+
+static void check_masks(void)
+{
+	const uint64_t all = (1ULL << PORT_CNT) - 1;
+	const struct shunt_bridge_masks *masks = &bridge.masks;
+
+	FUZZ_MUST(
+		!((masks->forwarding | masks->learning | masks->flooding | masks->kernels) & ~all),
+		"a bit of no port is set");
+	FUZZ_MUST(!(masks->foreign >> BRIDGE_CNT), "a bit of no bridge is set");
+	FUZZ_MUST(bridge.foreign_cnt <= SHUNT_BRIDGE_FOREIGN_MAX, "%u foreign ports",
+		  bridge.foreign_cnt);
+	FUZZ_MUST(bridge.age_s || !bridge.age_due_ns, "nothing ages");
+}
+
+static void check_stations(void)
+{
+	struct shunt_mac_counts counts;
+	struct shunt_mac_entry entry;
+	unsigned cnt = 0, of;
+	uint64_t pos = 0;
+
+	shunt_mac_counts(bridge.macs, &counts);
+	while (shunt_mac_next(bridge.macs, &pos, &entry)) {
+		of = shunt_mac_key_bridge(entry.key);
+		FUZZ_MUST(of < BRIDGE_CNT, "a station of bridge %u", of);
+		FUZZ_MUST(entry.port == SHUNT_MAC_HOST ||
+				  (entry.port < PORT_CNT &&
+				   bridge.bridges[of].members >> entry.port & 1),
+			  "a station of bridge %u is behind port %u", of, entry.port);
+		cnt++;
+	}
+	FUZZ_MUST(cnt == counts.entries && cnt <= MACS_MAX, "%u stations, %u counted", cnt,
+		  counts.entries);
+}
+
+void netlink_bridge_finish(void)
+{
+	check_masks();
+	check_stations();
+	shunt_mac_destroy(bridge.macs);
+}
