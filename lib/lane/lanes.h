@@ -37,11 +37,11 @@ struct shunt_lanes {
 	const struct shunt_bridge *bridge;     /* NULL when no port bridges */
 	const struct shunt_router *router;     /* NULL when no port routes */
 	const struct shunt_firewall *firewall; /* NULL when nothing of the host is bypassed */
-	struct shunt_helper *helper;	       /* has programs and detours; NULL: this process has */
-	struct shunt_detours *detours;	       /* NULL where none can be needed, or loaded */
-	struct shunt_xdp_fail *redirects;      /* counts those that failed; NULL: not counted, */
-	struct shunt_err redirects_err;	       /* for this reason */
-	bool is_started;		       /* frames are forwarded */
+	struct shunt_helper *helper;	  /* has programs and detours; NULL: this process has */
+	struct shunt_detours *detours;	  /* NULL where none can be needed, or loaded */
+	struct shunt_xdp_fail *redirects; /* counts those that failed; NULL: not counted, */
+	struct shunt_err redirects_err;	  /* for this reason */
+	bool is_started;		  /* frames are forwarded */
 	/* Times that judges barred ports: all, and those before the facts in force were asked.
 	 * With the guard. */
 	uint32_t bar_cnt, seen_bar_cnt;

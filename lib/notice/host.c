@@ -107,7 +107,7 @@ uint64_t shunt_notice_check_uncounted_redirects(const struct shunt_engine *engin
 
 /* Then some frames are lost at a kill. */
 uint64_t shunt_notice_check_death_unseen(const struct shunt_engine *engine,
-				      const struct shunt_notice *before, struct shunt_err *text)
+					 const struct shunt_notice *before, struct shunt_err *text)
 {
 	(void)before;
 	if (!*engine->death_err.msg)

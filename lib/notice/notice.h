@@ -32,7 +32,7 @@ struct shunt_engine;
 	X(ip6_forwarding, host, "IPv6 forwarding is on")                                    \
 	X(unfollowed, host, "the kernel's routes, bridges and firewall are followed again") \
 	X(uncounted_redirects, host, "failed redirects are counted, or none can fail")      \
-	X(death_unseen, host, "an end of this process closes all gates at once")               \
+	X(death_unseen, host, "an end of this process closes all gates at once")            \
 	X(tags, port, "its NIC takes no VLAN tags off any more")                            \
 	X(mtu, port, "its MTU is not above that of the start any more")                     \
 	X(queues, port, "it has no queue any more that is not served")                      \
