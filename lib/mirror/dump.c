@@ -18,7 +18,7 @@
 #define RETRIES_MAX 8
 
 /* The kernel's MAX_ERRNO: no more is an errno. */
-#define ERRNO_MAX 4095
+#define ERRNO_MAX   4095
 
 /* What is dumped, in this order: objects before those that refer to them. */
 static const struct stage {
