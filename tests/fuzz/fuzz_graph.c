@@ -219,7 +219,7 @@ static void build_graph(bool is_limited, bool can_punt)
 
 	for (i = 0; i < PORTS; i++)
 		memcpy(&own_macs[i], (uint8_t[]){2, 0, 0, 0, 0, 1}, 6);
-	graph = &graphs[is_limited | can_punt << 1];
+	graph = &graphs[is_limited + 2 * can_punt];
 	shunt_graph_init(graph, &pool, queues, PORTS);
 	eth_node = shunt_graph_add(graph, &shunt_node_eth_input, NULL, &eth, &err);
 	add_ip_nodes(&ip);
@@ -258,7 +258,7 @@ static void apply_settings(uint8_t bits, uint8_t more)
 {
 	unsigned i;
 
-	graph = &graphs[!!(more & LIMITED) | !!(more & PUNT) << 1];
+	graph = &graphs[(more & LIMITED ? 1 : 0) + (more & PUNT ? 2 : 0)];
 	are_long = more & LONG;
 	in_port = bits & 3;
 	memset(live.ip4, !(bits & NO_IP4), PORTS);
