@@ -14,7 +14,7 @@
 
 /* Longer than most tables take. Who waits longer is not answered meanwhile. */
 #define LOAD_MAX_NS    (SHUNT_NS_PER_SEC / 2)
-#define SERVICE_BUDGET 4096 /* messages: some milliseconds between looks at anything else */
+#define SERVICE_BUDGET 1024 /* messages: a millisecond or two with the guard held */
 #define TELLS_MAX      5    /* in a second, some 400 neighbours each: the rest has the next one */
 
 /* --- tables ----------------------------------------------------------------------------------- */
