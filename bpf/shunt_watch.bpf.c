@@ -18,7 +18,9 @@
  *  - It runs, uses CPU time, and was never switched off: it loops. Four looks in a row.
  *  - It is blocked or stopped: four looks in a row.
  *  - It waits for a CPU: it is not its fault, and its frames would only be overtaken. Nevertheless
- *    the kernel has them after SHUNT_STEER_DEAD_NS. */
+ *    the kernel has them after SHUNT_STEER_STARVED_NS.
+ *
+ * Where the kernel does not tell, a beat may be owed for SHUNT_STEER_DEAD_NS. */
 #include <linux/bpf.h>
 #include <stdbool.h>
 
@@ -123,7 +125,8 @@ static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct 
 	if (s->task && is_stuck(s, is_same))
 		return true;
 	/* Signed: the worker may have beaten after the clock was read. */
-	return (__s64)(now_ns - since_ns) > (__s64)SHUNT_STEER_DEAD_NS;
+	return (__s64)(now_ns - since_ns) >
+	       (__s64)(s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS);
 }
 
 static __always_inline bool is_stale(__u64 now_ns)
