@@ -86,13 +86,13 @@ struct shunt_steer_gate {
 
 #define SHUNT_STEER_BEAT_ASLEEP 1ULL
 
-/* A worker whose thread merely waits for a CPU, as the scheduler tells the watch, is taken for hung after
- * STARVED: its frames are better late than overtaken. */
+/* A worker whose thread merely waits for a CPU, as the scheduler tells the watch, is taken for hung
+ * after STARVED: its frames are better late than overtaken. */
 #define SHUNT_STEER_STARVED_NS	(100 * 1000 * 1000ULL)
 /* A worker that is awake beats every millisecond. The watch looks every TICK. One that loops, is
- * blocked or stopped it finds in four looks; one that merely gets no CPU is taken for hung after
- * DEAD. DEAD and a TICK must leave 10 ms of 50 for timers that are late and for the time to the
- * next frame. */
+ * blocked or stopped it finds in four looks; one of whose thread it knows nothing is taken for hung
+ * after DEAD. DEAD and a TICK must leave 10 ms of 50 for timers that are late and for the time to
+ * the next frame. */
 #define SHUNT_STEER_DEAD_NS	(35 * 1000 * 1000ULL)
 #define SHUNT_STEER_TICK_NS	(2 * 1000 * 1000ULL)
 /* The follower beats every 20 ms while it has followed all. What the kernel changes just after a

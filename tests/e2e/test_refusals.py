@@ -118,7 +118,8 @@ def test_what_gave_way_comes_back_after_a_kill(lab):
         second.show("ports")  # from here on nobody starts the first one again in its place
         second.kill()
         assert lab.exec("dut", "ls", "/sys/fs/bpf/shunt").stdout.count("native") == 1
-        done = lab.exec("dut", "shuntd", *PAIRS["xconnect"], "--control", first.control, check=False)
+        done = lab.exec("dut", "shuntd", *PAIRS["xconnect"], "--on-death", "kernel", "--control",
+                    first.control, check=False)
         assert "gave back what a killed daemon had changed" in done.stderr
         assert done.returncode == 1 and "--replace" in done.stderr, done.stderr
     detach(lab, "eth2")

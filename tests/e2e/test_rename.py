@@ -45,7 +45,7 @@ def test_all_is_given_back(renamed, nic, monkeypatch, way):
         # It serves another port: so it is the journal that finds the device again.
         with Shuntd(renamed, "xconnect", "eth2", "null0,kind=mem") as after:
             said = next(line for line in after.log if "gave back" in line)
-            assert said.endswith(": 12 items\n"), said
+            assert said.endswith(": 13 items\n"), said
         assert renamed.changes() == []
     assert nic.filters() == {} and nic.table() is None and not nic.is_on()
     assert nic.takes_tags() == (True, True)

@@ -55,7 +55,7 @@ def test_given_back_after_a_kill(lab, igb, options):
     Shuntd(lab, *PAIR, *options).kill()
     assert igb.takes_tags() == OFF
     with Shuntd(lab, *PAIR, *options, chatty=True, check=not options) as after:
-        assert any("gave back" in line for line in after.log) == (not options)
+        assert any("gave back" in line for line in after.log)
         assert igb.takes_tags() == OFF
     assert igb.takes_tags() == ON
 

@@ -8,6 +8,7 @@ import platform
 import re
 import signal
 import subprocess
+import time
 
 SEIZE, INTERRUPT, DETACH, SINGLESTEP, GETREGS, SETREGS = 0x4206, 0x4207, 17, 9, 12, 13
 PEEK, POKE = 1, 4
@@ -29,10 +30,14 @@ def is_possible():
 
 
 def thread_of(pid, name):
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as file:
-            if file.read().strip() == name:
-                return int(tid)
+    """A thread has its name a moment after its start."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as file:
+                if file.read().strip() == name:
+                    return int(tid)
+        time.sleep(0.01)
     raise LookupError(f"process {pid} has no thread {name}")
 
 
