@@ -119,7 +119,7 @@ def test_what_gave_way_comes_back_after_a_kill(lab):
         second.kill()
         assert lab.exec("dut", "ls", "/sys/fs/bpf/shunt").stdout.count("native") == 1
         done = lab.exec("dut", "shuntd", *PAIRS["xconnect"], "--on-death", "kernel", "--control",
-                    first.control, check=False)
+                        first.control, check=False)
         assert "gave back what a killed daemon had changed" in done.stderr
         assert done.returncode == 1 and "--replace" in done.stderr, done.stderr
     detach(lab, "eth2")
