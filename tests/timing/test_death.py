@@ -53,12 +53,13 @@ def stop(lab, args, poll):
 
 @pytest.mark.parametrize("poll", POLLING)
 def test_a_hang_is_found_in_ten_milliseconds(lab, poll):
-    """And when the worker is at work again, it sends nothing of what the kernel has overtaken."""
+    """And when the worker is at work again, it sends nothing of what the kernel has overtaken, but for what it
+    had submitted for transmission."""
     seen = []
     while not seen or seen[-1][0] > HANG_NS:
         assert len(seen) < 5, seen
         seen.append(stop(lab, STATIC3, poll))
-        assert seen[-1][2] == 0, seen
+        assert seen[-1][2] <= IN_RINGS, seen
     _, lost, _, hangs = seen[-1]
     assert hangs == 1 and lost <= 2 * RATE * HANG_NS / 1e9, seen
 
