@@ -53,8 +53,8 @@ def stop(lab, args, poll):
 
 @pytest.mark.parametrize("poll", POLLING)
 def test_a_hang_is_found_in_ten_milliseconds(lab, poll):
-    """And when the worker is at work again, it sends nothing of what the kernel has overtaken, but for what it
-    had submitted for transmission."""
+    """And when the worker is at work again, it sends nothing of what the kernel has overtaken, but for
+    what it had submitted for transmission."""
     seen = []
     while not seen or seen[-1][0] > HANG_NS:
         assert len(seen) < 5, seen
