@@ -7,7 +7,11 @@
  * sees and takes out first, so that they cost no frame anything. A program that outgrows its pages
  * is moved, and Linux (6.3 to 7.3) does not tell the list of what is bound to a device
  * (bpf_prog_realloc, offload->prog): when the device goes with the program on it, the kernel
- * follows the list to what has been freed. */
+ * follows the list to what has been freed.
+ *
+ * A bpf_loop that the verifier inlines grows the program before the room is taken out (Linux 6.18:
+ * optimize_bpf_loop), by some twenty instructions each: these must fit into what its last page has
+ * left. shunt_xdp_bound_load says -EXDEV where they do not; the room's length is how to mend it. */
 #ifndef SHUNT_STEER_BOUND_BPF_H
 #define SHUNT_STEER_BOUND_BPF_H
 
