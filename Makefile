@@ -119,6 +119,7 @@ $(UNIT): $(UNIT_OBJ) $(USER_OBJ) $(LIB)
 # A shuntd whose steering program is another than that of bin/shuntd, as after an upgrade: the same
 # source made for size.
 OTHER := $(B)/tests/other
+STACK := $(B)/tests/torture/stack.bpf.o
 $(OTHER)/bpf/%.bpf.o: BPF_CFLAGS += -Os
 $(OTHER)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR) Makefile
 	$(call say,BPF,$@)
@@ -186,7 +187,7 @@ $(B)/tests/vm/idler $(B)/tests/vm/bound: %: %.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/tests/vm/%.bpf.o: tests/vm/%.bpf.c $(wildcard bpf/*.bpf.c) $(BPF_HDR)
+$(B)/tests/%.bpf.o: tests/%.bpf.c $(wildcard bpf/*.bpf.c) $(BPF_HDR)
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -210,11 +211,11 @@ demo: deps ## a lab, real traffic, shunt beside the kernel stack, two tables (ro
 		--only 'kernel bridge,kernel ip_forward,user spin,lane xdp,lane auto' compare
 
 test: deps ## lint and tests, every feature once, some ten minutes on two processors (root)
-	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd
+	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd $(STACK)
 	$(Q)tests/run
 
 test-long: deps ## all tests that there are, on every guest that they are for (root)
-	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd
+	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd $(STACK)
 	$(Q)tests/run --long
 
 unit: all $(UNIT) ## the unit tests alone
@@ -231,7 +232,8 @@ build-vm: deps
 vm-tests:
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 $(BPF_OBJ:$(B)/%=$(VM_B)/%) \
 		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd \
-			tests/vm/idler tests/vm/bound tests/vm/bound.bpf.o)
+			tests/vm/idler tests/vm/bound tests/vm/bound.bpf.o \
+			tests/torture/stack.bpf.o)
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm
@@ -243,7 +245,7 @@ bench-vm-auto: build-vm ## the same of guests: igb, virtio_net, Linux 6.1, 6.12,
 	$(Q)B=$(VM_B) tests/vm/bench --auto
 
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
-	$(Q)$(MAKE) $(SUB) all
+	$(Q)$(MAKE) $(SUB) all $(STACK)
 	$(Q)tools/torture --seconds $(SECONDS_) $(if $(filter command line environment,$(origin SEED)),--seed $(SEED))
 
 bench: deps ## parts in memory, written to build/bench.json too, then compare on veth, five runs (root)

@@ -241,7 +241,8 @@ void shunt_engine_hand_over(struct shunt_engine *engine)
 	engine->hands_over = true;
 	for (i = 0; i < engine->ports.cnt; i++)
 		if (engine->ports.at[i].xdp)
-			shunt_xdp_hand_over(engine->ports.at[i].xdp);
+			shunt_xdp_hand_over(engine->ports.at[i].xdp,
+					    !engine->ports.at[i].lane.facts.has_fallback);
 }
 
 /* A thread hangs. What it may touch stays as it is until the process ends, which closes its

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bridge/bridge.h"
+#include "lane/judged.h"
 #include "lane/rules.h"
 #include "lane/share.h"
 
@@ -143,13 +144,14 @@ int shunt_lanes_tell_all(struct shunt_lanes *lanes, struct shunt_err *err)
 
 /* --- programs before there are sockets -------------------------------------------------------- */
 
-/* The kernel knows nothing of a cross-connect, nor of a bridge that has none beneath. Another's
- * program carries them on, if that daemon hands over or has died. */
+/* What the kernel would not forward. Another's program carries it on, if that daemon hands over or
+ * has died. Where there is a bridge of the kernel's beneath, that forwards meanwhile: nobody would
+ * follow its states and its firewall. */
 static bool crosses(const struct shunt_lanes *lanes, const struct shunt_port *port)
 {
 	const struct shunt_config *config = lanes->ports->config;
 
-	return !config->external && port->xdp && shunt_ports_hears_all(lanes->ports, port->index) &&
+	return !config->external && port->xdp && !port->lane.facts.has_fallback &&
 	       (config->takeover || shunt_ports_crosses_alone(lanes->ports, port));
 }
 
@@ -180,6 +182,10 @@ void shunt_lanes_cross(struct shunt_lanes *lanes)
 {
 	unsigned i;
 
+	for (i = 0; i < lanes->ports->cnt; i++)
+		shunt_lane_judged_ask(lanes, &lanes->ports->at[i],
+				      &lanes->ports->at[i].lane.judged);
+	shunt_lanes_bar_judged(lanes);
 	for (i = 0; i < lanes->ports->cnt; i++)
 		if (crosses(lanes, &lanes->ports->at[i]))
 			shunt_xdp_cross(lanes->ports->at[i].xdp);

@@ -258,7 +258,7 @@ bool shunt_xdp_bar(struct shunt_xdp *x, bool is_barred)
 
 void shunt_xdp_cross(struct shunt_xdp *x)
 {
-	const bool crosses = x->is_configured && x->is_open;
+	const bool crosses = x->is_configured && x->is_open && !x->is_barred;
 
 	if (crosses)
 		x->ctl->handover_until_ns = shunt_clock_ns() + SHUNT_STEER_HANDOVER_NS;

@@ -196,9 +196,10 @@ int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
 	return rc;
 }
 
-void shunt_xdp_hand_over(struct shunt_xdp *x)
+void shunt_xdp_hand_over(struct shunt_xdp *x, bool crosses)
 {
-	x->is_persistent = x->is_handed_over = true;
+	x->is_persistent = true;
+	x->crosses_on = crosses;
 }
 
 void shunt_xdp_withdraw(struct shunt_xdp *x)
@@ -208,7 +209,7 @@ void shunt_xdp_withdraw(struct shunt_xdp *x)
 	if (!x || !x->ctl)
 		return;
 	before = shunt_xdp_log_begin();
-	if (x->is_handed_over)
+	if (x->crosses_on)
 		shunt_xdp_cross(x);
 	else
 		shunt_xdp_live_set(x->ctl, SHUNT_STEER_LIVE_OFF, 0);

@@ -104,8 +104,8 @@ int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err);
 int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err);
 
 /* shunt_xdp_hand_over leaves the program on the device until a successor's takes its place. From
- * withdraw on it crosses (shunt_xdp_cross). Thread: control. */
-void shunt_xdp_hand_over(struct shunt_xdp *x);
+ * withdraw on it crosses (shunt_xdp_cross), or the kernel has all frames. Thread: control. */
+void shunt_xdp_hand_over(struct shunt_xdp *x, bool crosses);
 
 /* shunt_xdp_disown says that this process configures the device no more. It is for a worker that
  * hangs: then nothing else of x may be touched. Thread: control. */

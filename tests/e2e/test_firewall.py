@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the host's firewall would judge is the kernel's: before the start, while shuntd runs, after the
 rules are gone. What it would not judge stays shunt's. At the operator's word all of it is bypassed."""
+import concurrent.futures
 import threading
 import time
 
 import pytest
 
-from shuntlab.frames import routed, udp4, udp6
+from shuntlab.frames import SINK, routed, udp4, udp6
 from shuntlab.lab import wait_until
 from shuntlab.shuntd import Shuntd
 
@@ -231,3 +232,31 @@ def test_cross_connect_never_asks(lab, each_lane):
     with Shuntd(lab, "xconnect", "eth1", "eth2", chatty=True, check=False) as daemon:
         assert {row["in_use"] for row in daemon.show("lanes")["lanes"]} == {each_lane}
         assert {row["firewall"] for row in daemon.show("lanes")["lanes"]} == {None}
+
+
+@pytest.mark.parametrize("is_alone", [False, True], ids=["over the kernel's", "alone"])
+def test_a_takeover_of_a_bridge_lets_nothing_by(lab, is_alone):
+    """What the bridge's rules drop, or those of a port of a bridge of shunt's own, never comes out, while
+    nobody follows them either."""
+    gen, sink = lab.ends()
+    bridge = ["bridge", "eth1", "eth2"]
+    if is_alone:
+        nft(lab, JUDGES["netdev ingress"][0])
+    else:
+        lab.ip("link", "add", "br0", "type", "bridge")
+        for port in "eth1", "eth2":
+            lab.link("dut", port, "master", "br0")
+        lab.link("dut", "br0", "up")
+        nft(lab, BRIDGE_DROP.replace("ether type 0x88b5", "udp dport 4444"))
+    bad = udp4(eth_dst=SINK, dport=4444)
+    old = Shuntd(lab, *bridge, chatty=True, check=False)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        starting = pool.submit(Shuntd, lab, *bridge, "--takeover", chatty=True, check=False)
+        while not starting.done():
+            gen.send(bad)
+            time.sleep(0.0005)
+        with starting.result():
+            assert sink.receive(lambda frame: frame == bad, timeout=0.5) is None
+            flush(lab)
+            wait_until(lambda: gen.send(bad) or sink.receive(lambda frame: frame == bad, timeout=0.05))
+        old.process.communicate(timeout=60)

@@ -8,9 +8,10 @@ import re
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
 
 from shuntlab.frames import GEN, SINK, udp4
-from shuntlab.lab import BUILD, ROOT, Lab, wait_until
+from shuntlab.lab import OPTIONS, Lab, wait_until
 from shuntlab.process import owner_of
 from shuntlab.programs import on_device
 from shuntlab.rights import helpers
@@ -48,28 +49,41 @@ def to_sink(**options):
     return udp4(eth_dst=SINK, **options)
 
 
-MODES = {  # what stands under forward besides mode and ports, and what frames it wants
-    "xconnect": ("", to_sink),
-    "static3": (f', next_hop: ["{GEN}", "{SINK}"]', udp4),
-    "route": ("", udp4),
+@dataclass(frozen=True)
+class Mode:
+    """How shunt forwards, and what does so in its place."""
+    forward: str  # what stands under forward besides the ports
+    make_frame: object = to_sink
+    is_bridged: bool = False  # a bridge of the kernel's joins the ports
+    follows: bool = False  # the kernel's tables, and its firewall
+    families: tuple = ()  # of nftables: whose hooks its frames pass
+    on_death: tuple = ("",)  # what --on-death may say; "": no such option
+
+
+MODES = {
+    "xconnect": Mode("mode: xconnect", is_bridged=True, on_death=("cross", "kernel")),
+    "wire": Mode("mode: xconnect"),
+    "static3": Mode(f'mode: static3, next_hop: ["{GEN}", "{SINK}"]', udp4),
+    "route": Mode("mode: route", udp4, follows=True, families=("ip", "inet")),
+    "bridge": Mode("mode: bridge", is_bridged=True, follows=True, families=("bridge",),
+                   on_death=("cross", "kernel")),
+    "lone bridge": Mode("mode: bridge"),
 }
 FILE = """
 ports: [{{name: eth1}}, {{name: eth2}}]
-forward: [{{mode: {mode}, ports: [eth1, eth2]{more}}}]
+forward: [{{{forward}, ports: [eth1, eth2]}}]
 rules: {rules}
-firewall: ignore  # the mark is put on by tc, and changes nothing else
 """
-
-
-def mark_object():
-    """tests/torture/mark.bpf.c, compiled."""
-    out = os.path.join(BUILD, "tests", "mark.bpf.o")
-    os.makedirs(os.path.dirname(out), exist_ok=True)
-    machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True,
-                             check=False).stdout.strip()
-    subprocess.run(["clang", "-O2", "-target", "bpf", f"-I/usr/include/{machine}", "-c",
-                    os.path.join(ROOT, "tests", "torture", "mark.bpf.c"), "-o", out], check=True, timeout=60)
-    return out
+# What would be judged, and dropped: nothing of the stream.
+JUDGES = "meta length 60000 drop", "meta mark 7 drop", "meta length 60001 counter"
+RULES = """flush ruleset
+table {family} torture {{
+    chain f {{
+        type filter hook forward priority 0;
+        {rule}
+    }}
+}}
+"""
 
 
 class Stranger:
@@ -104,21 +118,18 @@ class Dut:
 
     def __init__(self, mode, shape, options=()):
         queue_cnt, sizes = SHAPES[shape]
-        self.mode, self.queue_cnt, self.options = mode, queue_cnt, [*options, *sizes]
-        if not any(option == "--lane" for option in self.options):
-            self.options += ["--lane", "user"]
-        self.more, self.make_frame = MODES[mode]
+        self.name, self.mode = mode, MODES[mode]
+        self.queue_cnt, self.options = queue_cnt, [*options, *sizes]
         self.lab = Lab(queues=queue_cnt, static_neigh=True)
         self.control = f"/run/shunt-lab/{self.lab.name}/shuntd.sock"
         self.file = f"/run/shunt-lab/{self.lab.name}/shuntd.yaml"
         self.write_file([])
         self.daemon = self.shuntd = None
         self.is_persistent = "--persist" in options
-        self.mark = mark_object()
-        if mode == "xconnect":  # a bridge beneath is what forwards in its place
+        self.stream = None  # whoever runs one sets it
+        if self.mode.is_bridged:
             self.sh("ip link add br0 type bridge; ip link set br0 up; "
                     "ip link set eth1 master br0; ip link set eth2 master br0")
-        self.mark_egress()
         if shape == "spare queue":
             cpus = (1 << os.cpu_count()) - 1
             self.sh(f"echo {cpus:x} >/sys/class/net/eth1/queues/tx-0/xps_cpus", host="gen")
@@ -127,20 +138,30 @@ class Dut:
     def sh(self, line, check=True, host="dut"):
         return self.lab.exec(host, "sh", "-c", line, check=check)
 
-    def mark_egress(self):
-        self.sh(f"tc qdisc add dev eth2 clsact; "
-                f"tc filter add dev eth2 egress bpf da obj {self.mark} sec tc")
+    def batch(self, lines):
+        """Many commands of `ip`."""
+        path = f"{self.file}.batch"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(lines)
+        self.lab.exec("dut", "ip", "-b", path)
+        os.remove(path)
+
+    def judge(self, family, rule):
+        """Loads a rule set of one rule in the place of all rules, in one transaction."""
+        self.sh(f"nft -f - <<'EOF'\n{RULES.format(family=family, rule=rule)}EOF")
+
+    def judge_no_more(self):
+        self.sh("nft flush ruleset")
 
     def write_file(self, rules):
         with open(self.file, "w", encoding="ascii") as file:
-            file.write(FILE.format(mode=self.mode, more=self.more, rules=json.dumps(rules)))
+            file.write(FILE.format(forward=self.mode.forward, rules=json.dumps(rules)))
 
     # --- the daemon -------------------------------------------------------------------------------
 
     def popen(self, *options):
-        return self.lab.popen("dut", "shuntd", "-c", self.file, "--lane", "user", *self.options,
-                              *options,
-                              "--control", self.control)
+        return self.lab.popen("dut", "shuntd", "-c", self.file, *self.options, *options,
+                              *OPTIONS, "--control", self.control)
 
     def start(self, *options):
         """Starts a shuntd and waits until it forwards; returns how long that took."""
@@ -174,9 +195,8 @@ class Dut:
             if not is_good:
                 raise Broken("a file with a mistake was taken")
 
-    def kill(self):
-        """SIGKILL; returns once the process is gone."""
-        self.daemon.kill()
+    def wait_dead(self):
+        """Until the process is gone, which a signal ends."""
         self.daemon.communicate(timeout=START_S)
         self.daemon = None
 
@@ -264,10 +284,9 @@ class Dut:
                     f"ip neigh replace 10.0.2.{other} lladdr 02:00:00:00:02:0{other} dev {dev};"
                     f"ip neigh replace fd00:2::{other} lladdr 02:00:00:00:02:0{other} dev {dev}",
                     host=host)
-        if self.mode == "xconnect":
+        if self.mode.is_bridged:
             self.sh("ip link set eth2 master br0")
         self.restore_network("eth2")
-        self.mark_egress()
         wait_until(lambda: "LOWER_UP" in subprocess.run(
             ["ip", "-n", self.lab.netns("dut"), "-o", "link", "show", "eth2"], capture_output=True, text=True,
             check=False).stdout, START_S, "the link to come up")

@@ -7,34 +7,79 @@ import os
 import signal
 import time
 
-from shuntlab.dut import Broken
-from shuntlab.ptrace import EndlessLoop, is_possible
-from shuntlab.lab import BIN
+from shuntlab import memgroup
+from shuntlab.dut import JUDGES, Broken, to_sink
+from shuntlab.frames import SINK
+from shuntlab.lab import BIN, IS_REAL
+from shuntlab.ptrace import EndlessLoop, Stopped, is_possible
+from shuntlab.rights import helpers
 
 FAULTS = {}
+STALE_NS = 200_000_000  # what is not followed for so long is the kernel's
+JUDGED_NS = 100_000_000  # and what a firewall judges
 MADV_PAGEOUT = 21
 SYS_PIDFD_OPEN, SYS_PROCESS_MADVISE = 434, 440
 
 
-def fault(name, why, shape=None):
-    """Enters a fault: its name, what it is, and the shape (dut.SHAPES) that it needs."""
+def fault(name, why, shape=None, befalls=lambda mode: True):
+    """Enters a fault: its name, what it is, the shape (dut.SHAPES) that it needs, and whether it befalls
+    a mode (dut.Mode)."""
     def enter(function):
         FAULTS[name] = function
-        function.why, function.shape = why, shape
+        function.why, function.shape, function.befalls = why, shape, befalls
         return function
     return enter
 
 
+def on_veth(_mode):
+    return not IS_REAL
+
+
+def kernels_alone(dut, since_ns, seconds):
+    """Whatever is sent from then on for so long the kernel forwards."""
+    time.sleep(max(0.0, since_ns / 1e9 + seconds - time.time()))
+    kernel, shunt = dut.stream.arrived_since(since_ns)
+    if shunt or not kernel:
+        raise Broken(f"{kernel} frames by the kernel, {shunt} by shunt")
+
+
 # --- the daemon -----------------------------------------------------------------------------------
 
-@fault("kill -9", "the process is gone at once; another is started a moment later")
-def killed(dut, rng):
+def started_after(dut, rng, end):
+    """The daemon ends by what end does; another is started a moment later."""
     start = time.monotonic()
-    dut.kill()
+    end()
+    dut.wait_dead()
     gone = time.monotonic() - start
     time.sleep(rng.uniform(0.1, 0.5))
     took = dut.start()
     return f"gone after {gone * 1e3:.0f} ms, a new one forwards {took * 1e3:.0f} ms after its start"
+
+
+@fault("kill -9", "the process is gone at once; another is started a moment later")
+def killed(dut, rng):
+    return started_after(dut, rng, lambda: dut.signal(signal.SIGKILL))
+
+
+@fault("crash", "SIGSEGV, SIGBUS or SIGABRT, as of a bug; another is started a moment later")
+def crashed(dut, rng):
+    number = rng.choice((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT))
+    return f"{number.name}, {started_after(dut, rng, lambda: dut.signal(number))}"
+
+
+@fault("out of memory", "the kernel's memory killer; another is started a moment later")
+def out_of_memory(dut, rng):
+    if not memgroup.is_possible():
+        return "no memory control groups here"
+    return started_after(dut, rng, lambda: memgroup.kill(dut.daemon.pid))
+
+
+@fault("helper killed", "the helper process ends alone; a takeover has one again")
+def helper_killed(dut, rng):
+    os.kill(helpers(dut.daemon.pid)[0], signal.SIGKILL)
+    time.sleep(rng.uniform(0.05, 0.3))
+    dut.check_ledger()
+    return taken_over(dut, rng)
 
 
 def stopped_for(dut, seconds):
@@ -63,6 +108,14 @@ def endless_loop(dut, rng):
     with EndlessLoop(dut.daemon.pid, "shunt-w0", f"{BIN}/shuntd"):
         time.sleep(rng.uniform(0.2, 0.6))
         dut.ctl("show", "workers")  # the control thread lives
+    return ""
+
+
+@fault("follower hangs", "what follows the kernel's tables stands still for 0.3 to 0.6 s: by 0.2 s on all "
+       "is the kernel's", befalls=lambda mode: mode.follows)
+def follower_hangs(dut, rng):
+    with Stopped(dut.daemon.pid, "shunt-follow"):
+        kernels_alone(dut, time.time_ns() + STALE_NS, rng.uniform(0.1, 0.4))
     return ""
 
 
@@ -105,6 +158,30 @@ def rules_reloaded(dut, rng):
     return ""
 
 
+# --- what the kernel is told ------------------------------------------------------------------------
+
+@fault("firewall", "a rule that would judge the frames is loaded, replaced ten times, and gone",
+       befalls=lambda mode: mode.families)
+def firewall(dut, rng):
+    family = rng.choice(dut.mode.families)
+    dut.judge(family, rng.choice(JUDGES))
+    since_ns = time.time_ns() + JUDGED_NS
+    for _ in range(10):
+        dut.judge(family, rng.choice(JUDGES))
+    kernels_alone(dut, since_ns, rng.uniform(0.1, 0.3))
+    dut.judge_no_more()
+    return family
+
+
+@fault("routes", "ten thousand routes come and go, more than a socket's buffer holds the news of",
+       befalls=lambda mode: mode.follows)
+def routes(dut, _rng):
+    lines = [f"route %s 10.{100 + (n >> 8)}.{n & 255}.0/24 via 10.0.2.2\n" for n in range(10_000)]
+    for verb in "add", "del":
+        dut.batch("".join(line % verb for line in lines))
+    return ""
+
+
 # --- memory ---------------------------------------------------------------------------------------
 
 @fault("memory: paged out", "all of its pages that can be are thrown out, again and again")
@@ -132,7 +209,7 @@ def paged_out(dut, _rng):
 
 
 @fault("memory: pool dry", "the sink keeps what it gets for 0.1 s, and with it all frames",
-       "small pool")
+       "small pool", on_veth)
 def dry(dut, _rng):
     knobs = "echo %d >/sys/class/net/eth1/napi_defer_hard_irqs;" \
         "echo %d >/sys/class/net/eth1/gro_flush_timeout"
@@ -145,7 +222,7 @@ def dry(dut, _rng):
 
 @fault("overload", "a generator sends as fast as it can beside the stream for 0.2 s")
 def overload(dut, _rng):
-    mac = ["--dst-mac", "02:00:00:00:02:02"] if dut.mode == "xconnect" else []
+    mac = ["--dst-mac", SINK] if dut.mode.make_frame is to_sink else []
     sent = dut.lab.json("gen", "shunt-gen", "send", "eth1", "-j", "--rate", "max", "--duration",
                         "0.2", *mac)
     return f"{sent['pps'] / 1e3:.0f} kpps"
@@ -163,7 +240,7 @@ def link_flap(dut, rng):
     return f"{host} {dev}"
 
 
-@fault("queues", "ethtool -L: one queue less, and back", "spare queue")
+@fault("queues", "ethtool -L: one queue less, and back", "spare queue", on_veth)
 def queues(dut, rng):
     dev, host, far = rng.choice((("eth1", "gen", "eth1"), ("eth2", "sink", "eth1")))
     dut.sh(f"ethtool -L {far} tx 1", host=host)
@@ -178,9 +255,11 @@ def queues(dut, rng):
        "two queues")
 def queues_in_use(dut, rng):
     dev, host, far = rng.choice((("eth1", "gen", "eth1"), ("eth2", "sink", "eth1")))
-    dut.sh(f"ethtool -L {far} tx 1", host=host)
-    said = dut.sh(f"ethtool -L {dev} rx 1", check=False)
-    dut.sh(f"ethtool -L {far} tx 2", host=host)
+    if not IS_REAL:
+        dut.sh(f"ethtool -L {far} tx 1", host=host)
+    said = dut.sh(f"ethtool -L {dev} {'combined' if IS_REAL else 'rx'} 1", check=False)
+    if not IS_REAL:
+        dut.sh(f"ethtool -L {far} tx 2", host=host)
     if not said.returncode:
         raise Broken("the kernel takes a queue away from under a socket")
     return said.stderr.strip().splitlines()[-1]
@@ -211,7 +290,8 @@ def taken_off(dut, rng):
     return f"{dev}, {taken_over(dut, rng)}"
 
 
-@fault("device removed", "the device behind eth2 is deleted and made anew, a takeover serves it")
+@fault("device removed", "the device behind eth2 is deleted and made anew, a takeover serves it",
+       befalls=on_veth)
 def device_removed(dut, rng):
     dut.remove_far_link()
     time.sleep(rng.uniform(0.05, 0.2))

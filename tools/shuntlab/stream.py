@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A steady stream of numbered frames from gen to sink, and the account of each: when it was sent,
-when it arrived, and whether the kernel forwarded it or shunt: tests/torture/mark.bpf.c says so in a
-byte of its own, or another byte that they set differently does.
+when it arrived, and whether the kernel forwarded it or shunt, which tests/torture/stack.bpf.c tells.
 
 Sender and receiver are processes of their own, so that what tortures does not disturb them; each
 writes a log, which is read when a fault is over. A frame's number is its place in the sender's
@@ -15,16 +14,17 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
+from shuntlab import bpf
 from shuntlab.frames import udp4
+from shuntlab.lab import BUILD
 from shuntlab.wire import SO_RCVBUFFORCE, SO_TIMESTAMPNS, socket_in
 
 MAGIC = b"SHTR"
 HEAD = struct.Struct("<4sQ")  # magic, number
-MARK = 62  # offset of the byte that is "k" in what the kernel forwarded and 0 in what shunt did
-ARRIVAL = struct.Struct("<QQc")  # number, ns, mark
+ARRIVAL = struct.Struct("<QQ")  # number, ns
 SENT = struct.Struct("<Q")
 SIZE = 100
-FRAMES_MAX = 32_000_000
+FRAMES_MAX = 4_000_000  # as in stack.bpf.c
 LATE_S = 0.005  # a sender that was held up longer gives up what was due before
 UNSENT = 1  # the device was gone or down: no frame left
 ETH_P_ALL = 3
@@ -57,7 +57,7 @@ def send_all(sock, template, rate, log_path, stop):
         due = max(due + step, time.monotonic() - LATE_S)
 
 
-def receive_all(sock, mark_at, log_path, stop):
+def receive_all(sock, log_path, stop):
     """Logs what arrives, the kernel's time stamp with it, until told to stop."""
     sock.settimeout(0.1)
     with open(log_path, "ab", buffering=0) as log:
@@ -71,8 +71,25 @@ def receive_all(sock, mark_at, log_path, stop):
             if len(data) < SIZE or data[42:46] != MAGIC:
                 continue
             seconds, ns = struct.unpack("qq", ancillary[0][2])
-            log.write(ARRIVAL.pack(HEAD.unpack_from(data, 42)[1], seconds * 10**9 + ns,
-                                   data[mark_at:mark_at + 1]))
+            log.write(ARRIVAL.pack(HEAD.unpack_from(data, 42)[1], seconds * 10**9 + ns))
+
+
+class Stack:
+    """Looks on which frames dut's stack sends by eth2, from its making to close()."""
+
+    def __init__(self, lab):
+        self._object = bpf.Object(os.path.join(BUILD, "tests", "torture", "stack.bpf.o"))
+        netns = os.stat(f"/run/netns/{lab.netns('dut')}").st_ino
+        self._object.write(self._object.map_fd(".data.device"), struct.pack("<I16s", netns, b"eth2"))
+        self._sent = mmap.mmap(self._object.map_fd(".bss"), FRAMES_MAX, prot=mmap.PROT_READ)
+        self._object.attach()
+
+    def sent(self, number):
+        return self._sent[number] == 1
+
+    def close(self):
+        self._sent.close()
+        self._object.close()
 
 
 @dataclass
@@ -90,10 +107,12 @@ class Account:
 
 
 class Stream:
-    """with Stream(lab, rate) as stream: ...; stream.account() tells of all since the last time."""
+    """with Stream(lab, rate) as stream: ...; stream.account() tells of all since the last time. All is
+    shunt's unless it is asked who forwards."""
 
-    def __init__(self, lab, rate, make=udp4, mark_at=MARK):
+    def __init__(self, lab, rate, make=udp4, asks_who=False):
         self.rate = rate
+        self._stack = Stack(lab) if asks_who else None
         self._folder = tempfile.TemporaryDirectory(prefix="shunt-torture-")
         self._sent_path = os.path.join(self._folder.name, "sent")
         self._got_path = os.path.join(self._folder.name, "got")
@@ -107,7 +126,7 @@ class Stream:
             multiprocessing.Process(target=send_all, args=(
                 self._sockets[0], numbered(make, 0), rate, self._sent_path, self._stop)),
             multiprocessing.Process(target=receive_all, args=(
-                self._sockets[1], mark_at, self._got_path, self._stop))]
+                self._sockets[1], self._got_path, self._stop))]
         self._from = 0  # the first frame that is not accounted for
         self._got_at = 0
         self._last_arrival = None
@@ -157,14 +176,15 @@ class Stream:
             self._got.seek(whole - len(data), os.SEEK_CUR)
         self._seen += ARRIVAL.iter_unpack(data[:whole])
 
+    def _is_kernels(self, number):
+        return self._stack is not None and self._stack.sent(number)
+
     def arrived_since(self, ns):
         """(frames by the kernel, frames by shunt) among those that were sent since."""
         self._read()
-        by = {b"k": 0, b"\0": 0}
-        for number, _, mark in self._seen:
-            if self._sent_ns(number) >= ns:
-                by[mark] += 1
-        return by[b"k"], by[b"\0"]
+        rows = [number for number, _ in self._seen if self._sent_ns(number) >= ns]
+        kernel = sum(map(self._is_kernels, rows))
+        return kernel, len(rows) - kernel
 
     def latest_arrival_ns(self):
         """When the latest frame so far arrived; 0: none did."""
@@ -203,11 +223,12 @@ class Stream:
         got = {row[0] for row in rows}
         account = Account(sent=len(wanted), unsent=len(numbers) - len(wanted),
                           lost=len(wanted - got), doubled=len(rows) - len(got))
-        account.kernel = sum(row[2] == b"k" for row in rows)
+        kernels = [number for number, _ in rows if self._is_kernels(number)]
+        account.kernel = len(kernels)
         account.shunt = len(rows) - account.kernel
-        account.by_kernel_ns = sorted(self._sent_ns(row[0]) for row in rows if row[2] == b"k")
+        account.by_kernel_ns = sorted(map(self._sent_ns, kernels))
         highest = -1
-        for number, _, _ in rows:
+        for number, _ in rows:
             account.late += number < highest
             highest = max(highest, number)
         account.still_ns = self.longest_silence(sorted(row[1] for row in rows), numbers)
@@ -227,6 +248,8 @@ class Stream:
                 process.join()
         for sock in self._sockets:
             sock.close()
+        if self._stack:
+            self._stack.close()
         self._got.close()
         self._log.close()
         self._folder.cleanup()

@@ -358,7 +358,8 @@ static int run(struct daemon *d, struct shunt_err *err)
 	return 0;
 }
 
-/* Without its helper the daemon has not the rights: the journal stays, for the next start. */
+/* Without its helper the daemon has not the rights: the journal stays, for the next start, which
+ * where it hands over is a successor's. */
 static int close_journal(struct daemon *d, bool hands_over, struct shunt_err *err)
 {
 	struct shunt_err why;
@@ -366,11 +367,12 @@ static int close_journal(struct daemon *d, bool hands_over, struct shunt_err *er
 	if (d->journal && d->helper) {
 		if (shunt_helper_give_back(d->helper, hands_over, &why)) {
 			shunt_journal_leave(d->journal);
-			return shunt_err_set(err, ENOTCONN,
-					     "programs stay on devices, and settings as they are: "
-					     "%.200s; the next start gives back what the journal "
-					     "says",
-					     why.msg);
+			return hands_over ? 0
+					  : shunt_err_set(err, ENOTCONN,
+							  "programs stay on devices, and settings "
+							  "as they are: %.200s; the next start "
+							  "gives back what the journal says",
+							  why.msg);
 		}
 		shunt_journal_was_given_back(d->journal);
 	}

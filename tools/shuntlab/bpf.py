@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A BPF object of the tests' own, loaded by libbpf: its programs attached, its maps read and written."""
+import ctypes
+import os
+
+_libbpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
+for _name in ("object__open", "object__next_program", "object__find_map_by_name",
+              "program__attach"):
+    getattr(_libbpf, f"bpf_{_name}").restype = ctypes.c_void_p
+_libbpf.bpf_program__name.restype = ctypes.c_char_p
+
+
+def _checked(value, what):
+    assert value, f"{what}: errno {ctypes.get_errno()}"
+    return ctypes.c_void_p(value)
+
+
+class Object:
+    """Of the programs those are loaded whose name is wanted. Closed with the process or close()."""
+
+    def __init__(self, path, is_wanted=lambda name: True):
+        self._object = _checked(_libbpf.bpf_object__open(path.encode()), path)
+        self._programs, self._links = [], []
+        program = _libbpf.bpf_object__next_program(self._object, None)
+        while program:
+            program = ctypes.c_void_p(program)
+            wanted = is_wanted(_libbpf.bpf_program__name(program).decode())
+            _libbpf.bpf_program__set_autoload(program, ctypes.c_bool(wanted))
+            self._programs += [program] if wanted else []
+            program = _libbpf.bpf_object__next_program(self._object, program)
+        assert _libbpf.bpf_object__load(self._object) == 0, f"{path} does not load"
+
+    def attach(self):
+        for program in self._programs:
+            self._links.append(_checked(_libbpf.bpf_program__attach(program), "bpf_program__attach"))
+
+    def detach(self):
+        while self._links:
+            _libbpf.bpf_link__destroy(self._links.pop())
+
+    def close(self):
+        self.detach()
+        _libbpf.bpf_object__close(self._object)
+
+    def map_fd(self, name):
+        """Of a map, or of a section with variables, which has one element: the object's own."""
+        return _libbpf.bpf_map__fd(_checked(
+            _libbpf.bpf_object__find_map_by_name(self._object, name.encode()), name))
+
+    @staticmethod
+    def read(fd, size):
+        """The one element of a map."""
+        value = ctypes.create_string_buffer(size)
+        key = ctypes.c_uint32(0)
+        if _libbpf.bpf_map_lookup_elem(fd, ctypes.byref(key), value):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        return value.raw
+
+    @staticmethod
+    def write(fd, value):
+        key = ctypes.c_uint32(0)
+        if _libbpf.bpf_map_update_elem(fd, ctypes.byref(key), ctypes.create_string_buffer(value, len(value)),
+                                       ctypes.c_uint64(0)):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
