@@ -15,7 +15,8 @@
  * beat may be owed depends on what the scheduler says of the worker's thread, which is asked at
  * each look:
  *
- *  - It runs, uses CPU time, and was never switched off: it loops. Four looks in a row.
+ *  - It runs, uses CPU time, and was never switched off: it loops. Four looks in a row. Or it has
+ *    used as much CPU time as that since its beat, with others in between.
  *  - It is blocked or stopped: four looks in a row.
  *  - It waits for a CPU: it is not its fault, and its frames would only be overtaken. Nevertheless
  *    the kernel has them after SHUNT_STEER_STARVED_NS.
@@ -33,6 +34,7 @@
 
 /* Looks in a row that show the same: with TICK between them 8 ms, within 10 of the beat. */
 #define STUCK_LOOKS	4
+#define STUCK_EXEC_NS	(STUCK_LOOKS * SHUNT_STEER_TICK_NS)
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
@@ -55,10 +57,11 @@ const volatile __u32 shunt_watch_slots = SHUNT_STEER_QUEUES_MAX;
 struct seen {
 	__u64 task; /* address of its struct task_struct; 0: unknown */
 	__u64 beat_ns;
-	__u64 since_ns; /* asleep: frames wait, first seen then; 0: none do */
-	__u64 switches; /* of the task, so far */
-	__u64 exec_ns;	/* CPU time that it had at the first of */
-	__u32 looks;	/* so many in a row that showed the same */
+	__u64 since_ns;	    /* asleep: frames wait, first seen then; 0: none do */
+	__u64 switches;	    /* of the task, so far */
+	__u64 beat_exec_ns; /* CPU time that it had at the first look at this beat */
+	__u64 exec_ns;	    /* and at the first of */
+	__u32 looks;	    /* so many in a row that showed the same */
 	__u32 is_running;
 };
 
@@ -76,24 +79,28 @@ struct {
 
 /* Whether the thread of a worker that owes a beat does anything but wait for a CPU. Its address is
  * a number to the kernel's checks: where the task is gone, so is the timer, soon. */
-static __always_inline bool is_stuck(struct seen *s, bool is_same)
+static __always_inline bool is_stuck(struct seen *s, bool is_same_beat)
 {
 	const struct task_struct *task = (const void *)s->task;
 	bool is_running = BPF_CORE_READ(task, on_cpu);
 	__u64 switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	__u64 exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	bool is_same = is_same_beat && switches == s->switches && is_running == s->is_running &&
+		       (is_running || BPF_CORE_READ(task, __state));
 
-	is_same &= switches == s->switches && is_running == s->is_running &&
-		   (is_running || BPF_CORE_READ(task, __state));
+	if (!is_same_beat)
+		s->beat_exec_ns = exec_ns;
 	if (!is_same) {
 		s->switches = switches;
 		s->is_running = is_running;
 		s->exec_ns = exec_ns;
 		s->looks = 0;
-		return false;
 	}
+	if (exec_ns - s->beat_exec_ns >= STUCK_EXEC_NS)
+		return true;
 	/* A hypervisor may have taken the CPU away: then no time is counted. */
-	return ++s->looks >= STUCK_LOOKS && (!is_running || exec_ns != s->exec_ns);
+	s->looks += is_same;
+	return s->looks >= STUCK_LOOKS && (!is_running || exec_ns != s->exec_ns);
 }
 
 /* Since when the worker owes a beat; 0: it owes none. */

@@ -25,10 +25,10 @@ struct shunt_xdp {
 	bool can_replace;  /* another's program gives way */
 	bool is_persistent;
 	uint32_t prog_id;
-	uint32_t looked_id; /* id of the dispatcher looked at; 0: none yet */
-	bool is_under;	    /* ours runs under that one; suspended: ran under one */
-	bool is_blocked;    /* suspended, and another's program has come */
-	bool crosses_on; /* handed over, and what it carried goes on without sockets */
+	uint32_t looked_id;	 /* id of the dispatcher looked at; 0: none yet */
+	bool is_under;		 /* ours runs under that one; suspended: ran under one */
+	bool is_blocked;	 /* suspended, and another's program has come */
+	bool crosses_on;	 /* handed over, and what it carried goes on without sockets */
 	struct bpf_object *maps; /* shared with the program, made before it is loaded; NULL:
 				  * external */
 	struct bpf_object *obj;	 /* the program's, with those maps; NULL: not opened, or external */

@@ -16,6 +16,7 @@ from shuntlab.process import owner_of
 from shuntlab.programs import on_device
 from shuntlab.rights import helpers
 from shuntlab.shuntd import Shuntd
+from shuntlab.stream import SIZE
 
 PORTS = ("eth1", "eth2")
 START_S = 90
@@ -74,8 +75,10 @@ ports: [{{name: eth1}}, {{name: eth2}}]
 forward: [{{{forward}, ports: [eth1, eth2]}}]
 rules: {rules}
 """
-# What would be judged, and dropped: nothing of the stream.
-JUDGES = "meta length 60000 drop", "meta mark 7 drop", "meta length 60001 counter"
+# A frame of the stream by the length of its datagram, and what a firewall says of it: that it is counted, or
+# that it is dropped.
+OF_STREAM = f"udp length {SIZE - 34}"
+JUDGE, DROP = f"{OF_STREAM} counter; meta mark 7 drop", f"{OF_STREAM} drop"
 RULES = """flush ruleset
 table {family} torture {{
     chain f {{
@@ -150,6 +153,12 @@ class Dut:
         """Loads a rule set of one rule in the place of all rules, in one transaction."""
         self.sh(f"nft -f - <<'EOF'\n{RULES.format(family=family, rule=rule)}EOF")
 
+    def judged(self):
+        """How many frames of the stream the rules have counted."""
+        found = json.loads(self.sh("nft -j list ruleset").stdout)["nftables"]
+        return sum(part["counter"]["packets"] for entry in found
+                   for part in entry.get("rule", {}).get("expr", []) if "counter" in part)
+
     def judge_no_more(self):
         self.sh("nft flush ruleset")
 
@@ -179,6 +188,10 @@ class Dut:
     def adopt(self):
         """Whoever answers on the control socket is the daemon from now on."""
         self.daemon = self.shuntd.process = Stranger(owner_of(self.control))
+
+    def forwarded(self):
+        """Frames of eth1 that the running daemon's lanes had, by its own counters."""
+        return self.shuntd.packets("user") + self.shuntd.packets("xdp")
 
     def rules(self):
         return [row["rule"] for row in self.ctl("show", "rules")["rules"]]

@@ -8,15 +8,15 @@ import signal
 import time
 
 from shuntlab import memgroup
-from shuntlab.dut import JUDGES, Broken, to_sink
+from shuntlab.dut import DROP, Broken, to_sink
 from shuntlab.frames import SINK
 from shuntlab.lab import BIN, IS_REAL
 from shuntlab.ptrace import EndlessLoop, Stopped, is_possible
 from shuntlab.rights import helpers
 
 FAULTS = {}
-STALE_NS = 200_000_000  # what is not followed for so long is the kernel's
-JUDGED_NS = 100_000_000  # and what a firewall judges
+STALE_S = 0.2  # what is not followed for so long is the kernel's
+JUDGED_NS = 100_000_000  # a rule that was loaded so long ago holds
 MADV_PAGEOUT = 21
 SYS_PIDFD_OPEN, SYS_PROCESS_MADVISE = 434, 440
 
@@ -35,12 +35,14 @@ def on_veth(_mode):
     return not IS_REAL
 
 
-def kernels_alone(dut, since_ns, seconds):
-    """Whatever is sent from then on for so long the kernel forwards."""
-    time.sleep(max(0.0, since_ns / 1e9 + seconds - time.time()))
-    kernel, shunt = dut.stream.arrived_since(since_ns)
-    if shunt or not kernel:
-        raise Broken(f"{kernel} frames by the kernel, {shunt} by shunt")
+def kernels_alone(dut, seconds):
+    """Whatever comes from now on for so long the kernel forwards."""
+    now, before = time.time_ns(), dut.forwarded()
+    time.sleep(seconds)
+    if dut.forwarded() != before:
+        raise Broken(f"{dut.forwarded() - before} frames by shunt")
+    if not sum(dut.stream.arrived_since(now)):
+        raise Broken("no frames by the kernel")
 
 
 # --- the daemon -----------------------------------------------------------------------------------
@@ -115,7 +117,8 @@ def endless_loop(dut, rng):
        "is the kernel's", befalls=lambda mode: mode.follows)
 def follower_hangs(dut, rng):
     with Stopped(dut.daemon.pid, "shunt-follow"):
-        kernels_alone(dut, time.time_ns() + STALE_NS, rng.uniform(0.1, 0.4))
+        time.sleep(STALE_S)
+        kernels_alone(dut, rng.uniform(0.1, 0.4))
     return ""
 
 
@@ -160,17 +163,20 @@ def rules_reloaded(dut, rng):
 
 # --- what the kernel is told ------------------------------------------------------------------------
 
-@fault("firewall", "a rule that would judge the frames is loaded, replaced ten times, and gone",
+@fault("firewall", "a rule that drops the stream is loaded, replaced ten times by itself, and gone",
        befalls=lambda mode: mode.families)
 def firewall(dut, rng):
     family = rng.choice(dut.mode.families)
-    dut.judge(family, rng.choice(JUDGES))
-    since_ns = time.time_ns() + JUDGED_NS
+    dut.judge(family, DROP)
+    loaded_ns = time.time_ns()
     for _ in range(10):
-        dut.judge(family, rng.choice(JUDGES))
-    kernels_alone(dut, since_ns, rng.uniform(0.1, 0.3))
+        dut.judge(family, DROP)
+    time.sleep(rng.uniform(0.1, 0.3))
+    passed = sum(dut.stream.arrived_since(loaded_ns + JUDGED_NS))
     dut.judge_no_more()
-    return family
+    if passed:
+        raise Broken(f"{passed} frames passed a rule that drops them")
+    return f"{family}, all dropped for {(time.time_ns() - loaded_ns) / 1e6:.0f} ms"
 
 
 @fault("routes", "ten thousand routes come and go, more than a socket's buffer holds the news of",

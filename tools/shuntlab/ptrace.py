@@ -11,14 +11,12 @@ import subprocess
 import time
 
 SEIZE, INTERRUPT, DETACH, SINGLESTEP, GETREGS, SETREGS = 0x4206, 0x4207, 17, 9, 12, 13
-PEEK, POKE = 1, 4
 WALL = 0x40000000
 # Places in user_regs_struct.
 R10, R9, R8, RAX, RDX, RSI, RDI, ORIG_RAX, RIP, RSP = 7, 8, 9, 10, 12, 13, 14, 15, 16, 19
 ARGUMENTS = (RDI, RSI, RDX, R10, R8, R9)
 SCRATCH = 4096  # bytes below the stack pointer, out of the red zone
-JUMP_TO_ITSELF = 0xfeeb
-STEPS_MAX = 20_000
+JUMP_TO_ITSELF = b"\xeb\xfe"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -138,46 +136,41 @@ class Captured(Stopped):
 
 
 class EndlessLoop:
-    """with EndlessLoop(pid, "shunt-w0", program): the thread turns round in one place of a worker's own
-    functions. The code there is overwritten with a jump to itself, and put back."""
+    """with EndlessLoop(pid, "shunt-w0", program): the thread turns round at the beginning of a worker's own
+    function. The code there is overwritten with a jump to itself, and put back. A worker that sleeps comes
+    by with its next packet."""
 
     def __init__(self, pid, thread, program):
-        self.tid = thread_of(pid, thread)
-        self.ranges = _ranges(pid, program)
-        self.at = self.word = None
+        self.pid, self.tid = pid, thread_of(pid, thread)
+        self.at = _address(pid, program, "shunt_worker_turn")
+
+    def _write(self, code):
+        with open(f"/proc/{self.pid}/mem", "r+b", buffering=0) as memory:
+            memory.seek(self.at)
+            before = memory.read(len(code))
+            memory.seek(self.at)
+            memory.write(code)
+        return before
 
     def __enter__(self):
-        _stop(self.tid)
-        try:
-            for _ in range(STEPS_MAX):
-                self.at = _registers(self.tid)[RIP]
-                if any(start <= self.at < end - 8 for start, end in self.ranges):
-                    break
-                _ptrace(SINGLESTEP, self.tid)
-                os.waitpid(self.tid, WALL)
-            else:
-                raise LookupError(f"the worker is at {self.at:#x} and does not come by its loop, "
-                                  + ", ".join(f"{start:#x} to {end:#x}" for start, end in self.ranges))
-            self.word = _ptrace(PEEK, self.tid, self.at)
-            _ptrace(POKE, self.tid, self.at, self.word & ~0xffff | JUMP_TO_ITSELF)
-        finally:
-            _ptrace(DETACH, self.tid)
+        self.before = self._write(JUMP_TO_ITSELF)
         return self
 
     def __exit__(self, *_):
         if not os.path.exists(f"/proc/{self.tid}"):
             return
         _stop(self.tid)
-        assert _registers(self.tid)[RIP] == self.at, "the worker left its endless loop"
-        _ptrace(POKE, self.tid, self.at, self.word)
-        _ptrace(DETACH, self.tid)
+        try:
+            assert _registers(self.tid)[RIP] == self.at, "the worker is not in its endless loop"
+        finally:
+            self._write(self.before)
+            _ptrace(DETACH, self.tid)
 
 
-def _ranges(pid, program):
-    """Where the worker's own functions are in that process."""
+def _address(pid, program, function):
+    """Where that process has a function."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         base = min(int(line.split("-")[0], 16) for line in maps
                    if os.path.basename(program) in line)
-    said = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout
-    found = re.findall(r"^(\w+) (\w+) [tT] shunt_worker_(?:loop|turn)$", said, re.M)
-    return [(base + int(at, 16), base + int(at, 16) + int(size, 16)) for at, size in found]
+    said = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    return base + int(re.search(rf"^(\w+) [tT] {function}$", said, re.M)[1], 16)
