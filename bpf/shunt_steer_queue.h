@@ -89,12 +89,12 @@ struct shunt_steer_gate {
 /* A worker whose thread merely waits for a CPU, as the scheduler tells the watch, is taken for hung
  * after STARVED: its frames are better late than overtaken. */
 #define SHUNT_STEER_STARVED_NS	(100 * 1000 * 1000ULL)
-/* A worker that is awake beats every millisecond. The watch looks every TICK. One that loops, is
- * blocked or stopped it finds in four looks; one of whose thread it knows nothing is taken for hung
- * after DEAD. DEAD and a TICK must leave 10 ms of 50 for timers that are late and for the time to
- * the next frame. */
+/* A worker that is awake beats every millisecond. The watch looks every TICK, and more often when a
+ * beat is late. One that loops, is blocked or stopped it finds within 10 ms; one of whose thread it
+ * knows nothing is taken for hung after DEAD. DEAD and a TICK must leave 10 ms of 50 for timers
+ * that are late and for the time to the next frame. */
 #define SHUNT_STEER_DEAD_NS	(35 * 1000 * 1000ULL)
-#define SHUNT_STEER_TICK_NS	(2 * 1000 * 1000ULL)
+#define SHUNT_STEER_TICK_NS	(5 * 1000 * 1000ULL)
 /* The follower beats every 20 ms while it has followed all. What the kernel changes just after a
  * beat must not be missed for longer than 200 ms: STALE and a TICK leave 25 ms for timers that are
  * late. STALE must not be much shorter, since a follower that merely gets no CPU looks the same. */

@@ -11,13 +11,13 @@
  * after a SIGKILL the sockets are gone and nothing is left to watch.
  *
  * A worker owes a beat while it is awake. One that sleeps is woken by a frame, so it owes one as
- * soon as there are more frames than when it fell asleep: it leaves their number then. How long a
- * beat may be owed depends on what the scheduler says of the worker's thread, which is asked at
- * each look:
+ * soon as there are more frames than when it fell asleep: it leaves their number then. The timer is
+ * slow until a beat is late, since each look costs a timer's interrupt. Then it is quick, and the
+ * scheduler is asked what the worker's thread does:
  *
- *  - It runs, uses CPU time, and was never switched off: it loops. Four looks in a row. Or it has
- *    used as much CPU time as that since its beat, with others in between.
- *  - It is blocked or stopped: four looks in a row.
+ *  - It runs, uses CPU time, and was not switched off from look to look: it loops. Or it has used
+ *    STUCK_EXEC of CPU time by and by, with others in between.
+ *  - It is blocked or stopped from look to look.
  *  - It waits for a CPU: it is not its fault, and its frames would only be overtaken. Nevertheless
  *    the kernel has them after SHUNT_STEER_STARVED_NS.
  *
@@ -32,9 +32,14 @@
 
 #define CLOCK_MONOTONIC 1
 
-/* Looks in a row that show the same: with TICK between them 8 ms, within 10 of the beat. */
-#define STUCK_LOOKS	4
-#define STUCK_EXEC_NS	(STUCK_LOOKS * SHUNT_STEER_TICK_NS)
+/* A worker that is well beats every millisecond. One that is not is found within 10: a TICK after a
+ * beat that was LATE by almost nothing there is a look, and QUICK_TICKs later come those that show
+ * the same. Who is stuck for less than STUCK is not called so. */
+#define LATE_NS		1200000
+#define QUICK_TICK_NS	1500000
+#define STUCK_NS	7500000
+#define STUCK_EXEC_NS	6000000
+#define STUCK_LOOKS	2
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
@@ -59,10 +64,11 @@ struct seen {
 	__u64 beat_ns;
 	__u64 since_ns;	    /* asleep: frames wait, first seen then; 0: none do */
 	__u64 switches;	    /* of the task, so far */
-	__u64 beat_exec_ns; /* CPU time that it had at the first look at this beat */
-	__u64 exec_ns;	    /* and at the first of */
+	__u64 beat_exec_ns; /* CPU time that it had at the second look at this beat */
+	__u64 exec_ns;	    /* and before */
 	__u32 looks;	    /* so many in a row that showed the same */
-	__u32 is_running;
+	__u16 is_running;
+	__u16 is_asked; /* how its thread is, since this beat */
 };
 
 struct watch {
@@ -79,27 +85,28 @@ struct {
 
 /* Whether the thread of a worker that owes a beat does anything but wait for a CPU. Its address is
  * a number to the kernel's checks: where the task is gone, so is the timer, soon. */
-static __always_inline bool is_stuck(struct seen *s, bool is_same_beat)
+static __always_inline bool is_stuck(struct seen *s)
 {
 	const struct task_struct *task = (const void *)s->task;
 	bool is_running = BPF_CORE_READ(task, on_cpu);
 	__u64 switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	__u64 exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
-	bool is_same = is_same_beat && switches == s->switches && is_running == s->is_running &&
+	bool is_same = s->is_asked && switches == s->switches && is_running == s->is_running &&
 		       (is_running || BPF_CORE_READ(task, __state));
 
-	if (!is_same_beat)
+	if (!s->is_asked)
 		s->beat_exec_ns = exec_ns;
+	s->is_asked = true;
 	if (!is_same) {
 		s->switches = switches;
 		s->is_running = is_running;
 		s->exec_ns = exec_ns;
 		s->looks = 0;
 	}
+	s->looks += is_same;
 	if (exec_ns - s->beat_exec_ns >= STUCK_EXEC_NS)
 		return true;
 	/* A hypervisor may have taken the CPU away: then no time is counted. */
-	s->looks += is_same;
 	return s->looks >= STUCK_LOOKS && (!is_running || exec_ns != s->exec_ns);
 }
 
@@ -115,25 +122,27 @@ static __always_inline __u64 owed_since(const struct shunt_steer_slot *slot, str
 	return s->beat_ns == beat_ns && s->since_ns ? s->since_ns : now_ns - SHUNT_STEER_TICK_NS;
 }
 
-static __always_inline bool is_hung(const struct shunt_steer_slot *slot, struct seen *s,
-				    __u64 now_ns)
+/* For how long the worker has owed a beat; 0: it owes none. */
+static __always_inline __s64 owed_for(const struct shunt_steer_slot *slot, struct seen *s,
+				      __u64 now_ns)
 {
 	__u64 beat_ns = *(volatile __u64 *)&slot->gate.beat_ns, since_ns;
-	bool is_same = s->beat_ns == beat_ns;
 
 	if (!beat_ns)
-		return false;
+		return 0;
 	since_ns = owed_since(slot, s, beat_ns, now_ns);
-	is_same &= since_ns && s->since_ns;
+	s->is_asked &= s->beat_ns == beat_ns && s->since_ns && since_ns;
 	s->beat_ns = beat_ns;
 	s->since_ns = since_ns;
-	if (!since_ns)
-		return false;
-	if (s->task && is_stuck(s, is_same))
+	/* The worker may have beaten after the clock was read: that is below 0. */
+	return since_ns ? (__s64)(now_ns - since_ns) : 0;
+}
+
+static __always_inline bool is_hung(struct seen *s, __s64 owed_ns)
+{
+	if (s->task && is_stuck(s) && owed_ns >= STUCK_NS)
 		return true;
-	/* Signed: the worker may have beaten after the clock was read. */
-	return (__s64)(now_ns - since_ns) >
-	       (__s64)(s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS);
+	return owed_ns > (__s64)(s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS);
 }
 
 static __always_inline bool is_stale(__u64 now_ns)
@@ -146,19 +155,25 @@ static __always_inline bool is_stale(__u64 now_ns)
 struct look {
 	struct watch *watch;
 	__u64 now_ns;
-	__u64 is_stale;
+	__u32 is_stale;
+	__u32 is_late; /* a worker is */
 };
 
 /* Called by bpf_loop, so that the verifier walks it once and not for every queue. */
 static long look_at(__u32 i, struct look *l)
 {
 	struct shunt_steer_slot *slot;
-	__u8 hung;
+	__u8 hung = 0;
+	__s64 owed_ns;
 
 	if (i >= SHUNT_STEER_QUEUES_MAX)
 		return 1;
 	slot = &shunt_cnt[i];
-	hung = is_hung(slot, &l->watch->seen[i], l->now_ns);
+	owed_ns = owed_for(slot, &l->watch->seen[i], l->now_ns);
+	if (owed_ns > LATE_NS) {
+		l->is_late = 1;
+		hung = is_hung(&l->watch->seen[i], owed_ns);
+	}
 	/* The line is every frame's to read: written only when it changes. */
 	if (slot->gate.is_hung != hung) {
 		*(volatile __u8 *)&slot->gate.is_hung = hung;
@@ -171,11 +186,11 @@ static long look_at(__u32 i, struct look *l)
 
 static int look(void *map, __u32 *key, struct watch *watch)
 {
-	struct look l = {watch, bpf_ktime_get_ns(), 0};
+	struct look l = {watch, bpf_ktime_get_ns(), 0, 0};
 
 	l.is_stale = is_stale(l.now_ns);
 	bpf_loop(shunt_watch_slots, look_at, &l, 0);
-	bpf_timer_start(&watch->timer, SHUNT_STEER_TICK_NS, 0);
+	bpf_timer_start(&watch->timer, l.is_late ? QUICK_TICK_NS : SHUNT_STEER_TICK_NS, 0);
 	return 0;
 }
 
