@@ -2,15 +2,20 @@
 """What the host's firewall would judge is the kernel's: before the start, while shuntd runs, after the
 rules are gone. What it would not judge stays shunt's. At the operator's word all of it is bypassed."""
 import concurrent.futures
+import os
+import socket
 import threading
 import time
 
 import pytest
 
+from shuntlab import bpf
 from shuntlab.frames import SINK, routed, udp4, udp6
 from shuntlab.lab import wait_until
 from shuntlab.shuntd import Shuntd
+from shuntlab.wire import inside
 
+NF_INET_FORWARD = 2
 pytestmark = pytest.mark.usefixtures("each_lane")
 
 DEBIAN = """flush ruleset
@@ -169,6 +174,19 @@ def test_tc_and_ipsec(lab):
         wait_until(lambda: is_judged(daemon), 5, "the default seen")
         xfrm("setdefault", "fwd", "accept")
         wait_until(lambda: is_free(daemon), 5, "the default gone")
+
+
+@pytest.mark.parametrize("only", ["eth1", None], ids=["tcx", "netfilter"])
+def test_linked_programs(lab, only):
+    """BPF programs on a port and on netfilter's hooks. Neither sends an event."""
+    with route(lab) as daemon:
+        assert is_free(daemon)
+        with inside(f"/run/netns/{lab.netns('dut')}"):
+            link = bpf.link_tcx(socket.if_nametoindex("eth1")) if only else \
+                bpf.link_netfilter(socket.AF_INET, NF_INET_FORWARD)
+        wait_until(lambda: is_judged(daemon, only), 5, "the program seen")
+        os.close(link)
+        wait_until(lambda: is_free(daemon), 5, "the program gone")
 
 
 def test_bridges(lab):

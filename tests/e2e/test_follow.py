@@ -51,7 +51,6 @@ class Stations:
         return self.sink.receive(lambda frame: frame in wanted.values(), timeout=5) == wanted[mac]
 
 
-
 def goes_on(daemon, stations, each_lane, mac):
     """Frames take the lane under test again."""
     def is_forwarded():
@@ -126,8 +125,8 @@ def test_end_while_the_follower_hangs(lab, each_lane, end):
     if end == "takeover":
         with starting.result() as after:
             trickle = Trickle(lab)
-            before = forwarded(after, each_lane)
-            assert trickle.run(30, lambda: forwarded(after, each_lane) > before)
+            before = after.packets(each_lane)
+            assert trickle.run(30, lambda: after.packets(each_lane) > before)
     _, err = stuck.process.communicate(timeout=60)
     assert stuck.process.returncode == 1 and "what follows the kernel hangs" in err, err
     assert lab.changes() == []

@@ -236,22 +236,11 @@ def test_follows_routes_and_forwarding(lab, each_lane):
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
 
 
-def out_of_no_port(lab):
-    """A device of dut's that is no port, with a route out of it; returns how many packets left by it."""
-    lab.ip("link", "add", "out0", "type", "veth", "peer", "name", "far0")
-    for device in "out0", "far0":
-        lab.link("dut", device, "up")
-    lab.ip("addr", "add", "10.78.0.1/24", "dev", "out0")
-    lab.ip("neigh", "replace", "10.78.0.2", "lladdr", "02:00:00:00:78:02", "dev", "out0")
-    lab.ip("route", "add", "10.77.0.0/16", "via", "10.78.0.2")
-    return lambda: lab.json("dut", "ip", "-j", "-s", "link", "show", "out0")[0]["stats64"]["tx"]["packets"]
-
-
 @pytest.mark.parametrize("flows", [1, 20000])
 def test_more_than_the_punt_rate_is_the_kernels(lab, flows):
     """What the worker would hand back more often than it may, the program passes itself: of one destination,
     and of more than it can remember. Nothing is lost; where the route leads out of a port, shunt is back."""
-    left = out_of_no_port(lab)
+    left = lab.add_way_out()
     with Shuntd(lab, "route", "eth1", "eth2", "--punt-rate", 100, check=False,
                 chatty=True) as d:
         before = left()

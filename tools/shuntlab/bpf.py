@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A BPF object of the tests' own, loaded by libbpf: its programs attached, its maps read and written."""
+"""A BPF object of the tests' own, loaded by libbpf: its programs attached, its maps read and written. And
+programs that only stand somewhere."""
 import ctypes
 import os
+import struct
 
 _libbpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
 for _name in ("object__open", "object__next_program", "object__find_map_by_name",
@@ -62,3 +64,48 @@ class Object:
         if _libbpf.bpf_map_update_elem(fd, ctypes.byref(key), ctypes.create_string_buffer(value, len(value)),
                                        ctypes.c_uint64(0)):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+# --- what needs no object: a program of two instructions, linked somewhere ------------------------------
+
+BPF_PROG_LOAD, BPF_LINK_CREATE = 5, 28
+SCHED_CLS, NETFILTER = 3, 32  # enum bpf_prog_type
+TCX_INGRESS, NETFILTER_HOOK = 46, 45  # enum bpf_attach_type
+SYS_BPF = {"x86_64": 321, "aarch64": 280}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _bpf(command, attr):
+    buffer = ctypes.create_string_buffer(attr, len(attr))
+    fd = _libc.syscall(SYS_BPF[os.uname().machine], command, buffer, len(attr))
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return fd
+
+
+def _returning(value, kind, place):
+    """A loaded program that says the same of every packet."""
+    insns = struct.pack("<BBhiBBhi", 0xb7, 0, 0, value, 0x95, 0, 0, 0)  # r0 = value; exit
+    kept = [ctypes.create_string_buffer(data, len(data)) for data in (insns, b"GPL\0")]
+    at = [ctypes.addressof(buffer) for buffer in kept]
+    return _bpf(BPF_PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, 2, *at, 0, 0, 0, 0, 0, b"shunt_test", 0,
+                                           place))
+
+
+def _linked(prog, target, place, more=b""):
+    try:
+        return _bpf(BPF_LINK_CREATE, struct.pack("<IIII", prog, target, place, 0) + more)
+    finally:
+        os.close(prog)
+
+
+def link_tcx(ifindex):
+    """A program that passes all, where frames of the device come in (Linux 6.6). Closing the descriptor that
+    is returned takes it off."""
+    return _linked(_returning(0, SCHED_CLS, 0), ifindex, TCX_INGRESS)
+
+
+def link_netfilter(family, hook):
+    """A program that accepts all on one of netfilter's hooks (Linux 6.4) in this network namespace: the same."""
+    return _linked(_returning(1, NETFILTER, NETFILTER_HOOK), 0, NETFILTER_HOOK,
+                   struct.pack("<IIiI", family, hook, 0, 0))

@@ -55,6 +55,7 @@ class Mode:
     """How shunt forwards, and what does so in its place."""
     forward: str  # what stands under forward besides the ports
     make_frame: object = to_sink
+    is_alone: bool = False  # the kernel forwards nothing, but what shunt sends by a detour
     is_bridged: bool = False  # a bridge of the kernel's joins the ports
     follows: bool = False  # the kernel's tables, and its firewall
     families: tuple = ()  # of nftables: whose hooks its frames pass
@@ -63,12 +64,12 @@ class Mode:
 
 MODES = {
     "xconnect": Mode("mode: xconnect", is_bridged=True, on_death=("cross", "kernel")),
-    "wire": Mode("mode: xconnect"),
+    "wire": Mode("mode: xconnect", is_alone=True),
     "static3": Mode(f'mode: static3, next_hop: ["{GEN}", "{SINK}"]', udp4),
     "route": Mode("mode: route", udp4, follows=True, families=("ip", "inet")),
     "bridge": Mode("mode: bridge", is_bridged=True, follows=True, families=("bridge",),
                    on_death=("cross", "kernel")),
-    "lone bridge": Mode("mode: bridge"),
+    "lone bridge": Mode("mode: bridge", is_alone=True),
 }
 FILE = """
 ports: [{{name: eth1}}, {{name: eth2}}]

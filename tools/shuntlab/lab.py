@@ -159,6 +159,18 @@ class Lab:
         self.link("dut", "eth3", "up")
         self.link("third", "eth1", "up")
 
+    def add_way_out(self):
+        """out0, a device of dut's that is no port, with a route to 10.77.0.0/16 out of it; returns a function
+        that says how many packets have left by it."""
+        self.ip("link", "add", "out0", "type", "veth", "peer", "name", "far0")
+        for device in "out0", "far0":
+            self.link("dut", device, "up")
+        self.ip("addr", "add", "10.78.0.1/24", "dev", "out0")
+        self.ip("neigh", "replace", "10.78.0.2", "lladdr", "02:00:00:00:78:02", "dev", "out0")
+        self.ip("route", "add", "10.77.0.0/16", "via", "10.78.0.2")
+        return lambda: self.json("dut", "ip", "-j", "-s", "link", "show",
+                                 "out0")[0]["stats64"]["tx"]["packets"]
+
     # --- commands ---------------------------------------------------------------------------------
 
     def _argv(self, host, cmd):
