@@ -106,6 +106,6 @@ def link_tcx(ifindex):
 
 
 def link_netfilter(family, hook):
-    """A program that accepts all on one of netfilter's hooks (Linux 6.4) in this network namespace: the same."""
+    """One that accepts all on a hook of netfilter (Linux 6.4), in this network namespace: the same."""
     return _linked(_returning(1, NETFILTER, NETFILTER_HOOK), 0, NETFILTER_HOOK,
                    struct.pack("<IIiI", family, hook, 0, 0))
