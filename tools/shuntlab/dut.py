@@ -290,7 +290,7 @@ class Dut:
         sizes = f"numrxqueues {self.queue_cnt} numtxqueues {self.queue_cnt}"
         self.sh(f"ip link add eth2 {sizes} type veth peer name eth1 {sizes} netns {self.lab.netns('sink')}")
         for host, dev, mine, other in (("dut", "eth2", 1, 2), ("sink", "eth1", 2, 1)):
-            self.sh(f"ethtool -K {dev} tx off tso off gso off gro on txvlan off "
+            self.sh(f"ethtool -K {dev} tx off tso off gso off gro off txvlan off "
                     "tx-vlan-stag-hw-insert off >/dev/null;"
                     f"ip link set {dev} address 02:00:00:00:02:0{mine};"
                     f"ip addr add 10.0.2.{mine}/24 dev {dev};"
@@ -298,6 +298,9 @@ class Dut:
                     f"ip neigh replace 10.0.2.{other} lladdr 02:00:00:00:02:0{other} dev {dev};"
                     f"ip neigh replace fd00:2::{other} lladdr 02:00:00:00:02:0{other} dev {dev}",
                     host=host)
+        # Once they are up: else the other end is not said to take frames from XDP (veth_set_features).
+        for host, dev in ("dut", "eth2"), ("sink", "eth1"):
+            self.sh(f"ethtool -K {dev} gro on", host=host)
         if self.mode.is_bridged:
             self.sh("ip link set eth2 master br0")
         self.restore_network("eth2")
