@@ -30,16 +30,20 @@
 
 #include "shunt_steer.h"
 
-#define CLOCK_MONOTONIC 1
+#define CLOCK_MONOTONIC	   1
+#define TASK_INTERRUPTIBLE 1
 
 /* A worker that is well beats every millisecond. One that is not is found within 10: a TICK after a
  * beat that was LATE by almost nothing there is a look, and QUICK_TICKs later come those that show
  * the same. Who is stuck for less than STUCK is not called so. */
-#define LATE_NS		1200000
-#define QUICK_TICK_NS	1500000
-#define STUCK_NS	7500000
-#define STUCK_EXEC_NS	6000000
-#define STUCK_LOOKS	2
+#define LATE_NS		   1200000
+#define QUICK_TICK_NS	   1250000
+#define STUCK_NS	   7500000
+#define STUCK_EXEC_NS	   6000000
+#define STUCK_LOOKS	   3
+/* A hypervisor that takes the CPU away for a while must not make a worker look hung by one look:
+ * what a look may add to the CPU time, and STARVED and DEAD in looks. */
+#define LOOK_EXEC_NS	   3000000
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
@@ -62,13 +66,13 @@ const volatile __u32 shunt_watch_slots = SHUNT_STEER_QUEUES_MAX;
 struct seen {
 	__u64 task; /* address of its struct task_struct; 0: unknown */
 	__u64 beat_ns;
-	__u64 since_ns;	    /* asleep: frames wait, first seen then; 0: none do */
-	__u64 switches;	    /* of the task, so far */
-	__u64 beat_exec_ns; /* CPU time that it had at the second look at this beat */
-	__u64 exec_ns;	    /* and before */
-	__u32 looks;	    /* so many in a row that showed the same */
-	__u16 is_running;
-	__u16 is_asked; /* how its thread is, since this beat */
+	__u64 since_ns; /* asleep: frames wait, first seen then; 0: none do */
+	__u64 switches; /* of the task, so far */
+	__u64 used_ns;	/* CPU time since the first look at which this beat was late */
+	__u64 exec_ns;	/* that it had at the look before */
+	__u32 looks;	/* so many in a row that showed the same */
+	__u32 late;	/* and at which this beat was late */
+	__u32 is_running;
 };
 
 struct watch {
@@ -83,6 +87,13 @@ struct {
 	__type(value, struct watch);
 } shunt_watches SEC(".maps");
 
+/* Whether a thread that does not run is what it should not be. Who fell asleep in order, and was
+ * not woken yet by whoever brings the frame, should: a CPU may be taken away from that one, too. */
+static __always_inline bool is_blocked(const struct seen *s, unsigned state)
+{
+	return state && !(state == TASK_INTERRUPTIBLE && s->beat_ns & SHUNT_STEER_BEAT_ASLEEP);
+}
+
 /* Whether the thread of a worker that owes a beat does anything but wait for a CPU. Its address is
  * a number to the kernel's checks: where the task is gone, so is the timer, soon. */
 static __always_inline bool is_stuck(struct seen *s)
@@ -91,23 +102,19 @@ static __always_inline bool is_stuck(struct seen *s)
 	bool is_running = BPF_CORE_READ(task, on_cpu);
 	__u64 switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	__u64 exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
-	bool is_same = s->is_asked && switches == s->switches && is_running == s->is_running &&
-		       (is_running || BPF_CORE_READ(task, __state));
-
-	if (!s->is_asked)
-		s->beat_exec_ns = exec_ns;
-	s->is_asked = true;
-	if (!is_same) {
-		s->switches = switches;
-		s->is_running = is_running;
-		s->exec_ns = exec_ns;
-		s->looks = 0;
-	}
-	s->looks += is_same;
-	if (exec_ns - s->beat_exec_ns >= STUCK_EXEC_NS)
-		return true;
+	__u64 more_ns = exec_ns - s->exec_ns;
 	/* A hypervisor may have taken the CPU away: then no time is counted. */
-	return s->looks >= STUCK_LOOKS && (!is_running || exec_ns != s->exec_ns);
+	bool is_same = s->late > 1 && switches == s->switches && is_running == s->is_running &&
+		       (is_running ? more_ns || s->looks < STUCK_LOOKS - 1
+				   : is_blocked(s, BPF_CORE_READ(task, __state)));
+
+	s->used_ns =
+		s->late > 1 ? s->used_ns + (more_ns < LOOK_EXEC_NS ? more_ns : LOOK_EXEC_NS) : 0;
+	s->looks = is_same ? s->looks + 1 : 0;
+	s->switches = switches;
+	s->is_running = is_running;
+	s->exec_ns = exec_ns;
+	return s->looks >= STUCK_LOOKS || s->used_ns >= STUCK_EXEC_NS;
 }
 
 /* Since when the worker owes a beat; 0: it owes none. */
@@ -118,8 +125,10 @@ static __always_inline __u64 owed_since(const struct shunt_steer_slot *slot, str
 		return beat_ns;
 	if (shunt_steer_sent(&slot->counters) == *(const volatile __u64 *)&slot->gate.sent)
 		return 0;
-	/* The first of them came up to a tick before it was seen. */
-	return s->beat_ns == beat_ns && s->since_ns ? s->since_ns : now_ns - SHUNT_STEER_TICK_NS;
+	/* The first of them came up to a tick before it was seen; or just now, and whoever brought
+	 * it has not woken the worker yet. */
+	return s->beat_ns == beat_ns && s->since_ns ? s->since_ns
+						    : now_ns - SHUNT_STEER_TICK_NS / 2;
 }
 
 /* For how long the worker has owed a beat; 0: it owes none. */
@@ -131,7 +140,8 @@ static __always_inline __s64 owed_for(const struct shunt_steer_slot *slot, struc
 	if (!beat_ns)
 		return 0;
 	since_ns = owed_since(slot, s, beat_ns, now_ns);
-	s->is_asked &= s->beat_ns == beat_ns && s->since_ns && since_ns;
+	if (s->beat_ns != beat_ns || !s->since_ns || !since_ns)
+		s->late = 0;
 	s->beat_ns = beat_ns;
 	s->since_ns = since_ns;
 	/* The worker may have beaten after the clock was read: that is below 0. */
@@ -140,9 +150,10 @@ static __always_inline __s64 owed_for(const struct shunt_steer_slot *slot, struc
 
 static __always_inline bool is_hung(struct seen *s, __s64 owed_ns)
 {
+	s->late++;
 	if (s->task && is_stuck(s) && owed_ns >= STUCK_NS)
 		return true;
-	return owed_ns > (__s64)(s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS);
+	return s->late > (s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS) / QUICK_TICK_NS;
 }
 
 static __always_inline bool is_stale(__u64 now_ns)
