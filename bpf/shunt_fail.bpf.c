@@ -19,25 +19,9 @@
 #include <bpf/bpf_tracing.h>
 
 #include "shunt_fail.h"
+#include "shunt_netdev.bpf.h"
 
 struct bpf_prog;
-
-struct ns_common {
-	unsigned inum;
-} __attribute__((preserve_access_index));
-
-struct net {
-	struct ns_common ns;
-} __attribute__((preserve_access_index));
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
-struct net_device {
-	int ifindex;
-	possible_net_t nd_net;
-} __attribute__((preserve_access_index));
 
 /* Written by userspace before the programs are attached, but for the counters. */
 struct shunt_fail_ports shunt_fail_ports SEC(".data.shunt_fail");
@@ -62,7 +46,7 @@ static __always_inline int count(const struct net_device *from, __u32 to_ifindex
 {
 	__u32 near, far;
 
-	if (BPF_CORE_READ(from, nd_net.net, ns.inum) != shunt_fail_ports.netns)
+	if (netns_of(from) != shunt_fail_ports.netns)
 		return 0;
 	near = shunt_fail_find(BPF_CORE_READ(from, ifindex));
 	if (near >= SHUNT_FAIL_PORTS_MAX)

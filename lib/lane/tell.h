@@ -21,8 +21,9 @@ int shunt_lanes_tell_ports(const struct shunt_lanes *lanes, const struct shunt_p
 			   struct shunt_err *err);
 
 /* shunt_lanes_prepare_crossing configures the programs of a takeover's bridges (are_bridges), or of
- * its cross-connects, before they are attached: rules, mode, other ports. Returns 0 or -errno with
- * err set. shunt_lanes_cross has frames of both cross from now on without sockets
+ * its cross-connects, before they are attached: rules, mode, other ports. Those for which the
+ * kernel forwards are left out. Returns 0 or -errno with err set. shunt_lanes_cross asks the
+ * firewall what it judges, then has frames of those ports cross from now on without sockets
  * (shunt_xdp_cross). Thread: control. */
 int shunt_lanes_prepare_crossing(struct shunt_lanes *lanes, bool are_bridges,
 				 struct shunt_err *err);

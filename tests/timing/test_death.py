@@ -64,18 +64,20 @@ def hang(lab, args, poll, hanging):
         return account.still_ns, account.lost, account.late, daemon.worker()["hangs"] - before
 
 
-@pytest.mark.parametrize("poll, hanging, limit_ns", [(poll, all_stopped, HANG_NS) for poll in POLLING]
-                         + [("adaptive", in_a_loop, HANG_NS + TICK_NS)])
-def test_a_hang_is_found_in_ten_milliseconds(lab, poll, hanging, limit_ns):
+@pytest.mark.parametrize("poll, hanging, limit_ns, alarms",
+                         [(poll, all_stopped, HANG_NS, 1) for poll in POLLING]
+                         + [("adaptive", in_a_loop, HANG_NS + TICK_NS, 2)])
+def test_a_hang_is_found_in_ten_milliseconds(lab, poll, hanging, limit_ns, alarms):
     """And when the worker is at work again, it sends nothing of what the kernel has overtaken, but for
-    what it had submitted for transmission."""
+    what it had submitted for transmission. What puts the loop in stops the worker first, and that may
+    take long enough to be a hang of its own."""
     seen = []
     while not seen or seen[-1][0] > limit_ns:
         assert len(seen) < 5, seen
         seen.append(hang(lab, STATIC3, poll, hanging))
         assert seen[-1][2] <= IN_RINGS, seen
     _, lost, _, hangs = seen[-1]
-    assert hangs == 1 and lost <= 2 * RATE * limit_ns / 1e9, seen
+    assert 1 <= hangs <= alarms and lost <= 2 * hangs * RATE * limit_ns / 1e9, seen
 
 
 def check(lab, args, make=udp4):

@@ -10,26 +10,11 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "shunt_netdev.bpf.h"
+
 #define FRAMES_MAX 4000000
 #define HEAD_AT	   42 /* behind Ethernet, IPv4 and UDP */
 #define MAGIC	   0x52544853
-
-struct ns_common {
-	unsigned inum;
-} __attribute__((preserve_access_index));
-
-struct net {
-	struct ns_common ns;
-} __attribute__((preserve_access_index));
-
-typedef struct {
-	struct net *net;
-} __attribute__((preserve_access_index)) possible_net_t;
-
-struct net_device {
-	char name[16];
-	possible_net_t nd_net;
-} __attribute__((preserve_access_index));
 
 struct sk_buff {
 	unsigned char *data;
@@ -55,7 +40,7 @@ int BPF_PROG(sent_by_stack, const struct sk_buff *skb, const struct net_device *
 	struct head head;
 	__u64 i;
 
-	if (BPF_CORE_READ(dev, nd_net.net, ns.inum) != device.netns ||
+	if (netns_of(dev) != device.netns ||
 	    bpf_probe_read_kernel(&head, sizeof(head), BPF_CORE_READ(skb, data) + HEAD_AT) ||
 	    head.magic != MAGIC || BPF_CORE_READ_INTO(&name, dev, name))
 		return 0;
