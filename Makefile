@@ -182,8 +182,7 @@ $(B)/man/%: user/man/%.scd
 compile_commands.json: Makefile $(LIB_SRC) $(UNIT_SRC)
 	$(Q)tests/lint/compile-commands '$(CC) $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS)' > $@.tmp && mv $@.tmp $@
 
-$(B)/tests/vm/bound: $(LIB)
-$(B)/tests/vm/idler $(B)/tests/vm/bound: %: %.o
+$(B)/tests/vm/idler: %: %.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -226,14 +225,13 @@ VM_B     := build/vm
 build-vm: deps
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 all \
 		$(VM_B)/tests/other/shuntd $(VM_B)/tests/vm/idler \
-		$(VM_B)/tests/vm/napi.bpf.o $(VM_B)/tests/vm/bound $(VM_B)/tests/vm/bound.bpf.o
+		$(VM_B)/tests/vm/napi.bpf.o
 
 # What the suite vm runs: without most programs that only measure.
 vm-tests:
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 $(BPF_OBJ:$(B)/%=$(VM_B)/%) \
 		$(addprefix $(VM_B)/,bin/shuntd bin/shuntctl bin/shunt-gen tests/other/shuntd \
-			tests/vm/idler tests/vm/bound tests/vm/bound.bpf.o \
-			tests/torture/stack.bpf.o)
+			tests/vm/idler tests/torture/stack.bpf.o)
 
 test-vm: deps ## the tests on drivers with zero-copy, in QEMU
 	$(Q)tests/run vm

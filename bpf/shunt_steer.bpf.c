@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The steering program: chooses the lane of every frame of a port, first thing in the driver.
- * README.md draws a frame's way through it.
+ * README.md draws a frame's way through it, steer/steer.bpf.h has the long one.
  *
  * The good frame takes a straight line: no loop, no atomic, and, by the short way, no map but the
  * one that it leaves by. Whatever is not plainly good leaves it for the functions that find out
@@ -11,69 +11,8 @@
  * answer is one number, of which the verifier knows nothing. */
 #include <xdp/xdp_helpers.h>
 
-#include "steer/handover.bpf.h"
-#include "steer/lane_user.bpf.h"
-#include "steer/lane_xdp.bpf.h"
-#include "steer/mode.bpf.h"
 #include "steer/quick.bpf.h"
-#include "steer/rules.bpf.h"
-#include "steer/share.bpf.h"
-
-/* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
- * every port that takes frames from XDP takes those. */
-static __always_inline __u32 lane_of(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				     __u32 live, bool is_ruled, __s64 beyond)
-{
-	__u32 lane = is_ruled ? SHUNT_LANE_XDP : half->lane;
-
-	if (lane == SHUNT_STEER_LANE_SHARED)
-		lane = share_lane(ctx, live);
-	return beyond && lane == SHUNT_LANE_XDP ? SHUNT_LANE_USER : lane;
-}
-
-/* The long way. beyond: bytes of the frame that are in other buffers than the first. */
-static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const bool can_trim)
-{
-	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	__u32 queue = ctx->rx_queue_index, live = READ_ONCE(shunt_ctl.live), lane;
-	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
-	struct shunt_steer_slot *slot = slot_of(queue);
-	__u64 len = is_sg ? bpf_xdp_get_buff_len(ctx) : (__u64)(end - data);
-	__s64 beyond = is_sg ? (__s64)len - (end - data) : 0;
-	int reason = RULE_NONE;
-	bool is_ruled;
-
-	sample_begin(&slot->sample);
-	if (!SHUNT_STEER_LIVE_IS_OPEN(live)) {
-		if (live > SHUNT_STEER_LIVE_CLOSED)
-			return is_sg ? handover_sg(ctx) : handover(ctx);
-		return lane_kernel(slot, live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF, len);
-	}
-	if (data + sizeof(struct eth) > end)
-		return lane_kernel(slot, SHUNT_STEER_TRUNCATED, len);
-	if (is_sg && len > half->len_max)
-		return lane_kernel(slot, SHUNT_STEER_TOO_LONG, len);
-	if (half->rule_cnt)
-		reason = by_rules(ctx, live);
-	else if (half->lane == SHUNT_LANE_KERNEL) /* whatever it is: not looked at */
-		return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
-	is_ruled = reason == RULE_XDP;
-	if (reason < 0)
-		reason = mode_reason(half, data, end, beyond);
-	FORGET(reason, len);
-	if (reason == SHUNT_STEER_RULE_DROP)
-		return lane_drop(slot, reason, len);
-	if (reason >= SHUNT_STEER_USER_REASON_CNT)
-		return lane_kernel(slot, reason, len);
-	if (reason == SHUNT_STEER_RULE_USER)
-		return lane_user(ctx, slot, queue, reason, len, is_sg);
-	lane = lane_of(ctx, half, live, is_ruled, beyond);
-	if (lane == SHUNT_LANE_XDP)
-		return lane_xdp(ctx, half, slot, reason, is_ruled, len, is_sg, can_trim);
-	if (lane == SHUNT_LANE_USER)
-		return lane_user(ctx, slot, queue, reason, len, is_sg);
-	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
-}
+#include "steer/steer.bpf.h"
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
@@ -89,12 +28,6 @@ CHAINS(shunt_steer);
 CHAINS(shunt_steer_sg);
 CHAINS(shunt_steer_dp);
 CHAINS(shunt_steer_sgd);
-
-/* Functions of their own, so that the short ways save no registers for them. */
-static __noinline int steer_any(struct xdp_md *ctx)
-{
-	return steer(ctx, false, true);
-}
 
 static __noinline int steer_any_dp(struct xdp_md *ctx)
 {

@@ -21,5 +21,7 @@
 #define SHUNT_STEER_PROG_SG  "shunt_steer_sg"  /* for packets of several buffers */
 #define SHUNT_STEER_PROG_DP  "shunt_steer_dp"  /* for libxdp's dispatcher, since Linux 6.14 */
 #define SHUNT_STEER_PROG_SGD "shunt_steer_sgd" /* both */
+#define SHUNT_STEER_PROG_TAG "shunt_steer_tag" /* bound to a device that has tags beside frames */
+#define SHUNT_STEER_PROG_SGT "shunt_steer_sgt" /* that, for packets of several buffers */
 
 #endif

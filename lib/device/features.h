@@ -8,6 +8,9 @@
 /* The NIC takes VLAN tags off received frames: C-tags (ethtool's rxvlan), S-tags. */
 #define SHUNT_FEATURE_RX_VLAN "rx-vlan-hw-parse"
 #define SHUNT_FEATURE_RX_STAG "rx-vlan-stag-hw-parse"
+/* It puts them into frames that it sends, so that the stack hands them over beside. */
+#define SHUNT_FEATURE_TX_VLAN "tx-vlan-hw-insert"
+#define SHUNT_FEATURE_TX_STAG "tx-vlan-stag-hw-insert"
 
 /* shunt_features_each calls fn for every feature; can_change: it can be switched. fd is any socket.
  * Returns 0 or -errno. Thread: control. Cost: three syscalls. */

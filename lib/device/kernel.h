@@ -20,6 +20,8 @@ struct shunt_kernel {
 	  "Documentation/netlink/specs/netdev.yaml")                                       \
 	X(xsk_sg, 6, 6, "AF_XDP packets over several frames",                              \
 	  "Documentation/networking/af_xdp.rst, XDP_USE_SG")                               \
+	X(tag_beside, 6, 8, "XDP can ask a veth for the VLAN tag beside a frame",          \
+	  "Documentation/networking/xdp-rx-metadata.rst; drivers/net/veth.c")              \
 	X(generic_pages, 6, 9, "a generic program's copy of a packet lies in kept pages",  \
 	  "net/core/dev.c, netif_skb_check_for_xdp")
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stdbool.h>
 #include <sys/time.h>
 
 #include "base/netlink.h"
@@ -63,6 +64,30 @@ static int take_master(const struct nlattr *attr, void *arg)
 	if (mnl_attr_get_type(attr) == IFLA_MASTER)
 		*(int *)arg = (int)shunt_netlink_u32(attr);
 	return MNL_CB_OK;
+}
+
+struct peer {
+	unsigned ifindex;
+	bool is_elsewhere;
+};
+
+static int take_peer(const struct nlattr *attr, void *arg)
+{
+	struct peer *peer = arg;
+
+	if (mnl_attr_get_type(attr) == IFLA_LINK)
+		peer->ifindex = shunt_netlink_u32(attr);
+	else if (mnl_attr_get_type(attr) == IFLA_LINK_NETNSID)
+		peer->is_elsewhere = true;
+	return MNL_CB_OK;
+}
+
+unsigned shunt_link_peer(unsigned ifindex)
+{
+	struct peer peer = {0};
+
+	shunt_link_ask(ifindex, take_peer, &peer);
+	return peer.is_elsewhere ? 0 : peer.ifindex;
 }
 
 int shunt_link_master(unsigned ifindex)

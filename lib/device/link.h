@@ -15,4 +15,9 @@ int shunt_link_ask(unsigned ifindex, mnl_attr_cb_t take, void *arg);
  * port of, 0 where it is of none, or does not answer. Thread: control. Cost: a netlink exchange. */
 int shunt_link_master(unsigned ifindex);
 
+/* shunt_link_peer returns the index of the device that what is sent into this one comes out of (a
+ * veth's other end), or that lies beneath it (a VLAN device's), if that is in the caller's network
+ * namespace; else 0. Thread: control. Cost: a netlink exchange. */
+unsigned shunt_link_peer(unsigned ifindex);
+
 #endif

@@ -9,6 +9,7 @@
 #include "port/jumbo.h"
 #include "io/queue.h"
 #include "shunt_steer.h"
+#include "xdp/xdp.h"
 
 static bool has(const struct doctor_device_facts *f, uint32_t feature)
 {
@@ -295,6 +296,17 @@ static void judge_tags(struct shunt_doctor *d, const struct doctor_device_facts 
 	}
 }
 
+/* A veth's driver is asked for tags that come beside frames: see lib/xdp/xdp.h. */
+static bool reads_tags(const struct doctor_device_facts *f, const struct shunt_doctor_opts *opts)
+{
+	const char *name = f->program.name;
+
+	if (opts->in_use)
+		return !strcmp(name, SHUNT_STEER_PROG_TAG) || !strcmp(name, SHUNT_STEER_PROG_SGT);
+	return shunt_kernel_has(&f->kernel, SHUNT_KERNEL_tag_beside) && !opts->generic &&
+	       strcmp(name, SHUNT_XDP_DISPATCHER) != 0;
+}
+
 static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_facts *f,
 			   const struct shunt_doctor_opts *opts)
 {
@@ -327,13 +339,13 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 		judge_offload(d, f->ifname, f->peer_offloads.tso,
 			      "the other end hands over TCP in pieces longer than the MTU", f->peer,
 			      "tso");
-		if (f->peer_offloads.tx_vlan)
+		if ((f->peer_offloads.tx_vlan || f->peer_offloads.tx_stag) && !reads_tags(f, opts))
 			shunt_doctor_remedy(
 				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
 						 "the other end hands over what its VLAN devices "
 						 "send with the tag beside the frame (txvlan), "
 						 "where XDP does not see it: it would be lost"),
-				"ethtool -K %s txvlan off", f->peer);
+				"ethtool -K %s txvlan off tx-vlan-stag-hw-insert off", f->peer);
 		if (f->xdp.is_known && !has(f, SHUNT_NETDEV_XDP_ndo_xmit))
 			shunt_doctor_remedy(
 				shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "offload",
@@ -344,11 +356,13 @@ static void judge_offloads(struct shunt_doctor *d, const struct doctor_device_fa
 		shunt_doctor_remedy(
 			shunt_doctor_add(
 				d, SHUNT_DOCTOR_note, f->ifname, "offload",
-				"the other end is in another network namespace: unless its "
-				"txvlan is off what its VLAN devices send loses the tag, and "
-				"lane xdp reaches it without a detour only with its GRO or an "
-				"XDP program on"),
-			"there: ethtool -K PEER txvlan off gro on");
+				"the other end is in another network namespace: lane xdp reaches "
+				"it without a detour only with its GRO or an XDP program on%s",
+				reads_tags(f, opts) ? ""
+						    : ", and unless its txvlan is off what its "
+						      "VLAN devices send loses the tag"),
+			"there: ethtool -K PEER gro on%s",
+			reads_tags(f, opts) ? "" : " txvlan off tx-vlan-stag-hw-insert off");
 	}
 	if (d->cnt == before)
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "offload",

@@ -17,7 +17,8 @@
 #define DOCTOR_OFFLOADS(X)                       \
 	X(rx_vlan, SHUNT_FEATURE_RX_VLAN)        \
 	X(rx_stag, SHUNT_FEATURE_RX_STAG)        \
-	X(tx_vlan, "tx-vlan-hw-insert")          \
+	X(tx_vlan, SHUNT_FEATURE_TX_VLAN)        \
+	X(tx_stag, SHUNT_FEATURE_TX_STAG)        \
 	X(lro, "rx-lro")                         \
 	X(gro, "rx-gro")                         \
 	X(gro_hw, "rx-gro-hw")                   \

@@ -65,8 +65,7 @@ static void read_offloads(int fd, const char *ifname, struct doctor_offloads *ou
 /* --- rtnetlink -------------------------------------------------------------------------------- */
 
 struct link_facts {
-	unsigned master, peer;
-	bool is_peer_elsewhere;
+	unsigned master;
 	char kind[16];
 };
 
@@ -78,12 +77,6 @@ static int take_link(const struct nlattr *attr, void *data)
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_MASTER:
 		out->master = shunt_netlink_u32(attr);
-		break;
-	case IFLA_LINK:
-		out->peer = shunt_netlink_u32(attr);
-		break;
-	case IFLA_LINK_NETNSID:
-		out->is_peer_elsewhere = true;
 		break;
 	case IFLA_LINKINFO:
 		mnl_attr_for_each_nested(nested,
@@ -105,11 +98,13 @@ static void read_neighbourhood(int fd, struct doctor_device_facts *out)
 		shunt_link_ask(link.master, take_link, &master);
 		memcpy(out->master_kind, master.kind, sizeof(out->master_kind));
 	}
-	if (!strcmp(link.kind, "veth") && link.peer && !link.is_peer_elsewhere &&
-	    if_indextoname(link.peer, out->peer)) {
-		out->peer_ifindex = link.peer;
+	if (!shunt_driver_of(out->netdev.driver)->is_pair)
+		return;
+	out->peer_ifindex = shunt_link_peer(out->netdev.ifindex);
+	if (out->peer_ifindex && if_indextoname(out->peer_ifindex, out->peer))
 		read_offloads(fd, out->peer, &out->peer_offloads);
-	}
+	else
+		out->peer_ifindex = 0;
 }
 
 /* --- XDP -------------------------------------------------------------------------------------- */

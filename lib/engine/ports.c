@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/driver.h"
 #include "device/kernel.h"
 #include "device/tags.h"
 #include "engine/frames.h"
@@ -91,6 +92,8 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	/* In generic mode the kernel copies a packet of several buffers into pages that it keeps.
 	 */
 	shunt_kernel_query(&kernel);
+	opts.asks_tags = shunt_driver_of(port->netdev.driver)->is_pair &&
+			 shunt_kernel_has(&kernel, SHUNT_KERNEL_tag_beside);
 	if (opts.requested == SHUNT_XDP_GENERIC && !opts.external)
 		opts.multi_buffer |= shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);
 	ret = shunt_xdp_open(&port->xdp, &opts, err);

@@ -34,6 +34,7 @@ struct shunt_engine;
 	X(uncounted_redirects, host, "failed redirects are counted, or none can fail")      \
 	X(death_unseen, host, "an end of this process closes all gates at once")            \
 	X(tags, port, "its NIC takes no VLAN tags off any more")                            \
+	X(tags_beside, port, "no VLAN tags come beside its frames, or they are seen")       \
 	X(mtu, port, "its MTU is not above that of the start any more")                     \
 	X(queues, port, "it has no queue any more that is not served")                      \
 	X(renamed, port, "it has the name of the start again")                              \

@@ -5,6 +5,7 @@
 
 #include "bridge/bridge.h"
 #include "device/driver.h"
+#include "device/kernel.h"
 #include "device/tags.h"
 #include "notice/checks.h"
 #include "port/kernel_part.h"
@@ -97,6 +98,44 @@ uint64_t shunt_notice_check_tags(const struct shunt_engine *engine,
 			      "leave without, so the kernel has all of them",
 			      port->name, t.feature,
 			      *port->netdev.driver ? port->netdev.driver : "unknown");
+	return 1;
+}
+
+static const char *why_unseen(const struct shunt_xdp_info *info)
+{
+	struct shunt_kernel kernel;
+
+	shunt_kernel_query(&kernel);
+	if (!shunt_kernel_has(&kernel, SHUNT_KERNEL_tag_beside))
+		return "before Linux 6.8";
+	if (info->in_use == SHUNT_XDP_GENERIC)
+		return "in generic mode";
+	if (info->dispatcher)
+		return "under libxdp's dispatcher";
+	return info->external ? "the program that was attached does not ask for them"
+			      : "the kernel refused the program that asks for them";
+}
+
+/* A veth, where frames leave by another port while the program does not see such tags. */
+uint64_t shunt_notice_check_tags_beside(const struct shunt_engine *engine,
+					const struct shunt_notice *before, struct shunt_err *text)
+{
+	const struct shunt_port *port = port_of(engine, before);
+	struct shunt_tags_beside t = {0};
+	struct shunt_xdp_info info;
+
+	if (port->xdp && port->lane.choice.lane != SHUNT_LANE_KERNEL &&
+	    !shunt_xdp_info(port->xdp, &info, NULL) && !info.reads_tags)
+		t = shunt_tags_beside(port->netdev.ifindex, port->netdev.driver);
+	if (!t.may_come)
+		return 0;
+	shunt_err_set(text, 0,
+		      "%s: VLAN tags that come beside frames are not seen (%s), and such frames "
+		      "leave without; %s hands them over so while its txvlan is on; %sethtool -K "
+		      "%s txvlan off tx-vlan-stag-hw-insert off",
+		      port->name, why_unseen(&info),
+		      *t.peer ? t.peer : "its other end, in another network namespace,",
+		      *t.peer ? "" : "there: ", *t.peer ? t.peer : "PEER");
 	return 1;
 }
 

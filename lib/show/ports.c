@@ -179,8 +179,9 @@ static void set_program(json_t *row, json_t *in_use, const struct shunt_port *po
 	}
 	set_text(in_use, "driver_mode", info.suspended ? "none" : shunt_xdp_mode_name(info.in_use));
 	json_object_set_new(row, "program",
-			    json_pack("{s:I, s:b, s:b, s:b, s:b}", "id", (json_int_t)info.prog_id,
-				      "dispatcher", info.dispatcher, "external", info.external,
+			    json_pack("{s:I, s:b, s:b, s:b, s:b, s:b}", "id",
+				      (json_int_t)info.prog_id, "dispatcher", info.dispatcher,
+				      "external", info.external, "reads_tags", info.reads_tags,
 				      "watched", info.watched, "suspended", info.suspended));
 }
 

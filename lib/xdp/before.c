@@ -106,6 +106,12 @@ static int attach(struct shunt_xdp *x, struct shunt_err *err)
 	return rc == -EINVAL && !is_loaded ? open_and_attach(x, false, &is_loaded, err) : rc;
 }
 
+/* To a device that has none. */
+static int begin(struct shunt_xdp *x, struct shunt_err *err)
+{
+	return shunt_xdp_program_bind(x) ? shunt_xdp_attach_alone(x, -1, err) : attach(x, err);
+}
+
 /* The one program must go first: it is another's, or runs in the other mode. */
 static int displace(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err)
 {
@@ -113,7 +119,7 @@ static int displace(struct shunt_xdp *x, struct xdp_multiprog *before, struct sh
 	int fd = shunt_xdp_device_take(before, &mode), rc;
 
 	rc = xdp_multiprog__detach(before);
-	rc = rc ? shunt_xdp_err_attach(x, EBUSY, err) : attach(x, err);
+	rc = rc ? shunt_xdp_err_attach(x, EBUSY, err) : begin(x, err);
 	if (rc && fd >= 0)
 		shunt_xdp_put(x->ifindex, fd, mode);
 	if (fd >= 0)
@@ -159,13 +165,13 @@ static int leave_dispatcher(struct shunt_xdp *x, struct xdp_multiprog *before,
 {
 	int rc = xdp_multiprog__detach(before);
 
-	return rc ? shunt_xdp_err_attach(x, -rc, err) : attach(x, err);
+	return rc ? shunt_xdp_err_attach(x, -rc, err) : begin(x, err);
 }
 
 int shunt_xdp_succeed(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err)
 {
 	if (!before)
-		return attach(x, err);
+		return begin(x, err);
 	if (!xdp_multiprog__is_legacy(before))
 		return is_other_mode(x, before) ? leave_dispatcher(x, before, err)
 						: join(x, before, err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Loading a program that asks its driver what that knows of a packet. The kernel wants it bound to
- * one device (Linux 6.3), where it then stands alone: libxdp's dispatcher is bound to none. No
- * program of shuntd's asks yet; tests/vm/cases/gone loads the steering program so.
+ * one device (Linux 6.3), where it then stands alone: libxdp's dispatcher is bound to none.
  *
  *	obj = bpf_object__open_file("program.bpf.o", NULL);
  *	rc = shunt_xdp_bound_load(obj, "program", ifindex);

@@ -14,6 +14,7 @@ static struct shunt_xdp_state state_of(const struct shunt_xdp *x)
 		.is_suspended = x->is_suspended,
 		.is_under = x->is_under,
 		.is_blocked = x->is_blocked,
+		.is_bound = x->is_bound,
 	};
 }
 
@@ -25,12 +26,16 @@ static void take(struct shunt_xdp *x, const struct shunt_xdp_state *state)
 	x->is_suspended = state->is_suspended;
 	x->is_under = state->is_under;
 	x->is_blocked = state->is_blocked;
+	x->is_bound = state->is_bound;
 }
 
 void shunt_xdp_delegate(struct shunt_xdp *x, const struct shunt_xdp_delegate *delegate)
 {
+	const struct shunt_xdp_state state = state_of(x);
+
 	x->delegate = delegate;
 	shunt_xdp_program_drop(x);
+	take(x, &state);
 }
 
 int shunt_xdp_delegate_ask(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_err *err)

@@ -28,6 +28,7 @@ struct shunt_xdp_state {
 	uint8_t is_attached, is_suspended;
 	uint8_t is_under;   /* under a dispatcher, now or before it was suspended */
 	uint8_t is_blocked; /* suspended, and another's program has come */
+	uint8_t is_bound;   /* asks its driver for tags */
 };
 
 struct shunt_xdp_delegate {

@@ -189,6 +189,7 @@ static struct shunt_xdp_info info_of(const struct shunt_xdp *x)
 		.prog_id = x->prog_id,
 		.external = x->is_external,
 		.multi_buffer = x->is_sg,
+		.reads_tags = x->is_bound,
 		.watched = x->watch,
 	};
 }

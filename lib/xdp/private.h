@@ -22,6 +22,8 @@ struct shunt_xdp {
 	bool is_external, is_attached;
 	bool is_suspended; /* taken off by shunt, for a while */
 	bool is_sg;	   /* the program for packets of several buffers */
+	bool asks_tags;	   /* is to ask its driver for VLAN tags beside frames */
+	bool is_bound;	   /* the one that does is loaded, by this process or its delegate */
 	bool can_replace;  /* another's program gives way */
 	bool is_persistent;
 	uint32_t prog_id;
@@ -105,11 +107,14 @@ int shunt_xdp_attach_alone(struct shunt_xdp *x, int old_fd, struct shunt_err *er
 
 /* shunt_xdp_program_prepare makes the maps of x's program, so that it can be configured.
  * shunt_xdp_program_load loads it with them, to be alone on the device, unless it is loaded.
+ * shunt_xdp_program_bind loads the one that is bound to the device, unless that is loaded, and
+ * returns whether it is: not where x does not ask for tags, or the kernel refuses it.
  * shunt_xdp_program_open makes x->prog with them, for libxdp to load and attach. can_trim: it may
  * cut frames. Each returns 0 or -errno. shunt_xdp_program_drop closes the program and leaves the
  * maps; legal without a program. Thread: control. */
 int shunt_xdp_program_prepare(struct shunt_xdp *x, struct shunt_err *err);
 int shunt_xdp_program_load(struct shunt_xdp *x, struct shunt_err *err);
+bool shunt_xdp_program_bind(struct shunt_xdp *x);
 int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err);
 void shunt_xdp_program_drop(struct shunt_xdp *x);
 

@@ -6,7 +6,9 @@
 #include <bpf/bpf.h>
 
 #include "xdp/private.h"
+#include "xdp/bound.h"
 #include "shunt_steer.skel.h"
+#include "shunt_steer_tag.skel.h"
 
 /* Only the program to be used is loaded: older kernels refuse others of the object. */
 static void choose(struct bpf_object *obj, const char *name)
@@ -17,12 +19,18 @@ static void choose(struct bpf_object *obj, const char *name)
 		bpf_program__set_autoload(prog, name && !strcmp(bpf_program__name(prog), name));
 }
 
+static bool is_bound(const char *name)
+{
+	return !strcmp(name, SHUNT_STEER_PROG_TAG) || !strcmp(name, SHUNT_STEER_PROG_SGT);
+}
+
 /* The object with that program alone (NULL: none), and the maps of ports that it uses. */
 static struct bpf_object *open_object(const struct shunt_xdp *x, const char *name)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = SHUNT_STEER_PROG);
 	size_t len;
-	const void *elf = shunt_steer__elf_bytes(&len);
+	const void *elf = name && is_bound(name) ? shunt_steer_tag__elf_bytes(&len)
+						 : shunt_steer__elf_bytes(&len);
 	struct bpf_object *obj = bpf_object__open_mem(elf, len, &opts);
 
 	if (!obj)
@@ -67,35 +75,56 @@ static const char *name_of(const struct shunt_xdp *x, bool can_trim)
 	return names[x->is_sg][can_trim];
 }
 
-static int open_with_maps(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
+static int open_with_maps(struct shunt_xdp *x, const char *name, struct shunt_err *err)
 {
 	int rc;
 
-	x->obj = open_object(x, name_of(x, can_trim));
+	x->obj = open_object(x, name);
 	rc = x->obj ? share_maps(x->maps, x->obj) : -errno;
 	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : 0;
 }
 
+static void take_program(struct shunt_xdp *x, const char *name)
+{
+	x->prog_fd = bpf_program__fd(bpf_object__find_program_by_name(x->obj, name));
+	x->is_bound = is_bound(name);
+}
+
+bool shunt_xdp_program_bind(struct shunt_xdp *x)
+{
+	const char *name = x->is_sg ? SHUNT_STEER_PROG_SGT : SHUNT_STEER_PROG_TAG;
+
+	if (!x->asks_tags || x->is_bound)
+		return x->is_bound;
+	shunt_xdp_program_drop(x);
+	if (open_with_maps(x, name, NULL) || shunt_xdp_bound_load(x->obj, name, x->ifindex))
+		shunt_xdp_program_drop(x);
+	else
+		take_program(x, name);
+	return x->is_bound;
+}
+
 int shunt_xdp_program_load(struct shunt_xdp *x, struct shunt_err *err)
 {
+	const char *name = name_of(x, true);
 	int rc;
 
-	if (x->prog_fd >= 0)
+	if (x->prog_fd >= 0 || shunt_xdp_program_bind(x))
 		return 0;
-	rc = open_with_maps(x, true, err);
+	rc = open_with_maps(x, name, err);
 	if (rc)
 		return rc;
 	rc = bpf_object__load(x->obj);
 	if (rc)
 		return shunt_xdp_err_load(x->ifname, -rc, err);
-	x->prog_fd = bpf_program__fd(bpf_object__find_program_by_name(x->obj, name_of(x, true)));
+	take_program(x, name);
 	return 0;
 }
 
 int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err)
 {
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, 0);
-	long rc = open_with_maps(x, can_trim, err);
+	long rc = open_with_maps(x, name_of(x, can_trim), err);
 
 	if (rc)
 		return (int)rc;
@@ -121,6 +150,7 @@ void shunt_xdp_program_drop(struct shunt_xdp *x)
 	x->prog = NULL;
 	x->obj = NULL;
 	x->prog_fd = -1;
+	x->is_bound = false;
 }
 
 static bool is_sg(const struct xdp_program *prog)
@@ -180,6 +210,7 @@ int shunt_xdp_program_find(struct shunt_xdp *x, struct shunt_err *err)
 		goto out;
 	}
 	x->prog_id = xdp_program__id(prog);
+	x->is_bound = is_bound(xdp_program__name(prog));
 	rc = shunt_xdp_maps_open(x, xdp_program__fd(prog), err);
 	if (!rc)
 		rc = check_version(x, err);

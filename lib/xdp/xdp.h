@@ -4,6 +4,8 @@
  * - through libxdp's dispatcher, where the kernel allows that. It runs after the filters that share
  *   the device.
  * - alone otherwise, and in the place of a steering program that was alone.
+ * - alone and bound to the device, where it is to ask the driver for VLAN tags (asks_tags) and the
+ *   device has no dispatcher yet. Where the kernel refuses such a program it asks for none.
  * - external: not at all. Somebody put it on the device (`ip link set dev X xdpdrv obj
  *   shunt_steer.bpf.o sec xdp`, bpftool). It is found by its name and its maps through the kernel,
  *   pins or no pins. Detach closes the lane user and leaves the program where it is.
@@ -41,6 +43,7 @@ struct shunt_xdp_opts {
 	bool persist;	   /* leave the program on the device at the end */
 	bool replace;	   /* take the device from another's program */
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
+	bool asks_tags;	   /* see reads_tags; the kernel and the driver can (native mode only) */
 };
 
 struct shunt_xdp_info {
@@ -50,6 +53,7 @@ struct shunt_xdp_info {
 	bool dispatcher; /* runs under libxdp's dispatcher */
 	bool external;
 	bool multi_buffer; /* takes packets of several buffers */
+	bool reads_tags;   /* asks the driver for VLAN tags beside frames */
 	bool watched;	   /* a worker that hangs loses the lane user (Linux 5.17) */
 	bool suspended;	   /* shunt_xdp_suspend took it off; in_use is requested, then */
 	bool blocked;	   /* suspended, and another's program has come */

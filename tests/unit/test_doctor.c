@@ -230,7 +230,7 @@ Test(doctor, says_whether_there_are_ntuple_filters)
 
 Test(doctor, offloads_in_the_way)
 {
-	struct shunt_doctor_opts generic = wanted;
+	struct shunt_doctor_opts generic = wanted, in_use = wanted;
 	struct doctor_device_facts f;
 
 #define CASE(field, remedy) \
@@ -255,7 +255,10 @@ Test(doctor, offloads_in_the_way)
 	expect(&f, &generic, "offload", SHUNT_DOCTOR_warning, "GRO", "ethtool -K eth1 gro off");
 	f = healthy();
 	snprintf(f.netdev.driver, sizeof(f.netdev.driver), "veth");
-	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "another network namespace", "PEER");
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "another network namespace", "gro on");
+	f.kernel.minor = 7;
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "VLAN devices send loses", "txvlan off");
+	f.kernel.minor = 12;
 	f.peer_ifindex = 8;
 	f.peer_offloads.tx_checksum = true;
 	snprintf(f.peer, sizeof(f.peer), "eth9");
@@ -263,8 +266,15 @@ Test(doctor, offloads_in_the_way)
 	       "ethtool -K eth9 tx off");
 	f.peer_offloads.tx_checksum = false;
 	f.peer_offloads.tx_vlan = true;
+	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "takes frames of lane xdp", "gro on");
+	snprintf(f.program.name, sizeof(f.program.name), "xdp_dispatcher");
 	expect(&f, &wanted, "offload", SHUNT_DOCTOR_note, "tag beside the frame",
 	       "ethtool -K eth9 txvlan off");
+	f.program.name[0] = 0;
+	in_use.in_use = true;
+	expect(&f, &in_use, "offload", SHUNT_DOCTOR_note, "tag beside the frame", "txvlan off");
+	snprintf(f.program.name, sizeof(f.program.name), "shunt_steer_tag");
+	expect(&f, &in_use, "offload", SHUNT_DOCTOR_note, "takes frames of lane xdp", "gro on");
 }
 
 Test(doctor, programs)

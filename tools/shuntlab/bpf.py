@@ -3,6 +3,7 @@
 programs that only stand somewhere."""
 import ctypes
 import os
+import socket
 import struct
 
 _libbpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
@@ -66,11 +67,12 @@ class Object:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-# --- what needs no object: a program of two instructions, linked somewhere ------------------------------
+# --- what needs no object: a program of a few instructions, linked somewhere ------------------------------
 
 BPF_PROG_LOAD, BPF_LINK_CREATE = 5, 28
 SCHED_CLS, NETFILTER = 3, 32  # enum bpf_prog_type
-TCX_INGRESS, NETFILTER_HOOK = 46, 45  # enum bpf_attach_type
+TCX_INGRESS, TCX_EGRESS, NETFILTER_HOOK = 46, 47, 45  # enum bpf_attach_type
+SKB_VLAN_PUSH = 18  # BPF_FUNC_skb_vlan_push
 SYS_BPF = {"x86_64": 321, "aarch64": 280}
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -83,12 +85,20 @@ def _bpf(command, attr):
     return fd
 
 
-def _returning(value, kind, place):
+def _is(register, value):
+    return struct.pack("<BBhi", 0xb7, register, 0, value)
+
+
+def _calls(helper):
+    return struct.pack("<BBhi", 0x85, 0, 0, helper)
+
+
+def _returning(value, kind, place, first=b""):
     """A loaded program that says the same of every packet."""
-    insns = struct.pack("<BBhiBBhi", 0xb7, 0, 0, value, 0x95, 0, 0, 0)  # r0 = value; exit
+    insns = first + _is(0, value) + struct.pack("<BBhi", 0x95, 0, 0, 0)  # exit
     kept = [ctypes.create_string_buffer(data, len(data)) for data in (insns, b"GPL\0")]
     at = [ctypes.addressof(buffer) for buffer in kept]
-    return _bpf(BPF_PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, 2, *at, 0, 0, 0, 0, 0, b"shunt_test", 0,
+    return _bpf(BPF_PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, len(insns) // 8, *at, 0, 0, 0, 0, 0, b"shunt_test", 0,
                                            place))
 
 
@@ -103,6 +113,13 @@ def link_tcx(ifindex):
     """A program that passes all, where frames of the device come in (Linux 6.6). Closing the descriptor that
     is returned takes it off."""
     return _linked(_returning(0, SCHED_CLS, 0), ifindex, TCX_INGRESS)
+
+
+def link_vlan_push(ifindex, tag_type, tci):
+    """One that gives all that the device sends a VLAN tag, beside the frame, as a VLAN device over it would
+    (Linux 6.6): the same."""
+    push = _is(2, socket.htons(tag_type)) + _is(3, tci) + _calls(SKB_VLAN_PUSH)
+    return _linked(_returning(0, SCHED_CLS, 0, push), ifindex, TCX_EGRESS)
 
 
 def link_netfilter(family, hook):

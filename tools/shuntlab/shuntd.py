@@ -15,7 +15,8 @@ _numbers = itertools.count()
 # Where others have the processors a worker may get none for a second, which is said; whether one hangs
 # shows in what is forwarded.
 OF_THE_MACHINE = re.compile(
-    r"^shuntd: warning: worker \d+ (has given no sign of life for|is at work again).*\n", re.M)
+    r"^shuntd: warning: (worker \d+ (has given no sign of life for|is at work again)"
+    r"|\w+: VLAN tags that come beside frames are not seen).*\n", re.M)
 
 
 def with_lane(args):
