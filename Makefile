@@ -130,7 +130,8 @@ $(OTHER)/bpf/%.skel.h: $(OTHER)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*) > $@.tmp && mv $@.tmp $@
 
-$(OTHER)/xdp_program.o: lib/xdp/program.c $(OTHER)/bpf/shunt_steer.skel.h Makefile
+$(OTHER)/xdp_program.o: lib/xdp/program.c Makefile \
+		$(OTHER)/bpf/shunt_steer.skel.h $(OTHER)/bpf/shunt_steer_tag.skel.h
 	$(call say,CC,$@)
 	$(Q)$(CC) -I$(OTHER)/bpf $(CPPFLAGS) $(PKGFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 

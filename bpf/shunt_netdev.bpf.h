@@ -5,7 +5,9 @@
 
 #include <linux/bpf.h>
 
-#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h> /* wants the helpers */
 
 struct ns_common {
 	unsigned inum;

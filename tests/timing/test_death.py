@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the daemon's death costs on veth: as good as nothing. Frames at 3,000 a second, and the daemon is
-ended by a signal that it cannot handle."""
+"""What the daemon's death costs on veth: as good as nothing. Frames at 3,000 a second, or a hundred times as
+many, and the daemon is ended by a signal that it cannot handle."""
 import contextlib
 import os
 import signal
+import statistics
+import subprocess
 import time
 
 import pytest
 
-from shuntlab.frames import SINK, udp4
+from shuntlab.frames import DUT1, GEN, SINK, udp4
 from shuntlab.lab import BIN, wait_until
 from shuntlab.modes import POLLING, STATIC3
 from shuntlab.ptrace import EndlessLoop
@@ -17,7 +19,7 @@ from shuntlab.stream import Stream
 
 ROUTED = {"route": ("route", "eth1", "eth2"), "static3": STATIC3}
 WIRES = {"xconnect": ("xconnect", "eth1", "eth2"), "bridge": ("bridge", "eth1", "eth2")}
-RATE = 3000
+RATE, FAST, RING = 3000, 300_000, 2048
 PAUSE_NS = 2_000_000
 HANG_NS = 12_000_000  # 10 ms, and what the kernel takes to forward the next frame
 TICK_NS = 4_000_000  # by so much later the kernel may count CPU time (CONFIG_HZ=250)
@@ -100,6 +102,38 @@ def test_the_kernel_routes_on(lab, mode, lane):
 @pytest.mark.parametrize("mode", WIRES)
 def test_a_wire_goes_on(lab, mode, lane):
     check(lab, (*WIRES[mode], "--lane", lane), lambda **more: udp4(eth_dst=SINK, **more))
+
+
+def die_fast(lab, args, mac, number):
+    """At FAST frames a second: (frames lost, longest silence). While they flow nothing of the test's own runs
+    that would take the worker's CPU. number: the signal, 0 for none."""
+    daemon, sink = Shuntd(lab, *args, "--cpu", "1"), lab.sink("sink", "eth1", "--gaps", "--idle", "0.5")
+    lab.wire("sink").send(udp4(eth_src=SINK, eth_dst=GEN))  # a bridge knows it then
+    with subprocess.Popen(["sh", "-c", f"sleep 1; kill -{number} {daemon.process.pid}"]):
+        sent = lab.send("gen", "eth1", "--rate", str(FAST), "--duration", "1.5", "--dst-mac", mac,
+                        first=("taskset", "-c", "0"))["sent"]
+    got = sink.finish()
+    if number:
+        daemon.process.communicate(timeout=20)
+    daemon = Shuntd(lab, *args) if number else daemon
+    daemon.stop()
+    return sent - got["frames"], got["gap_ns"]["max"]
+
+
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+@pytest.mark.parametrize("mode", [*ROUTED, *WIRES])
+def test_at_three_hundred_thousand(lab, mode, lane):
+    """A death costs no more frames than a ring holds, and two milliseconds beside the pauses that there are
+    without one, on a machine with two CPUs."""
+    args, mac = (ROUTED[mode], DUT1) if mode in ROUTED else (WIRES[mode], SINK)
+    args = (*args, "--lane", lane)
+    alive, dead = [], []
+    for _ in range(3):
+        alive.append(die_fast(lab, args, mac, 0))
+        dead.append(die_fast(lab, args, mac, signal.SIGKILL))
+    print(f"{mode}, lane {lane}, (lost, longest silence): alive {sorted(alive)}, killed {sorted(dead)}")
+    assert statistics.median(lost for lost, _ in dead) <= RING
+    assert min(ns for _, ns in dead) <= min(ns for _, ns in alive) + PAUSE_NS
 
 
 @pytest.mark.parametrize("lane", ["user", "xdp"])

@@ -35,7 +35,7 @@ uint16_t parity_sum(const uint8_t *p, unsigned len, uint32_t start)
 	return (uint16_t)~sum;
 }
 
-static uint32_t pseudo_sum(const uint8_t *addrs, unsigned len, unsigned proto, unsigned l4_len)
+uint32_t parity_pseudo_sum(const uint8_t *addrs, unsigned len, unsigned proto, unsigned l4_len)
 {
 	return (uint16_t)~parity_sum(addrs, len, 0) + proto + l4_len;
 }
@@ -223,7 +223,7 @@ unsigned parity_write_ip4(struct parity_rng *rng, unsigned port, uint8_t *p, uns
 	parity_pick_src(rng, false, port, p + 12);
 	parity_pick_dst(rng, false, p + 16);
 	write_l4(rng, proto, p + header_len, len - header_len,
-		 pseudo_sum(p + 12, 8, proto, len - header_len));
+		 parity_pseudo_sum(p + 12, 8, proto, len - header_len));
 	spoil_ip4(rng, p, header_len);
 	return len;
 }
@@ -329,7 +329,7 @@ unsigned parity_write_ip6(struct parity_rng *rng, unsigned port, uint8_t *p, uns
 	if (p[24] == 0xfe && parity_chance(rng, 50))
 		p[7] = 255; /* as neighbour discovery has it */
 	write_l4(rng, proto, p + 40 + chain_len, len - 40 - chain_len,
-		 pseudo_sum(p + 8, 32, proto, len - 40 - chain_len));
+		 parity_pseudo_sum(p + 8, 32, proto, len - 40 - chain_len));
 	spoil_ip6(rng, p);
 	return len;
 }

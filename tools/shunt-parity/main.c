@@ -89,6 +89,8 @@ static uint64_t print_summary(const struct parity_run *run, uint64_t sent, doubl
 	printf("identical              %lu\n", (unsigned long)match->identical);
 	printf("explained              %lu took another of a route's next hops\n",
 	       (unsigned long)match->multipath);
+	printf("explained              %lu looked as if a device should finish their checksums\n",
+	       (unsigned long)match->finished);
 	for (i = 1; i < PARITY_KIND_CNT; i++)
 		printf("not compared           %lu and %lu %s\n", (unsigned long)match->kinds[i][0],
 		       (unsigned long)match->kinds[i][1], texts[i]);

@@ -247,15 +247,57 @@ static bool is_other_path(const struct parity_out *a, const struct parity_out *b
 	       is_next_hop(b);
 }
 
-static void drop_multipath(struct parity_match *match)
+/* Where the layer 4 of a whole TCP or UDP packet is. */
+struct l4 {
+	unsigned at, len, field; /* bytes from the frame's begin; of it; from the frame's begin */
+	uint32_t pseudo;
+};
+
+static bool find_l4(const struct parity_out *out, struct l4 *l4)
+{
+	const uint8_t *ip = out->data + ETH;
+	const bool v6 = load16(out->data + 12) == 0x86dd;
+	const unsigned header_len = v6 ? 40 : (ip[0] & 15u) * 4, proto = v6 ? ip[6] : ip[9];
+
+	l4->at = ETH + header_len;
+	if (out->len < ETH + 40 || (proto != 6 && proto != 17))
+		return false;
+	l4->len = v6 ? load16(ip + 4) : load16(ip + 2) - header_len;
+	l4->field = l4->at + (proto == 6 ? 16 : 6);
+	l4->pseudo = v6 ? parity_pseudo_sum(ip + 8, 32, proto, l4->len)
+			: parity_pseudo_sum(ip + 12, 8, proto, l4->len);
+	return l4->at + l4->len <= out->len && l4->field + 2 <= l4->at + l4->len;
+}
+
+/* A wrong checksum that is the sum of the pseudo header: as if its sender had left it to a device.
+ * shunt cannot tell, and finishes it (bpf/steer/csum.bpf.h); the kernel lets it be. */
+static bool is_finished(const struct parity_out *kernel, const struct parity_out *shunt)
+{
+	struct l4 l4;
+	uint16_t left;
+
+	if (kernel->port != shunt->port || kernel->len != shunt->len || !find_l4(kernel, &l4))
+		return false;
+	left = parity_sum(NULL, 0, l4.pseudo);
+	return (load16(kernel->data + l4.field) ^ left) == 0xffff &&
+	       !memcmp(kernel->data, shunt->data, l4.field) &&
+	       !memcmp(kernel->data + l4.field + 2, shunt->data + l4.field + 2,
+		       kernel->len - l4.field - 2) &&
+	       !parity_sum(shunt->data + l4.at, l4.len, l4.pseudo);
+}
+
+static void drop_explained(struct parity_match *match,
+			   bool (*is_explained)(const struct parity_out *kernel,
+						const struct parity_out *shunt),
+			   uint64_t *cnt)
 {
 	unsigned i, j;
 
 	for (i = 0; i < match->cnt[0]; i++)
 		for (j = 0; j < match->cnt[1]; j++) {
-			if (!match->out[1][j] || !is_other_path(match->out[0][i], match->out[1][j]))
+			if (!match->out[1][j] || !is_explained(match->out[0][i], match->out[1][j]))
 				continue;
-			match->multipath++;
+			++*cnt;
 			drop_pair(&match->out[0][i], &match->out[1][j]);
 			break;
 		}
@@ -269,7 +311,8 @@ unsigned parity_match_settle(struct parity_match *match, unsigned age,
 	unsigned lab, i, cnt = 0;
 
 	drop_identical(match);
-	drop_multipath(match);
+	drop_explained(match, is_other_path, &match->multipath);
+	drop_explained(match, is_finished, &match->finished);
 	for (lab = 0; lab < PARITY_LABS; lab++) {
 		for (i = 0; i < match->cnt[lab]; i++) {
 			if (match->out[lab][i]->window + age > match->window)

@@ -84,6 +84,8 @@ struct parity_source {
 void parity_frame_make(const struct parity_source *src, uint64_t idx, struct parity_frame *frame);
 /* parity_sum is the internet checksum of len bytes, start added, in network order. */
 uint16_t parity_sum(const uint8_t *p, unsigned len, uint32_t start);
+/* parity_pseudo_sum is what a pseudo header of len bytes of addresses adds to one. */
+uint32_t parity_pseudo_sum(const uint8_t *addrs, unsigned len, unsigned proto, unsigned l4_len);
 /* parity_pcap_add appends a capture's Ethernet frames. Returns 0 or -errno. */
 int parity_pcap_add(struct parity_source *src, const char *path, struct shunt_err *err);
 
@@ -133,7 +135,7 @@ struct parity_match {
 	unsigned cnt[PARITY_LABS], cap[PARITY_LABS];
 	uint64_t window;
 	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
-	uint64_t identical, multipath;
+	uint64_t identical, multipath, finished;
 	uint64_t asked[PARITY_LABS][16]; /* a filter of the neighbours that dut asked for */
 };
 

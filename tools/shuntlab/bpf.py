@@ -98,8 +98,8 @@ def _returning(value, kind, place, first=b""):
     insns = first + _is(0, value) + struct.pack("<BBhi", 0x95, 0, 0, 0)  # exit
     kept = [ctypes.create_string_buffer(data, len(data)) for data in (insns, b"GPL\0")]
     at = [ctypes.addressof(buffer) for buffer in kept]
-    return _bpf(BPF_PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, len(insns) // 8, *at, 0, 0, 0, 0, 0, b"shunt_test", 0,
-                                           place))
+    return _bpf(BPF_PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, len(insns) // 8, *at, 0, 0, 0, 0, 0,
+                                           b"shunt_test", 0, place))
 
 
 def _linked(prog, target, place, more=b""):

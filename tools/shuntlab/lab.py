@@ -159,6 +159,10 @@ class Lab:
         self.link("dut", "eth3", "up")
         self.link("third", "eth1", "up")
 
+    def received(self, host, dev="eth1"):
+        """The packets that a device has counted."""
+        return self.json(host, "ip", "-j", "-s", "link", "show", dev)[0]["stats64"]["rx"]["packets"]
+
     def add_way_out(self):
         """out0, a device of dut's that is no port, with a route to 10.77.0.0/16 out of it; returns a function
         that says how many packets have left by it."""
