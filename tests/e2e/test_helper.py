@@ -165,6 +165,5 @@ def test_rights_where_tables_grow(make_lab, tmp_path):
         add_routes(lab, tmp_path / "routes")
         wait_until(lambda: chunks() > before, 60, "more arrays")
         frame = udp4(dst=LAST)
-        gen.reaches(sink, frame, routed(frame))
-        assert daemon.packets("xdp") == 1
+        daemon.until_had("xdp", lambda: gen.reaches(sink, frame, routed(frame)))
         assert check_rights(daemon.process.pid, 0, NET_ADMIN, NET_ADMIN, NET_ADMIN | BPF) == helper

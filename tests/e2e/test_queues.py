@@ -38,7 +38,7 @@ def test_a_queue_without_a_worker_is_said(make_lab):
         assert said in daemon.ctl("show", "ports").stdout
         _, found = doctor(lab, "-s", daemon.control)
         assert said in [row["sentence"] for row in found["eth1", "in use"]], found
-        daemon.said_until(said)
+        daemon.said_until(said.partition(":")[0] + ":")  # by then with fewer frames
 
 
 def test_queues_that_come_meanwhile(make_lab):

@@ -33,14 +33,12 @@ def test_the_program_goes_and_comes_back(net):
             wait_until(lambda: both_on_device(net) == [False, False], what="no programs")
             assert shuntd.lane()["in_use"] == "kernel" and shuntd.lane()["suspended"] is True
             gen.reaches(sink, udp4(), routed(udp4()))
-            before = shuntd.packets("xdp")
             set_gro(net, "on")
             # what eth2 sends is still the kernel's, and it needs no program to take eth1's
             wait_until(lambda: both_on_device(net) == [True, False], what="the program on eth1")
             wait_until(lambda: shuntd.lane()["in_use"] == "xdp", what="lane xdp")
             assert shuntd.lane()["suspended"] is False and shuntd.lane("eth2")["suspended"] is True
-            gen.reaches(sink, udp4(), routed(udp4()))
-            assert shuntd.packets("xdp") == before + 1
+            shuntd.until_had("xdp", lambda: gen.reaches(sink, udp4(), routed(udp4())))
             set_gro(net, "off")
 
 
@@ -60,8 +58,7 @@ def test_a_share_brings_it_back(net):
     with Shuntd(net, *AUTO) as shuntd:
         shuntd.ctl("lane", "set", "eth1", "user=100%")
         assert both_on_device(net) == [True, False]
-        gen.reaches(sink, udp4(), routed(udp4()))
-        assert shuntd.packets("user") == 1
+        shuntd.until_had("user", lambda: gen.reaches(sink, udp4(), routed(udp4())))
         shuntd.ctl("lane", "set", "eth1", "auto")
         assert both_on_device(net) == [False, False]
 
@@ -131,8 +128,7 @@ def test_the_device_refuses_it(net):
             net.link(host, "eth1", "mtu", "1500")
         wait_until(lambda: both_on_device(net) == [True, False], what="the program on eth1")
         wait_until(lambda: shuntd.lane()["in_use"] == "xdp", what="lane xdp")
-        gen.reaches(sink, udp4(), routed(udp4()))
-        assert shuntd.packets("xdp") == 1
+        shuntd.until_had("xdp", lambda: gen.reaches(sink, udp4(), routed(udp4())))
         set_gro(net, "off")
 
 

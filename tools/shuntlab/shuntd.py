@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from shuntlab.lab import BIN, ENV, OPTIONS
+from shuntlab.lab import BIN, ENV, OPTIONS, wait_until
 
 _numbers = itertools.count()
 # Where others have the processors a worker may get none for a second, which is said; whether one hangs
@@ -97,6 +97,12 @@ class Shuntd:
     def packets(self, lane, port="eth1"):
         """Frames of a port that a lane had."""
         return self.lane(port)["lanes"][lane]["packets"]
+
+    def until_had(self, lane, send, port="eth1"):
+        """Sends until a lane has had one more frame. Where others have the processors a frame may be the
+        kernel's, since a worker, or what follows the kernel, got none."""
+        before = self.packets(lane, port)
+        wait_until(lambda: send() or self.packets(lane, port) > before)
 
     def drops(self, where=None, port=None):
         """Counts by reason, of a place and a port or of all."""
