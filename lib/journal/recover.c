@@ -32,6 +32,8 @@ struct recovery {
 	uint64_t netns;
 	char boot[SHUNT_JOURNAL_BOOT_LEN];
 	uint64_t elsewhere; /* the namespace that the journal is about, if not ours */
+	unsigned foreign[SHUNT_PORT_MAX],
+		foreign_cnt; /* devices where another's program gave way */
 	unsigned done, unread;
 };
 
@@ -50,13 +52,30 @@ static bool is_served(const struct shunt_config *config, const char *ifname)
 	return port >= 0 && config->ports[port].kind == SHUNT_PORT_XSK;
 }
 
-/* Whether what is on the device stays until this daemon's program takes its place: the other one
- * hands over, or its program carries a wire on. */
-static bool is_kept(const struct recovery *r, const char *ifname)
+/* Whether another's program gave way on the device. */
+static bool has_given_way(const struct recovery *r, unsigned ifindex)
 {
-	return is_served(r->config, ifname) &&
-	       (r->keep || shunt_config_crosses_alone(
-				   r->config, (unsigned)shunt_config_find_port(r->config, ifname)));
+	unsigned i;
+
+	for (i = 0; i < r->foreign_cnt; i++)
+		if (r->foreign[i] == ifindex)
+			return true;
+	return false;
+}
+
+/* Whether what is on the device stays until this daemon's program takes its place. Many a driver
+ * resets its device when a program goes, and again when one comes. But what gave way comes back
+ * first, unless that daemon hands over, or this one may replace it, too. */
+static bool is_kept(const struct recovery *r, const struct line *l)
+{
+	const struct shunt_config *config = r->config;
+
+	if (!is_served(config, l->ifname))
+		return false;
+	return r->keep || config->replace ||
+	       shunt_config_crosses_alone(config,
+					  (unsigned)shunt_config_find_port(config, l->ifname)) ||
+	       (!config->external && !has_given_way(r, l->ifindex));
 }
 
 /* What ethtool's requests give back. */
@@ -90,7 +109,7 @@ static int undo_tags(const struct recovery *r, const struct line *l)
 	memcpy(tags.ifname, l->ifname, sizeof(tags.ifname));
 	if (shunt_journal_tags_parse(&tags, l->rest))
 		return -EBADMSG;
-	if (is_kept(r, l->ifname)) {
+	if (is_kept(r, l)) {
 		shunt_journal_tags_keep(r->kept, &tags);
 		return 0;
 	}
@@ -141,7 +160,7 @@ static int undo_foreign(const struct recovery *r, const struct line *l, bool is_
 
 	if (sscanf(l->rest, "%31s", mode) != 1)
 		return -EBADMSG;
-	if (!is_gone && is_kept(r, l->ifname))
+	if (!is_gone && is_kept(r, l))
 		return 0;
 	return shunt_journal_foreign_undo(r->netns, l->ifindex, mode, is_gone);
 }
@@ -150,7 +169,7 @@ static int undo_program(const struct recovery *r, const struct line *l, struct s
 {
 	int ret;
 
-	if (is_kept(r, l->ifname))
+	if (is_kept(r, l))
 		return 0;
 	ret = shunt_xdp_clean(l->ifindex, err);
 	if (ret >= 0)
@@ -216,6 +235,20 @@ static bool read_line(FILE *file, char line[static SHUNT_JOURNAL_LINE_MAX], bool
 	return len || c != EOF;
 }
 
+static void look_for_foreign(struct recovery *r, FILE *file)
+{
+	char text[SHUNT_JOURNAL_LINE_MAX];
+	struct line line;
+	bool is_whole;
+
+	r->foreign_cnt = 0;
+	while (read_line(file, text, &is_whole))
+		if (is_whole && r->foreign_cnt < SHUNT_PORT_MAX && parse(text, &line) &&
+		    !strcmp(line.what, "foreign") && line.netns == r->netns)
+			r->foreign[r->foreign_cnt++] = line.ifindex;
+	rewind(file);
+}
+
 /* Returns 0 or -errno with err set. */
 static int undo_all(struct recovery *r, FILE *file, struct shunt_err *err)
 {
@@ -277,6 +310,7 @@ static int recover(struct recovery *r, const char *path, bool stays, struct shun
 	ret = shunt_journal_file_open(&file, path, err);
 	if (ret || !file)
 		return ret;
+	look_for_foreign(r, file);
 	ret = undo_all(r, file, err);
 	fclose(file);
 	if (ret)

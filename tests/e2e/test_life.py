@@ -66,8 +66,8 @@ def test_starts_and_stops_under_load(make_lab):
 
 @pytest.mark.parametrize("mode", ["static3", "xconnect"])
 def test_killed(lab, mode):
-    """The kernel routes on, and so does a wire. The next start takes away what is left, or up what goes on,
-    and forwards again."""
+    """The kernel routes on, and so does a wire. The next start's programs take the place of those that are
+    left: no device is without one, which a driver would reset it for."""
     first = Shuntd(lab, *PAIRS[mode])
     gen, sink = lab.ends()
     ours, kernels = udp4(eth_dst=to_dut(mode)), udp4(sport=4003)
@@ -79,7 +79,9 @@ def test_killed(lab, mode):
     assert on_device(lab), "a program without sockets is left"
     assert os.path.exists(first.control + ".journal")
     with Shuntd(lab, *PAIRS[mode]) as second:
-        assert second.log[-2] == "shuntd: gave back what a killed daemon had changed: 2 items\n"
+        gave_back = [line for line in second.log if "gave back" in line]
+        promiscuous = ["shuntd: gave back what a killed daemon had changed: 2 items\n"]
+        assert gave_back == (promiscuous if mode == "xconnect" else [])
         gen.reaches(sink, ours, there(mode, ours))
 
 
@@ -130,7 +132,7 @@ def test_killed_in_another_namespace(lab):
     elsewhere.terminate()
     assert elsewhere.wait(60) == 0
     second = Shuntd(lab, *PAIRS["static3"])
-    assert any("gave back what a killed daemon had changed: 6 items" in line for line in second.log)
+    assert any("gave back what a killed daemon had changed: 4 items" in line for line in second.log)
     second.stop()
     assert os.listdir(f"/run/shunt-lab/{lab.name}").count("shuntd.sock") == 0
 
@@ -145,7 +147,7 @@ def test_damaged_journal(lab):
         file.write(lines[0] + b"\0\xff" + 9999 * b"x" + b"\n" + b"".join(lines[1:]) + b"knob 1")
     second = Shuntd(lab, *PAIRS["static3"])
     assert any("2 lines make no sense" in line for line in second.log), second.log
-    assert any("gave back what a killed daemon had changed: 6 items" in line for line in second.log)
+    assert any("gave back what a killed daemon had changed: 4 items" in line for line in second.log)
     second.stop()
 
 

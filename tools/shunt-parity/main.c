@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* shunt-parity: what tools/parity runs, in two labs that it has built. */
+#include <arpa/inet.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,20 @@ static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err
 
 static unsigned print_asked(const struct parity_match *match)
 {
-	if (!memcmp(match->asked[0], match->asked[1], sizeof(match->asked[0])))
-		return 0;
-	printf("difference: dut did not ask for the same neighbours in both labs\n");
-	return 1;
+	char addr[INET6_ADDRSTRLEN];
+	unsigned i, cnt = 0;
+
+	for (i = 0; i < PARITY_ASKED_MAX; i++) {
+		const struct parity_asked *asked = &match->asked[i];
+
+		if (asked->by[0] == asked->by[1])
+			continue;
+		inet_ntop(asked->v6 ? AF_INET6 : AF_INET, asked->addr, addr, sizeof(addr));
+		printf("difference: only dut of lab %s asked for the neighbour %s, out of eth%u\n",
+		       asked->by[0] ? "kernel" : "shunt", addr, asked->port);
+		cnt++;
+	}
+	return cnt;
 }
 
 static uint64_t print_summary(const struct parity_run *run, uint64_t sent, double seconds)

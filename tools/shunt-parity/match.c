@@ -134,15 +134,19 @@ static enum parity_kind classify(const uint8_t *data, unsigned len)
 	return type == 0x86dd ? classify6(data + ETH, len - ETH) : PARITY_FRAME;
 }
 
-/* The neighbours that dut asked for, as bits: the two labs must have asked for the same neighbours.
- */
-static void note_asked(uint64_t *asked, const uint8_t *data)
+/* Two neighbours may have one place, seldom: then the first is noted. */
+static void note_asked(struct parity_asked *asked, unsigned lab, const uint8_t *data)
 {
 	bool v6 = load16(data + 12) == 0x86dd;
 	const uint8_t *target = data + ETH + (v6 ? 48 : 24);
-	uint32_t hash = (uint32_t)parity_sum(target, v6 ? 16 : 4, data[10]) * 0x9e3779b1u >> 22;
 
-	asked[hash / 64] |= 1ULL << (hash % 64);
+	asked += (uint32_t)parity_sum(target, v6 ? 16 : 4, data[10]) * 0x9e3779b1u >> 22;
+	if (!asked->port) {
+		asked->port = data[10];
+		asked->v6 = v6;
+		memcpy(asked->addr, target, v6 ? 16 : 4);
+	}
+	asked->by[lab] = true;
 }
 
 static int compare(const struct parity_out *a, const struct parity_out *b)
@@ -167,7 +171,7 @@ void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, c
 
 	match->kinds[kind][lab]++;
 	if (kind == PARITY_ASK)
-		note_asked(match->asked[lab], data);
+		note_asked(match->asked, lab, data);
 	if (kind != PARITY_FRAME)
 		return;
 	if (match->cnt[lab] == match->cap[lab]) {
@@ -260,7 +264,7 @@ static bool find_l4(const struct parity_out *out, struct l4 *l4)
 	const unsigned header_len = v6 ? 40 : (ip[0] & 15u) * 4, proto = v6 ? ip[6] : ip[9];
 
 	l4->at = ETH + header_len;
-	if (out->len < ETH + 40 || (proto != 6 && proto != 17))
+	if (out->len < ETH + (v6 ? 40u : 20u) || (proto != 6 && proto != 17))
 		return false;
 	l4->len = v6 ? load16(ip + 4) : load16(ip + 2) - header_len;
 	l4->field = l4->at + (proto == 6 ? 16 : 6);

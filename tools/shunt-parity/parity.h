@@ -130,13 +130,20 @@ struct parity_out {
 	uint8_t data[];
 };
 
+/* A neighbour that dut asked for, out of eth`port`; port 0: none. */
+#define PARITY_ASKED_MAX 1024
+struct parity_asked {
+	uint8_t port, addr[16];
+	bool v6, by[PARITY_LABS];
+};
+
 struct parity_match {
 	struct parity_out **out[PARITY_LABS];
 	unsigned cnt[PARITY_LABS], cap[PARITY_LABS];
 	uint64_t window;
 	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
 	uint64_t identical, multipath, finished;
-	uint64_t asked[PARITY_LABS][16]; /* a filter of the neighbours that dut asked for */
+	struct parity_asked asked[PARITY_ASKED_MAX];
 };
 
 /* parity_match_add takes a frame that came out of a lab. */
