@@ -55,9 +55,9 @@ def reads_tags(daemon):
     return all(port["program"]["reads_tags"] for port in daemon.show("ports")["ports"])
 
 
-@pytest.mark.parametrize("tag_type", [C_TAG, S_TAG])
-@pytest.mark.parametrize("args, lane", [*((args, lane) for args in (XCONNECT, ALONE, OVER)
-                                          for lane in ("user", "xdp")), (OVER, "kernel")])
+@pytest.mark.parametrize("args, lane, tag_type", [
+    *((args, lane, C_TAG) for args in (XCONNECT, ALONE, OVER) for lane in ("user", "xdp")),
+    (OVER, "kernel", C_TAG), (XCONNECT, "user", S_TAG), (OVER, "kernel", S_TAG)])
 def test_crosses(lab, args, lane, tag_type):
     """With its tag, beside frames without; what goes to the kernel has it once."""
     if args == OVER:
