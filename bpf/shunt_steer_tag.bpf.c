@@ -32,7 +32,7 @@ static __always_inline int steer_tagged(struct xdp_md *ctx, struct vlan_tag tag,
 	int verdict;
 
 	if (!tag_push(ctx, tag))
-		return lane_kernel(slot_of(ctx->rx_queue_index), SHUNT_STEER_TRUNCATED,
+		return lane_kernel(ctx, slot_of(ctx->rx_queue_index), SHUNT_STEER_TRUNCATED,
 				   ctx->data_end - ctx->data);
 	verdict = is_sg ? steer_any_sg(ctx) : steer_any(ctx);
 	if (verdict == XDP_PASS)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Every frame ends here: it is counted by reason and lane, and timed where it was asked for. What
- * leaves by a redirect has its checksum finished before. */
+/* Every frame ends here: it is counted by reason and lane, timed where that was asked for, and shown
+ * to a tap. What leaves by a redirect has its checksum finished before. */
 #ifndef SHUNT_STEER_COUNT_BPF_H
 #define SHUNT_STEER_COUNT_BPF_H
 
 #include "steer/csum.bpf.h"
 #include "steer/maps.bpf.h"
+#include "steer/tap.bpf.h"
 
 static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
 {
@@ -18,41 +19,52 @@ static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
 	return &shunt_cnt[slot];
 }
 
-/* ---- time ----------------------------------------------------------------------------------- */
+/* ---- samples and taps ----------------------------------------------------------------------- */
 
-/* Apart from the straight line. */
-static __noinline void sample_end(struct shunt_steer_sample *sample, __u32 lane)
+/* What is done at the end of a frame that was timed, or that a tap has taken. Apart from the
+ * straight line. */
+static __noinline void look_back(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				 __u32 lane, __u32 out)
 {
-	if (!sample || lane >= SHUNT_LANE_CNT)
-		return;
-	sample->cnt[lane]++;
-	sample->ns[lane] += bpf_ktime_get_ns() - sample->start_ns;
-	sample->start_ns = 0;
+	struct shunt_steer_sample *sample = &slot->sample;
+
+	if (sample->start && lane < SHUNT_LANE_CNT) {
+		sample->cnt[lane]++;
+		sample->ns[lane] += (__u32)bpf_ktime_get_ns() - sample->start;
+	}
+	if (sample->is_taken)
+		shunt_tap_out(ctx, reason, lane, out, sample->rule);
+	sample->ends = 0;
 }
 
-static __noinline void sample_start(struct shunt_steer_sample *sample)
+static __noinline void look_ahead(struct xdp_md *ctx, struct shunt_steer_slot *slot)
 {
-	if (!sample || !sample->due)
+	struct shunt_steer_sample *sample = &slot->sample;
+
+	sample->rule = 0;
+	if (READ_ONCE(sample->is_tapped))
+		sample->is_taken = !!shunt_tap_in(ctx);
+	if (!sample->due)
 		return;
 	sample->due--;
-	sample->start_ns = bpf_ktime_get_ns();
+	sample->start = (__u32)bpf_ktime_get_ns() | 1;
 }
 
-static __always_inline void sample_begin(struct shunt_steer_sample *sample)
+static __always_inline void look(struct xdp_md *ctx, struct shunt_steer_slot *slot)
 {
-	if (READ_ONCE(sample->looks))
-		sample_start(sample);
+	if (READ_ONCE(slot->sample.looks))
+		look_ahead(ctx, slot);
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
-static __always_inline int count(struct shunt_steer_slot *slot, int reason, enum shunt_lane lane,
-				 __u64 len, int verdict)
+static __always_inline int count(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				 enum shunt_lane lane, __u32 out, __u64 len, int verdict)
 {
 	slot->counters.packets[reason & (SHUNT_STEER_REASON_MAX - 1)]++;
 	slot->counters.bytes[lane] += len;
-	if (slot->sample.start_ns)
-		sample_end(&slot->sample, lane);
+	if (slot->sample.ends)
+		look_back(ctx, slot, reason, lane, out);
 	return verdict;
 }
 
@@ -75,24 +87,26 @@ static __noinline void finish(struct xdp_md *ctx, struct shunt_steer_slot *slot,
 	slot->counters.csum_segments += finished == (FINISHED | SEGMENT);
 }
 
-/* The end of a frame for which a redirect was asked. */
+/* The end of a frame for which a redirect was asked. out: the port, of lane xdp. */
 static __always_inline int redirected(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
-				      const enum shunt_lane lane, __u64 len)
+				      const enum shunt_lane lane, __u32 out, __u64 len)
 {
 	if (READ_ONCE(slot->sample.csum_due))
 		finish(ctx, slot, lane);
-	return count(slot, reason, lane, len, XDP_REDIRECT);
+	return count(ctx, slot, reason, lane, out, len, XDP_REDIRECT);
 }
 
 /* The end of a frame that is the kernel's. */
-static __always_inline int lane_kernel(struct shunt_steer_slot *slot, int reason, __u64 len)
+static __always_inline int lane_kernel(struct xdp_md *ctx, struct shunt_steer_slot *slot,
+				       int reason, __u64 len)
 {
-	return count(slot, reason, SHUNT_LANE_KERNEL, len, XDP_PASS);
+	return count(ctx, slot, reason, SHUNT_LANE_KERNEL, SHUNT_TAP_NO_PORT, len, XDP_PASS);
 }
 
-static __always_inline int lane_drop(struct shunt_steer_slot *slot, int reason, __u64 len)
+static __always_inline int lane_drop(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				     __u64 len)
 {
-	return count(slot, reason, SHUNT_LANE_DROP, len, XDP_DROP);
+	return count(ctx, slot, reason, SHUNT_LANE_DROP, SHUNT_TAP_NO_PORT, len, XDP_DROP);
 }
 
 #endif

@@ -53,10 +53,11 @@ static __always_inline int crossing_reason(struct xdp_md *ctx, const struct shun
 }
 
 static __always_inline int switch_meanwhile(struct xdp_md *ctx, const struct shunt_steer_half *half,
-					    const bool is_sg)
+					    __u32 *out, const bool is_sg)
 {
 	__u32 to = switch_port_meanwhile(ctx, half->bridge, half->in_port);
 
+	*out = to;
 	if (to == SWITCH_NONE)
 		return SHUNT_STEER_CLOSED;
 	return (to == SWITCH_ALL ? floods(is_sg) : redirects(to, is_sg)) ? SHUNT_STEER_XDP_BRIDGED
@@ -71,20 +72,21 @@ static __always_inline int crosses_meanwhile(struct xdp_md *ctx, const bool is_s
 	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
 	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
 	int reason = crossing_reason(ctx, half, live);
+	__u32 out = half->out_port;
 
 	if (reason == SHUNT_STEER_RULE_DROP)
-		return lane_drop(slot, reason, len);
+		return lane_drop(ctx, slot, reason, len);
 	if (reason != SHUNT_STEER_BRIDGED)
-		return lane_kernel(slot, reason, len);
+		return lane_kernel(ctx, slot, reason, len);
 	if (is_sg && len > half->len_max)
-		return lane_kernel(slot, SHUNT_STEER_TOO_LONG, len);
-	reason = half->bridge			    ? switch_meanwhile(ctx, half, is_sg)
+		return lane_kernel(ctx, slot, SHUNT_STEER_TOO_LONG, len);
+	reason = half->bridge			    ? switch_meanwhile(ctx, half, &out, is_sg)
 		 : half->hop			    ? to_hop(ctx, half, reason, is_sg)
 		 : redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
 						    : SHUNT_STEER_NO_XDP_PORT;
 	if (reason < SHUNT_STEER_XDP_FORWARD4)
-		return lane_kernel(slot, reason, len);
-	return redirected(ctx, slot, reason, SHUNT_LANE_XDP, len);
+		return lane_kernel(ctx, slot, reason, len);
+	return redirected(ctx, slot, reason, SHUNT_LANE_XDP, out, len);
 }
 
 /* Apart from the others' way. Not static: verified once, and not for each of its calls. */

@@ -79,7 +79,7 @@ static __always_inline int unserved(struct xdp_md *ctx, struct shunt_steer_slot 
 	if (crosses_alone(reason))
 		return cross(ctx, is_sg);
 	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
-	return lane_kernel(slot, SHUNT_STEER_NO_SOCKET, len);
+	return lane_kernel(ctx, slot, SHUNT_STEER_NO_SOCKET, len);
 }
 
 /* Of a wire whose worker lives the kernel could do nothing with a frame. */
@@ -94,10 +94,10 @@ static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot
 		if (why == SHUNT_STEER_HUNG && crosses_alone(reason))
 			return cross(ctx, is_sg);
 		if (why != SHUNT_STEER_OFF && !crosses_alone(reason))
-			return lane_kernel(slot, why, len);
+			return lane_kernel(ctx, slot, why, len);
 	}
 	if (takes_worker(queue))
-		return redirected(ctx, slot, reason, SHUNT_LANE_USER, len);
+		return redirected(ctx, slot, reason, SHUNT_LANE_USER, SHUNT_TAP_NO_PORT, len);
 	return unserved(ctx, slot, reason, len, is_sg);
 }
 

@@ -17,18 +17,19 @@
 #include "steer/route.bpf.h"
 #include "steer/switch.bpf.h"
 
+/* *out: the port that the frame leaves by, if it does. */
 static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 struct shunt_steer_slot *slot, int reason, const bool is_sg,
-				 const bool can_trim)
+				 __u32 *out, int reason, const bool is_sg, const bool can_trim)
 {
+	*out = half->out_port;
 	if (half->hop)
 		return to_hop(ctx, half, reason, is_sg);
 	if (reason == SHUNT_STEER_BRIDGED)
 		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
 							: SHUNT_STEER_NO_XDP_PORT;
 	if (reason == SHUNT_STEER_FORWARD4)
-		return route(ctx, half, false, is_sg, can_trim);
-	return route(ctx, half, true, is_sg, can_trim);
+		return route(ctx, half, out, false, is_sg, can_trim);
+	return route(ctx, half, out, true, is_sg, can_trim);
 }
 
 /* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */
@@ -41,7 +42,7 @@ static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_s
 	if (to == SWITCH_NONE || !redirects(to, is_sg))
 		return lane_user(ctx, slot, queue, SHUNT_STEER_BRIDGED, len, is_sg);
 	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : SHUNT_STEER_XDP_BRIDGED,
-			  SHUNT_LANE_XDP, len);
+			  SHUNT_LANE_XDP, to, len);
 }
 
 /* reason: the mode's, one of the lane user. is_ruled: a rule gave the frame to this lane. can_trim:
@@ -50,24 +51,25 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 				    struct shunt_steer_slot *slot, int reason, bool is_ruled,
 				    __u64 len, const bool is_sg, const bool can_trim)
 {
-	__u32 queue = ctx->rx_queue_index;
+	__u32 queue = ctx->rx_queue_index, out;
 	int done;
 
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
 		return unserved(ctx, slot, reason, len, is_sg);
 	if (READ_ONCE(slot->gate.is_stale))
-		return lane_kernel(slot, SHUNT_STEER_STALE, len);
+		return lane_kernel(ctx, slot, SHUNT_STEER_STALE, len);
 	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
 		return switch_frame(ctx, half, slot, queue, is_ruled, len, is_sg);
 	/* mix: routed here if there are tables for it */
 	if (half->bridge && !generation())
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
-	done = leave(ctx, half, slot, reason, is_sg, can_trim);
+	done = leave(ctx, half, &out, reason, is_sg, can_trim);
 	if (done == ROUTE_WORKER)
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	if (done < SHUNT_STEER_XDP_FORWARD4)
-		return lane_kernel(slot, done, len);
-	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, len);
+		return lane_kernel(ctx, slot, done, len);
+	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, out,
+			  len);
 }
 
 #endif

@@ -61,9 +61,9 @@ static __always_inline int trim(struct xdp_md *ctx, __u32 trailer, const bool ca
 	return bpf_xdp_adjust_tail(ctx, -(int)trailer) ? SHUNT_STEER_TRUNCATED : ROUTE_GOOD;
 }
 
-/* Returns the reason for which the packet left or did not, or ROUTE_WORKER. */
+/* Returns the reason for which the packet left, by port *out, or did not, or ROUTE_WORKER. */
 static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 const bool is_ip6, const bool is_sg, const bool can_trim)
+				 __u32 *out, const bool is_ip6, const bool is_sg, const bool can_trim)
 {
 	const __u32 hdr_len = is_ip6 ? sizeof(struct ipv6) : sizeof(struct ipv4);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -97,6 +97,7 @@ static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_ha
 		if (l3 + hdr_len > end)
 			return SHUNT_STEER_TRUNCATED;
 	}
+	*out = way_port(&way);
 	write_eth(data, way.eth, (__u32)way.rest);
 	if (is_ip6)
 		((struct ipv6 *)l3)->hop_limit--;

@@ -34,28 +34,28 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	int reason = RULE_NONE;
 	bool is_ruled;
 
-	sample_begin(&slot->sample);
+	look(ctx, slot);
 	if (!SHUNT_STEER_LIVE_IS_OPEN(live)) {
 		if (live > SHUNT_STEER_LIVE_CLOSED)
 			return is_sg ? handover_sg(ctx) : handover(ctx);
-		return lane_kernel(slot, live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF, len);
+		return lane_kernel(ctx, slot, live ? SHUNT_STEER_CLOSED : SHUNT_STEER_OFF, len);
 	}
 	if (data + sizeof(struct eth) > end)
-		return lane_kernel(slot, SHUNT_STEER_TRUNCATED, len);
+		return lane_kernel(ctx, slot, SHUNT_STEER_TRUNCATED, len);
 	if (is_sg && len > half->len_max)
-		return lane_kernel(slot, SHUNT_STEER_TOO_LONG, len);
+		return lane_kernel(ctx, slot, SHUNT_STEER_TOO_LONG, len);
 	if (half->rule_cnt)
 		reason = by_rules(ctx, live);
 	else if (half->lane == SHUNT_LANE_KERNEL) /* whatever it is: not looked at */
-		return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
+		return lane_kernel(ctx, slot, SHUNT_STEER_LANE_KERNEL, len);
 	is_ruled = reason == RULE_XDP;
 	if (reason < 0)
 		reason = mode_reason(half, data, end, beyond);
 	FORGET(reason, len);
 	if (reason == SHUNT_STEER_RULE_DROP)
-		return lane_drop(slot, reason, len);
+		return lane_drop(ctx, slot, reason, len);
 	if (reason >= SHUNT_STEER_USER_REASON_CNT)
-		return lane_kernel(slot, reason, len);
+		return lane_kernel(ctx, slot, reason, len);
 	if (reason == SHUNT_STEER_RULE_USER)
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	lane = lane_of(ctx, half, live, is_ruled, beyond);
@@ -63,7 +63,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 		return lane_xdp(ctx, half, slot, reason, is_ruled, len, is_sg, can_trim);
 	if (lane == SHUNT_LANE_USER)
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
-	return lane_kernel(slot, SHUNT_STEER_LANE_KERNEL, len);
+	return lane_kernel(ctx, slot, SHUNT_STEER_LANE_KERNEL, len);
 }
 
 /* A function of its own, so that the short way saves no registers for it. */

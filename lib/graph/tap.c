@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "graph/tap.h"
+
+#include <pcap/bpf.h>
+#include <string.h>
+#include <urcu-qsbr.h>
+
+#include "base/clock.h"
+#include "io/chain.h"
+
+void shunt_tap_add(struct shunt_tap **list, struct shunt_tap *tap)
+{
+	tap->next = *list;
+	rcu_assign_pointer(*list, tap); /* pairs with shunt_tap_show */
+}
+
+void shunt_tap_del(struct shunt_tap **list, struct shunt_tap *tap)
+{
+	struct shunt_tap **at = list;
+
+	while (*at && *at != tap)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	rcu_assign_pointer(*at, tap->next);
+	urcu_qsbr_synchronize_rcu();
+}
+
+/* The bytes of a packet of several frames that a filter can read: those of the first. */
+static uint32_t first_len(const struct shunt_pool *pool, const struct shunt_pkt *pkt)
+{
+	if (!shunt_chain_is(pool, pkt))
+		return pkt->len;
+	return SHUNT_MIN(pkt->len, shunt_chain_link(pool, pkt->addr)->len);
+}
+
+static bool wants(const struct shunt_tap *tap, const struct shunt_pool *pool, unsigned port,
+		  const struct shunt_pkt *pkt)
+{
+	if (!(tap->ports >> port & 1))
+		return false;
+	return !tap->filter || bpf_filter((const struct bpf_insn *)tap->filter,
+					  shunt_pkt_data(pkt, pool->mem), pkt->len,
+					  first_len(pool, pkt));
+}
+
+static void copy(const struct shunt_pool *pool, const struct shunt_pkt *pkt, uint32_t cap_len,
+		 uint8_t *out)
+{
+	struct shunt_pkt head = *pkt;
+
+	head.len = cap_len;
+	shunt_chain_copy(pool, &head, out);
+}
+
+static void put(struct shunt_tap *tap, const struct shunt_pool *pool,
+		const struct shunt_tap_batch *batch, unsigned port, uint64_t now_ns,
+		const struct shunt_pkt *pkt)
+{
+	const uint32_t cap_len = SHUNT_MIN(pkt->len, tap->snap_len);
+	struct shunt_tap_record *record = shunt_tap_ring_reserve(&tap->ring, cap_len);
+
+	if (!record)
+		return;
+	*record = (struct shunt_tap_record){
+		.time_ns = now_ns,
+		.len = pkt->len,
+		.cap_len = cap_len,
+		.queue = batch->queue,
+		.port = (uint8_t)port,
+		.place = (uint8_t)batch->place,
+		.reason = pkt->reason,
+		.out = SHUNT_TAP_NO_PORT,
+	};
+	copy(pool, pkt, cap_len, record->bytes);
+}
+
+void shunt_tap_show(struct shunt_tap *const *list, const struct shunt_pool *pool,
+		    const struct shunt_tap_batch *batch, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	const uint64_t now_ns = shunt_clock_ns();
+	struct shunt_tap *tap;
+	unsigned i;
+
+	/* pairs with shunt_tap_add */
+	for (tap = rcu_dereference(*list); tap; tap = rcu_dereference(tap->next)) {
+		for (i = 0; i < cnt; i++) {
+			const unsigned port =
+				batch->place == SHUNT_TAP_SENT ? batch->port : pkts[i].port;
+
+			if (wants(tap, pool, port, &pkts[i]))
+				put(tap, pool, batch, port, now_ns, &pkts[i]);
+		}
+		shunt_tap_ring_commit(&tap->ring);
+	}
+}

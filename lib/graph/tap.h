@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a worker shows to taps: packets that it sends, drops or hands back to the kernel. Each tap
+ * has a ring for each worker, and a filter of classic BPF, which is asked once a packet. Without a
+ * tap that costs a load a batch.
+ *
+ *	shunt_tap_add(&graph->taps, tap);	control; tap->ring is open
+ *	if (unlikely(graph->taps))		the worker
+ *		shunt_tap_show(graph, &batch, pkts, cnt);
+ *	shunt_tap_del(&graph->taps, tap);	control; then it may be freed
+ */
+#ifndef SHUNT_GRAPH_TAP_H
+#define SHUNT_GRAPH_TAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io/pkt.h"
+#include "io/pool.h"
+#include "tap/ring.h"
+
+struct sock_filter;
+
+struct shunt_tap {
+	struct shunt_tap *next;
+	struct shunt_tap_ring ring;
+	const struct sock_filter *filter; /* valid; NULL: every packet */
+	uint64_t ports;			  /* bits 1 << index of those that are shown */
+	uint32_t snap_len;		  /* bytes of a packet */
+};
+
+/* What a batch has in common. */
+struct shunt_tap_batch {
+	enum shunt_tap_place place;
+	uint8_t port; /* SENT: that it leaves by. Else each packet's own */
+	uint16_t queue;
+};
+
+/* shunt_tap_add puts a tap into a worker's list. shunt_tap_del takes it out, and returns when the
+ * worker does not see it any more. Thread: control. Cost of del: a grace period. */
+void shunt_tap_add(struct shunt_tap **list, struct shunt_tap *tap);
+void shunt_tap_del(struct shunt_tap **list, struct shunt_tap *tap);
+
+/* shunt_tap_show puts those of the packets into the list's rings that they want. Of packets that are
+ * dropped or handed back, reason says why. Thread: owner worker. Cost: packet. */
+void shunt_tap_show(struct shunt_tap *const *list, const struct shunt_pool *pool,
+		    const struct shunt_tap_batch *batch, const struct shunt_pkt *pkts,
+		    unsigned cnt);
+
+#endif

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tap/cbpf.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+
+/* Registers: the accumulator, the function's arguments, the index, scratch. None is saved over a
+ * call, since there is none. */
+enum { A = BPF_REG_0, DATA = BPF_REG_1, END = BPF_REG_2, LEN = BPF_REG_3, X = BPF_REG_4, TMP = 5 };
+
+/* Bytes of a packet that can be read: an offset in an instruction has 15 bits. */
+#define REACH	  0x7ff0u
+#define MEMORY_AT (-4 * BPF_MEMWORDS) /* from the frame's end */
+#define REJECT	  UINT32_MAX	      /* a jump's target */
+#define UNREACHED UINT32_MAX	      /* in at[].checked */
+
+struct made {
+	struct bpf_insn *out;
+	unsigned cnt, room;
+	const struct sock_filter *in;
+	unsigned in_cnt;
+	struct {
+		uint32_t start;	  /* its first instruction in out */
+		uint32_t checked; /* bytes of the packet that are there on every way to it */
+	} at[BPF_MAXINSNS];
+	uint32_t target[BPF_MAXINSNS * SHUNT_CBPF_GROWTH]; /* of a jump in out: an index of in, plus
+							      one, or REJECT; 0: none */
+	bool is_full, has_rejects;
+};
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static void emit(struct made *m, uint8_t code, uint8_t dst, uint8_t src, int16_t off, uint32_t imm)
+{
+	if (m->cnt >= m->room || m->cnt >= SHUNT_ARRAY_LEN(m->target)) {
+		m->is_full = true;
+		return;
+	}
+	m->out[m->cnt++] = (struct bpf_insn){
+		.code = code, .dst_reg = dst, .src_reg = src, .off = off, .imm = (int32_t)imm};
+}
+
+/* A jump to an instruction of in, or REJECT. */
+static void jump(struct made *m, uint8_t code, uint8_t dst, uint8_t src, uint32_t imm, uint32_t to)
+{
+	emit(m, code, dst, src, 0, imm);
+	m->has_rejects |= to == REJECT;
+	if (!m->is_full)
+		m->target[m->cnt - 1] = to == REJECT ? REJECT : to + 1;
+}
+
+static void go(struct made *m, uint32_t to)
+{
+	jump(m, BPF_JMP | BPF_JA, 0, 0, 0, to);
+}
+
+static void move_imm(struct made *m, uint8_t dst, uint32_t imm)
+{
+	emit(m, BPF_ALU | BPF_MOV | BPF_K, dst, 0, 0, imm);
+}
+
+static void move(struct made *m, uint8_t dst, uint8_t src)
+{
+	emit(m, BPF_ALU | BPF_MOV | BPF_X, dst, src, 0, 0);
+}
+
+/* In 64 bits: addresses. */
+static void move_pointer(struct made *m, uint8_t dst, uint8_t src, uint32_t add)
+{
+	emit(m, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
+	if (add)
+		emit(m, BPF_ALU64 | BPF_ADD | BPF_K, dst, 0, 0, add);
+}
+
+/* ---- the packet ------------------------------------------------------------------------------ */
+
+static uint32_t width(const struct sock_filter *f)
+{
+	return BPF_SIZE(f->code) == BPF_W ? 4 : BPF_SIZE(f->code) == BPF_H ? 2 : 1;
+}
+
+static void load(struct made *m, const struct sock_filter *f, uint8_t dst, uint8_t base, uint32_t at)
+{
+	emit(m, BPF_LDX | BPF_MEM | BPF_SIZE(f->code), dst, base, (int16_t)at, 0);
+	if (width(f) > 1)
+		emit(m, BPF_ALU | BPF_END | BPF_TO_BE, dst, 0, 0, width(f) * 8);
+}
+
+/* At a fixed offset. *checked rises. Returns whether the way goes on. */
+static bool load_abs(struct made *m, const struct sock_filter *f, uint8_t dst, uint32_t *checked)
+{
+	const uint32_t end = f->k + width(f);
+
+	if (f->k > REACH || end > REACH) {
+		go(m, REJECT);
+		return false;
+	}
+	if (end > *checked) {
+		move_pointer(m, TMP, DATA, end);
+		jump(m, BPF_JMP | BPF_JGT | BPF_X, TMP, END, 0, REJECT);
+		*checked = end;
+	}
+	load(m, f, dst, DATA, f->k);
+	return true;
+}
+
+/* Behind X. */
+static bool load_ind(struct made *m, const struct sock_filter *f)
+{
+	if (f->k > REACH || f->k + width(f) > REACH) {
+		go(m, REJECT);
+		return false;
+	}
+	jump(m, BPF_JMP | BPF_JGT | BPF_K, X, 0, REACH, REJECT);
+	move_pointer(m, TMP, DATA, 0);
+	emit(m, BPF_ALU64 | BPF_ADD | BPF_X, TMP, X, 0, 0);
+	move_pointer(m, A, TMP, f->k + width(f));
+	jump(m, BPF_JMP | BPF_JGT | BPF_X, A, END, 0, REJECT);
+	load(m, f, A, TMP, f->k);
+	return true;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* Returns whether the way goes on to the next one. */
+static bool put_load(struct made *m, const struct sock_filter *f, uint8_t dst, uint32_t *checked)
+{
+	switch (BPF_MODE(f->code)) {
+	case BPF_ABS:
+		return load_abs(m, f, dst, checked);
+	case BPF_IND:
+		return load_ind(m, f);
+	case BPF_MSH:
+		if (!load_abs(m, f, dst, checked))
+			return false;
+		emit(m, BPF_ALU | BPF_AND | BPF_K, dst, 0, 0, 0xf);
+		emit(m, BPF_ALU | BPF_LSH | BPF_K, dst, 0, 0, 2);
+		return true;
+	case BPF_IMM:
+		move_imm(m, dst, f->k);
+		return true;
+	case BPF_LEN:
+		move(m, dst, LEN);
+		return true;
+	default: /* BPF_MEM */
+		emit(m, BPF_LDX | BPF_MEM | BPF_W, dst, BPF_REG_10,
+		     (int16_t)(MEMORY_AT + 4 * (int)f->k), 0);
+		return true;
+	}
+}
+
+static void put_store(struct made *m, const struct sock_filter *f, uint8_t src)
+{
+	emit(m, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, src, (int16_t)(MEMORY_AT + 4 * (int)f->k),
+	     0);
+}
+
+/* By more than 31 bits nothing is left. */
+static void put_shift(struct made *m, const struct sock_filter *f)
+{
+	const uint8_t code = BPF_ALU | BPF_OP(f->code);
+
+	if (BPF_SRC(f->code) == BPF_K) {
+		if (f->k > 31)
+			move_imm(m, A, 0);
+		else
+			emit(m, code | BPF_K, A, 0, 0, f->k);
+		return;
+	}
+	emit(m, BPF_JMP | BPF_JGT | BPF_K, X, 0, 2, 31);
+	emit(m, code | BPF_X, A, X, 0, 0);
+	emit(m, BPF_JMP | BPF_JA, 0, 0, 1, 0);
+	move_imm(m, A, 0);
+}
+
+static bool put_alu(struct made *m, const struct sock_filter *f)
+{
+	const uint8_t op = BPF_OP(f->code);
+	const bool by_x = BPF_SRC(f->code) == BPF_X;
+
+	if (op == BPF_NEG) {
+		emit(m, BPF_ALU | BPF_NEG, A, 0, 0, 0);
+		return true;
+	}
+	if (op == BPF_LSH || op == BPF_RSH) {
+		put_shift(m, f);
+		return true;
+	}
+	if (op == BPF_DIV || op == BPF_MOD) {
+		if (!by_x && !f->k) {
+			go(m, REJECT);
+			return false;
+		}
+		if (by_x)
+			jump(m, BPF_JMP | BPF_JEQ | BPF_K, X, 0, 0, REJECT);
+	}
+	emit(m, BPF_ALU | op | BPF_SRC(f->code), A, by_x ? X : 0, 0, by_x ? 0 : f->k);
+	return true;
+}
+
+/* The jump that is taken where the other one is not; 0: there is none. */
+static uint8_t inverse(uint8_t op)
+{
+	return op == BPF_JEQ ? BPF_JNE : op == BPF_JGT ? BPF_JLE : op == BPF_JGE ? BPF_JLT : 0;
+}
+
+static void put_branch(struct made *m, const struct sock_filter *f, uint32_t i)
+{
+	const uint8_t op = BPF_OP(f->code), src = BPF_SRC(f->code) == BPF_X ? X : 0;
+	const uint8_t class = BPF_JMP32 | BPF_SRC(f->code);
+	const uint32_t imm = src ? 0 : f->k, yes = i + 1 + f->jt, no = i + 1 + f->jf;
+
+	if (f->jt == f->jf) {
+		if (f->jt)
+			go(m, yes);
+		return;
+	}
+	if (!f->jt && inverse(op)) {
+		jump(m, class | inverse(op), A, src, imm, no);
+		return;
+	}
+	jump(m, class | op, A, src, imm, yes);
+	if (f->jf)
+		go(m, no);
+}
+
+static void put_return(struct made *m, const struct sock_filter *f)
+{
+	if (BPF_RVAL(f->code) == BPF_A) {
+		emit(m, BPF_JMP32 | BPF_JEQ | BPF_K, A, 0, 1, 0);
+		move_imm(m, A, 1);
+	} else {
+		move_imm(m, A, !!f->k);
+	}
+	emit(m, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
+/* ---- a program ------------------------------------------------------------------------------- */
+
+static void reach(struct made *m, uint32_t to, uint32_t checked)
+{
+	m->at[to].checked = SHUNT_MIN(m->at[to].checked, checked);
+}
+
+static void put_jump(struct made *m, const struct sock_filter *f, uint32_t i, uint32_t checked)
+{
+	if (BPF_OP(f->code) == BPF_JA) {
+		reach(m, i + 1 + f->k, checked);
+		if (f->k)
+			go(m, i + 1 + f->k);
+		return;
+	}
+	reach(m, i + 1 + f->jt, checked);
+	reach(m, i + 1 + f->jf, checked);
+	put_branch(m, f, i);
+}
+
+/* What no way leads to is left out: the verifier refuses it. */
+static void put(struct made *m, uint32_t i)
+{
+	const struct sock_filter *f = &m->in[i];
+	uint32_t checked = m->at[i].checked;
+	bool goes_on = true;
+
+	m->at[i].start = m->cnt;
+	if (checked == UNREACHED)
+		return;
+	switch (BPF_CLASS(f->code)) {
+	case BPF_LD:
+	case BPF_LDX:
+		goes_on = put_load(m, f, BPF_CLASS(f->code) == BPF_LD ? A : X, &checked);
+		break;
+	case BPF_ST:
+	case BPF_STX:
+		put_store(m, f, BPF_CLASS(f->code) == BPF_ST ? A : X);
+		break;
+	case BPF_ALU:
+		goes_on = put_alu(m, f);
+		break;
+	case BPF_JMP:
+		put_jump(m, f, i, checked);
+		return;
+	case BPF_RET:
+		put_return(m, f);
+		return;
+	default:
+		move(m, BPF_MISCOP(f->code) == BPF_TAX ? X : A,
+		     BPF_MISCOP(f->code) == BPF_TAX ? A : X);
+	}
+	if (goes_on)
+		reach(m, i + 1, checked);
+}
+
+static void put_head(struct made *m)
+{
+	uint32_t used = 0, i;
+
+	move_imm(m, A, 0);
+	move_imm(m, X, 0);
+	for (i = 0; i < m->in_cnt; i++)
+		if ((BPF_CLASS(m->in[i].code) == BPF_LD || BPF_CLASS(m->in[i].code) == BPF_LDX) &&
+		    BPF_MODE(m->in[i].code) == BPF_MEM)
+			used |= 1u << m->in[i].k;
+	for (i = 0; i < BPF_MEMWORDS; i++)
+		if (used >> i & 1)
+			emit(m, BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0,
+			     (int16_t)(MEMORY_AT + 4 * (int)i), 0);
+}
+
+static int set_targets(struct made *m, uint32_t reject)
+{
+	uint32_t i, to;
+
+	for (i = 0; i < m->cnt; i++) {
+		if (!m->target[i])
+			continue;
+		to = m->target[i] == REJECT ? reject : m->at[m->target[i] - 1].start;
+		if (to - i - 1 > INT16_MAX)
+			return -EINVAL;
+		m->out[i].off = (int16_t)(to - i - 1);
+	}
+	return 0;
+}
+
+/* ---- what is valid --------------------------------------------------------------------------- */
+
+static bool is_valid_load(const struct sock_filter *f)
+{
+	const uint16_t mode = BPF_MODE(f->code), size = BPF_SIZE(f->code);
+	const bool is_x = BPF_CLASS(f->code) == BPF_LDX;
+
+	if (mode == BPF_MEM)
+		return size == BPF_W && f->k < BPF_MEMWORDS;
+	if (mode == BPF_IMM || mode == BPF_LEN)
+		return size == BPF_W;
+	if (mode == BPF_MSH)
+		return is_x && size == BPF_B;
+	return !is_x && (mode == BPF_ABS || mode == BPF_IND) &&
+	       (size == BPF_W || size == BPF_H || size == BPF_B);
+}
+
+static bool is_valid_jump(const struct sock_filter *f, uint32_t left)
+{
+	switch (BPF_OP(f->code)) {
+	case BPF_JA:
+		return f->k < left;
+	case BPF_JEQ:
+	case BPF_JGT:
+	case BPF_JGE:
+	case BPF_JSET:
+		return f->jt < left && f->jf < left;
+	default:
+		return false;
+	}
+}
+
+/* left: instructions behind it. */
+static bool is_valid(const struct sock_filter *f, uint32_t left)
+{
+	switch (BPF_CLASS(f->code)) {
+	case BPF_LD:
+	case BPF_LDX:
+		return left && is_valid_load(f);
+	case BPF_ST:
+	case BPF_STX:
+		return left && f->k < BPF_MEMWORDS;
+	case BPF_ALU:
+		return left && BPF_OP(f->code) <= BPF_XOR;
+	case BPF_JMP:
+		return is_valid_jump(f, left);
+	case BPF_RET:
+		return BPF_RVAL(f->code) == BPF_K || BPF_RVAL(f->code) == BPF_A;
+	default:
+		return left && (BPF_MISCOP(f->code) == BPF_TAX || BPF_MISCOP(f->code) == BPF_TXA);
+	}
+}
+
+static int check(const struct sock_filter *in, unsigned cnt, struct shunt_err *err)
+{
+	unsigned i;
+
+	if (!cnt || cnt > BPF_MAXINSNS)
+		return shunt_err_set(err, EINVAL, "filter: %u instructions, expected 1 to %u", cnt,
+				     BPF_MAXINSNS);
+	for (i = 0; i < cnt; i++) {
+		if (!is_valid(&in[i], cnt - 1 - i))
+			return shunt_err_set(err, EINVAL,
+					     "filter: instruction %u (code %#x) is none of "
+					     "classic BPF, or leads out of the program",
+					     i, in[i].code);
+		if (BPF_CLASS(in[i].code) == BPF_LD && BPF_MODE(in[i].code) == BPF_ABS &&
+		    in[i].k >= (uint32_t)SKF_AD_OFF)
+			return shunt_err_set(err, EOPNOTSUPP,
+					     "filter: it asks for what only a socket of the "
+					     "kernel's knows (instruction %u)",
+					     i);
+	}
+	return 0;
+}
+
+int shunt_cbpf_convert(const struct sock_filter *in, unsigned cnt, struct bpf_insn *out,
+		       unsigned room, struct shunt_err *err)
+{
+	int ret = check(in, cnt, err);
+	struct made *m;
+	unsigned i;
+
+	if (ret)
+		return ret;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return shunt_err_set(err, ENOMEM, "filter: not enough memory");
+	m->out = out;
+	m->room = room;
+	m->in = in;
+	m->in_cnt = cnt;
+	for (i = 1; i < cnt; i++)
+		m->at[i].checked = UNREACHED;
+	put_head(m);
+	for (i = 0; i < cnt; i++)
+		put(m, i);
+	i = m->cnt;
+	if (m->has_rejects) {
+		move_imm(m, A, 0);
+		emit(m, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	}
+	ret = m->is_full || set_targets(m, i)
+		      ? shunt_err_set(err, EINVAL, "filter: too long, %u instructions", cnt)
+		      : (int)m->cnt;
+	free(m);
+	return ret;
+}
+
+/* ---- what forwarding changes ----------------------------------------------------------------- */
+
+static bool overlaps(uint32_t at, uint32_t len, uint32_t from, uint32_t to)
+{
+	return at < to && at + len > from;
+}
+
+bool shunt_cbpf_reads_changes(const struct sock_filter *in, unsigned cnt)
+{
+	unsigned i;
+
+	for (i = 0; i < cnt; i++) {
+		const struct sock_filter *f = &in[i];
+		const uint16_t class = BPF_CLASS(f->code), mode = BPF_MODE(f->code);
+
+		if (class != BPF_LD && class != BPF_LDX)
+			continue;
+		if (mode == BPF_LEN)
+			return true;
+		/* Ethernet addresses; hop limit and TTL; IPv4's checksum */
+		if (mode == BPF_ABS &&
+		    (f->k < 12 || overlaps(f->k, width(f), 21, 23) ||
+		     overlaps(f->k, width(f), 24, 26)))
+			return true;
+		/* Of TCP and UDP the ports do not change, the checksums do. */
+		if (mode == BPF_IND && f->k + width(f) > 18)
+			return true;
+		/* IPv4 without options; 38: ARP's target. Behind IPv6's ports. */
+		if (mode == BPF_ABS && f->k != 38 &&
+		    (overlaps(f->k, width(f), 40, 42) || overlaps(f->k, width(f), 50, 52)))
+			return true;
+		if (mode == BPF_ABS && f->k + width(f) > 58)
+			return true;
+	}
+	return false;
+}
