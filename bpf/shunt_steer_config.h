@@ -89,9 +89,12 @@ struct shunt_steer_cfg {
 	__u8 hop[12];
 	__u16 hop_mtu;
 	__u16 finishes; /* bits 1 << lane: there checksums left to a device are finished */
+	/* The port is left to the kernel, whoever asks for another lane: rules may only keep frames
+	 * there, or drop them. */
+	__u16 is_left;
 	/* Without a worker that serves it, a frame from port to port crosses inside the kernel. 0:
 	 * it is the kernel's. */
-	__u32 crosses;
+	__u16 crosses;
 };
 
 /* A whole configuration, as the program reads it. Fields without a word are shunt_steer_cfg's. */

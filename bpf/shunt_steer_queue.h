@@ -100,6 +100,16 @@ struct shunt_steer_gate {
  * late. STALE must not be much shorter, since a follower that merely gets no CPU looks the same. */
 #define SHUNT_STEER_STALE_NS	(170 * 1000 * 1000ULL)
 
+/* All of these are so many times as long, where the operator says so: for machines whose CPUs others
+ * take. */
+#define SHUNT_STEER_PATIENCE_MAX 100
+
+/* What the watch is loaded with. */
+struct shunt_steer_watch {
+	__u32 slots;	/* to look at: as many as the device can have receive queues */
+	__u32 patience; /* 1 .. SHUNT_STEER_PATIENCE_MAX */
+};
+
 /* ---- what the worker would hand back ------------------------------------------------------- */
 
 /* Destinations of which the worker hands back more frames than its limit allows. The program gives

@@ -59,8 +59,8 @@ struct task_struct {
 /* The steering program's own map, put in the place of this one before load. */
 struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt");
 
-/* Slots to look at: as many as the device can have receive queues, set before load. */
-const volatile __u32 shunt_watch_slots = SHUNT_STEER_QUEUES_MAX;
+/* Set before load. */
+const volatile struct shunt_steer_watch shunt_watch_opts = {SHUNT_STEER_QUEUES_MAX, 1};
 
 /* What the latest looks saw of a queue's worker. */
 struct seen {
@@ -114,7 +114,8 @@ static __always_inline bool is_stuck(struct seen *s)
 	s->switches = switches;
 	s->is_running = is_running;
 	s->exec_ns = exec_ns;
-	return s->looks >= STUCK_LOOKS || s->used_ns >= STUCK_EXEC_NS;
+	return s->looks >= STUCK_LOOKS * shunt_watch_opts.patience ||
+	       s->used_ns >= STUCK_EXEC_NS * shunt_watch_opts.patience;
 }
 
 /* Since when the worker owes a beat; 0: it owes none. */
@@ -150,17 +151,21 @@ static __always_inline __s64 owed_for(const struct shunt_steer_slot *slot, struc
 
 static __always_inline bool is_hung(struct seen *s, __s64 owed_ns)
 {
+	const __u64 patience = shunt_watch_opts.patience;
+
 	s->late++;
-	if (s->task && is_stuck(s) && owed_ns >= STUCK_NS)
+	if (s->task && is_stuck(s) && owed_ns >= (__s64)(STUCK_NS * patience))
 		return true;
-	return s->late > (s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS) / QUICK_TICK_NS;
+	return s->late > (s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS) / QUICK_TICK_NS *
+				 patience;
 }
 
 static __always_inline bool is_stale(__u64 now_ns)
 {
 	__u64 keeper_ns = *(volatile __u64 *)&shunt_cnt[0].gate.keeper_ns;
 
-	return keeper_ns && (__s64)(now_ns - keeper_ns) > (__s64)SHUNT_STEER_STALE_NS;
+	return keeper_ns && (__s64)(now_ns - keeper_ns) >
+				    (__s64)(SHUNT_STEER_STALE_NS * shunt_watch_opts.patience);
 }
 
 struct look {
@@ -200,7 +205,7 @@ static int look(void *map, __u32 *key, struct watch *watch)
 	struct look l = {watch, bpf_ktime_get_ns(), 0, 0};
 
 	l.is_stale = is_stale(l.now_ns);
-	bpf_loop(shunt_watch_slots, look_at, &l, 0);
+	bpf_loop(shunt_watch_opts.slots, look_at, &l, 0);
 	bpf_timer_start(&watch->timer, l.is_late ? QUICK_TICK_NS : SHUNT_STEER_TICK_NS, 0);
 	return 0;
 }
@@ -230,7 +235,7 @@ static long note(__u32 i, struct mine *m)
 {
 	__u32 slot = m->first + i * m->step;
 
-	if (slot >= shunt_watch_slots || slot >= SHUNT_STEER_QUEUES_MAX)
+	if (slot >= shunt_watch_opts.slots || slot >= SHUNT_STEER_QUEUES_MAX)
 		return 1;
 	m->watch->seen[slot].task = m->task;
 	return 0;

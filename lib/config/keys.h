@@ -76,6 +76,10 @@
 	NUMBER(punt_rate, punt_rate, .number = 10000, .zero = "no limit",                          \
 	       .option = "punt-rate", .arg = "N",                                                  \
 	       .help = "packets a second handed back to the kernel, for each reason and worker")   \
+	/* bpf/shunt_steer_queue.h has what is usual. */                                           \
+	NUMBER(patience, patience, .number = 1, .min = 1, .max = SHUNT_STEER_PATIENCE_MAX,         \
+	       .option = "patience", .arg = "N",                                                   \
+	       .help = "a thread may be silent for N times as long as usual before it counts as hung")  \
 	WORD(firewall, firewall, firewall_mode, .option = "firewall", .arg = "MODE",                \
 	     .help = "auto: what the host's firewall would judge is the kernel's")                 \
 	WORD(policy_routing, policy_routing, policy_routing, .option = "policy-routing",           \

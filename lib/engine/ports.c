@@ -72,6 +72,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		.external = config->external,
 		.replace = config->replace,
 		.persist = config->persist,
+		.patience = config->patience,
 	};
 	struct shunt_kernel kernel;
 	int ret = shunt_netdev_query(port->name, &port->netdev, err);

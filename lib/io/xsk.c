@@ -40,16 +40,19 @@ static void reclaim_completions(struct xsk_queue *xsk)
 {
 	struct shunt_pool *pool = xsk->queue.pool;
 	const uint64_t *ring = xsk->comp.ring;
-	uint64_t *top = pool->free + pool->free_cnt;
-	uint32_t at, n, first;
+	uint32_t at, n, kept, first;
+	uint64_t *top;
 
 	n = xsk_ring_cons__peek(&xsk->comp, xsk->comp.size, &at);
 	if (!n)
 		return;
-	first = before_end(at, n, xsk->comp.mask);
+	/* A frame that was delivered twice, and sent twice, comes back twice. */
+	kept = shunt_pool_room(pool, n);
+	top = pool->free + pool->free_cnt;
+	first = SHUNT_MIN(before_end(at, n, xsk->comp.mask), kept);
 	take_frames(top, ring + (at & xsk->comp.mask), first, pool->frame_mask);
-	take_frames(top + first, ring, n - first, pool->frame_mask);
-	pool->free_cnt += n;
+	take_frames(top + first, ring, kept - first, pool->frame_mask);
+	pool->free_cnt += kept;
 	xsk_ring_cons__release(&xsk->comp, n);
 	xsk->tx_outstanding -= n;
 	shunt_counter_add(&xsk->queue.stats.tx_completed, n);

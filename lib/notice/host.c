@@ -143,15 +143,15 @@ uint64_t shunt_notice_check_unfollowed(const struct shunt_engine *engine,
  */
 #define SUSPECT_MIN_NS (SHUNT_NS_PER_SEC / 2)
 
-/* This is for people. The steering programs notice within 50 ms, and give the worker's frames to
- * the kernel. */
+/* This is for people. The watch notices within 10 ms, or 100 where the worker waits for a CPU, and
+ * gives its frames to the kernel. */
 uint64_t shunt_notice_check_hang(const struct shunt_engine *engine,
 				 const struct shunt_notice *before, struct shunt_err *text)
 {
 	struct shunt_worker *w = engine->workers[before->worker];
 	const uint64_t now = shunt_clock_ns(), beat = shunt_counter_read(&w->stats.heartbeat_ns);
 
-	if (now <= beat || now - beat <= BEAT_MAX_NS) {
+	if (now <= beat || now - beat <= BEAT_MAX_NS * engine->config->patience) {
 		w->beat_suspected = 0;
 		return 0;
 	}

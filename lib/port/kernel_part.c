@@ -30,6 +30,8 @@ void shunt_kernel_part_read(const struct shunt_port *port, unsigned queue,
 		return;
 	out->forwarded = shunt_steer_counters_lane(&counters, SHUNT_LANE_USER) +
 			 shunt_steer_counters_lane(&counters, SHUNT_LANE_XDP);
+	/* Before the start and between two daemons everything is. */
+	counters.packets[SHUNT_STEER_OFF] = counters.packets[SHUNT_STEER_CLOSED] = 0;
 	out->kernel = shunt_steer_counters_lane(&counters, SHUNT_LANE_KERNEL);
 	for (reason = 0; reason < SHUNT_STEER_REASON_CNT; reason++) {
 		if (shunt_steer_reason_lane(reason) != SHUNT_LANE_KERNEL ||

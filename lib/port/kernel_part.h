@@ -8,7 +8,7 @@
 #include "port/port.h"
 
 struct shunt_kernel_part {
-	uint64_t forwarded, kernel; /* frames since the program was attached */
+	uint64_t forwarded, kernel; /* frames since the program was attached, while it was open */
 	int reason; /* the most frequent of the kernel's (shunt_steer.h); -1: none */
 };
 

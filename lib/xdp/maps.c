@@ -211,6 +211,16 @@ void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t qui
 	__atomic_store_n(&ctl->quick, quick, __ATOMIC_RELEASE);
 }
 
+/* Of a port that is left to the kernel, rules that lead elsewhere say what its lane says. */
+static void weaken_rules(struct shunt_steer_half *half)
+{
+	unsigned i;
+
+	for (i = 0; i < half->rule_cnt; i++)
+		if (half->rules[i].lane == SHUNT_LANE_USER || half->rules[i].lane == SHUNT_LANE_XDP)
+			half->rules[i].lane = SHUNT_STEER_RULE_AUTO;
+}
+
 /* Puts the shadow into the half that is not in force, then makes that half live. The store of
  * `live` pairs with the program's one load of it. */
 static void publish(struct shunt_xdp *x)
@@ -219,6 +229,8 @@ static void publish(struct shunt_xdp *x)
 		shunt_xdp_quiesce();
 	x->half ^= 1;
 	x->ctl->half[x->half] = x->shadow;
+	if (x->is_left)
+		weaken_rules(&x->ctl->half[x->half]);
 	x->has_published = true;
 	shunt_xdp_set_open(x, x->is_open);
 }
@@ -284,6 +296,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.out_port = cfg->out_port;
 	x->shadow.in_port = cfg->bridge ? cfg->in_port : cfg->hop_mtu;
 	x->shadow.bridge = cfg->bridge;
+	x->is_left = cfg->is_left;
 	x->ctl->crosses = cfg->crosses;
 	x->shadow.user_below = cfg->user_below;
 	x->shadow.xdp_below = cfg->xdp_below;

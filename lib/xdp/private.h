@@ -23,6 +23,8 @@ struct shunt_xdp {
 	bool is_suspended; /* taken off by shunt, for a while */
 	bool is_sg;	   /* the program for packets of several buffers */
 	bool asks_tags;	   /* is to ask its driver for VLAN tags beside frames */
+	uint32_t patience; /* of the watch */
+	bool is_left;	   /* no rule leads to another lane than the kernel's */
 	bool is_bound;	   /* the one that does is loaded, by this process or its delegate */
 	bool can_replace;  /* another's program gives way */
 	bool is_persistent;

@@ -29,7 +29,7 @@ static uint32_t slots_of(const char *ifname)
 }
 
 /* The watch uses the steering program's map of the slots, not its own. */
-static int load(struct bpf_object *obj, int slots_fd, uint32_t slots)
+static int load(struct bpf_object *obj, int slots_fd, const struct shunt_steer_watch *opts)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(obj, ".data.shunt_cnt");
 	struct bpf_map *constants = bpf_object__find_map_by_name(obj, ".rodata");
@@ -39,7 +39,7 @@ static int load(struct bpf_object *obj, int slots_fd, uint32_t slots)
 		return -ENOENT;
 	rc = bpf_map__reuse_fd(map, slots_fd);
 	if (!rc)
-		rc = bpf_map__set_initial_value(constants, &slots, sizeof(slots));
+		rc = bpf_map__set_initial_value(constants, opts, sizeof(*opts));
 	return rc ? rc : bpf_object__load(obj);
 }
 
@@ -59,6 +59,7 @@ static int start_timer(const struct bpf_object *obj)
 int shunt_xdp_watch_start(struct shunt_xdp *x)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "shunt_watch");
+	const struct shunt_steer_watch watch = {slots_of(x->ifname), x->patience};
 	const void *elf;
 	size_t len;
 	int rc;
@@ -67,7 +68,7 @@ int shunt_xdp_watch_start(struct shunt_xdp *x)
 	x->watch = bpf_object__open_mem(elf, len, &opts);
 	if (!x->watch)
 		return -errno;
-	rc = load(x->watch, x->slots_fd, slots_of(x->ifname));
+	rc = load(x->watch, x->slots_fd, &watch);
 	if (!rc)
 		rc = start_timer(x->watch);
 	if (rc)

@@ -101,6 +101,7 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	x->is_sg = opts->multi_buffer;
 	x->asks_tags = opts->asks_tags && opts->requested == SHUNT_XDP_NATIVE;
 	x->is_persistent = opts->persist;
+	x->patience = opts->patience ?: 1;
 	x->can_replace = opts->replace;
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);

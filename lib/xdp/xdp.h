@@ -44,6 +44,7 @@ struct shunt_xdp_opts {
 	bool replace;	   /* take the device from another's program */
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
 	bool asks_tags;	   /* see reads_tags; the kernel and the driver can (native mode only) */
+	uint32_t patience; /* of the watch, 1 .. SHUNT_STEER_PATIENCE_MAX; 0: 1 */
 };
 
 struct shunt_xdp_info {

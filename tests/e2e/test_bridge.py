@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from shuntlab.shuntd import Shuntd, refused
+from shuntlab.shuntd import Shuntd, Watched, refused
 from shuntlab.frames import ethernet, mac
 from shuntlab.lab import wait_until
 from shuntlab.ptrace import Stopped
@@ -50,9 +50,9 @@ def add_bridge(lab):
     lab.remember()
 
 
-def bridge(lab, *args):
+def bridge(lab, *args, kind=Shuntd):
     lab.remember()
-    return Shuntd(lab, "bridge", *args, "--poll", "interrupt", chatty=True)
+    return kind(lab, "bridge", *args, "--poll", "interrupt", chatty=True)
 
 
 def ping(lab, host, address):
@@ -256,7 +256,7 @@ def test_an_isolated_port_reaches_no_other(three, each_lane):
 def test_hung_follower(three, each_lane):
     """While it stands still, a bridge over the kernel's is the kernel's, and obeys the states that its ports
     have now; one of shunt's alone goes on."""
-    with bridge(three, *PORTS) as daemon:
+    with bridge(three, *PORTS, kind=Watched) as daemon:
         gen, sink = three.ends()
         learn(daemon, sink, FAR, "eth2")
         with Stopped(daemon.process.pid, "shunt-follow"):
@@ -264,7 +264,7 @@ def test_hung_follower(three, each_lane):
                 expect_known(three, "sink", [], FAR, gen, OTHER)
         assert daemon.steered("stale") == 0
     add_bridge(three)
-    with bridge(three, "br0") as daemon:
+    with bridge(three, "br0", kind=Watched) as daemon:
         gen, sink = three.ends()
         learn(daemon, gen, OTHER, "eth1")
         learn(daemon, sink, FAR, "eth2")

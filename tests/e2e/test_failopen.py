@@ -15,7 +15,7 @@ from shuntlab.modes import STATIC3
 from shuntlab.process import arguments, owner_of, wait_gone
 from shuntlab.programs import attach, on_device
 from shuntlab.ptrace import EndlessLoop, is_possible
-from shuntlab.shuntd import Shuntd, with_lane
+from shuntlab.shuntd import Shuntd, Watched, with_lane
 from shuntlab.trickle import Trickle, numbered, served, to_sink
 
 
@@ -24,7 +24,7 @@ def test_stopped(lab, poll):
     """While the daemon is stopped the kernel forwards. What lies in its rings by then never leaves: the
     kernel has overtaken it, and no flow is reordered. tests/timing/test_death.py says how soon."""
     trickle = Trickle(lab)
-    with Shuntd(lab, *STATIC3, "--poll", poll) as daemon:
+    with Watched(lab, *STATIC3, "--poll", poll) as daemon:
         trickle.until_served(daemon)
         daemon.process.send_signal(signal.SIGSTOP)
         stopped = len(trickle.sent)
@@ -66,7 +66,7 @@ def test_stop_and_takeover_while_a_worker_hangs(lab, mode):
 def test_control_waits_for_no_worker(lab, tmp_path):
     """A worker hangs in mode route, and addresses and a good many routes come and go: the control thread
     answers and follows, says once that it hangs and once that it is back, and stops in order."""
-    with Shuntd(lab, "route", "eth1", "eth2", "--poll", "spin", chatty=True) as daemon:
+    with Watched(lab, "route", "eth1", "eth2", "--poll", "spin", chatty=True) as daemon:
         gen, sink = lab.ends()
         with EndlessLoop(daemon.process.pid, "shunt-w0", f"{BIN}/shuntd"):
             lab.exec("dut", "ip", "addr", "add", "10.0.9.1/32", "dev", "eth2")

@@ -137,6 +137,27 @@ def test_the_operators_word(lab):
         assert is_judged(daemon)
 
 
+@pytest.mark.parametrize("rule", ["lane user", "lane xdp", "proto udp dport 4444 lane xdp", "lane auto"])
+def test_a_steering_rule_leads_past_no_firewall(lab, rule):
+    """A port that is left to the kernel is left by its rules, too; what they drop stays dropped."""
+    gen, sink = lab.ends()
+    nft(lab, DROP)
+    with route(lab, "--rule", "proto udp dport 6666 lane drop", "--rule", rule) as daemon:
+        assert is_judged(daemon)
+        for lane in "user", "xdp":
+            daemon.ctl("lane", "set", "eth1", lane, check=False)  # xdp: where there are tables for it
+            gen.send(*[udp4(dport=4444)] * 50, *[udp4(dport=6666)] * 50, udp4(dport=5555))
+            seen = sink.until(routed(udp4(dport=5555)))
+            assert routed(udp4(dport=4444)) not in seen and routed(udp4(dport=6666)) not in seen
+        assert daemon.packets("user") == daemon.packets("xdp") == 0
+        assert daemon.packets("drop") == 100
+        flush(lab)
+        wait_until(lambda: is_free(daemon), 5, "the port free")
+        daemon.ctl("lane", "set", "eth1", "auto")
+        gen.reaches(sink, udp4(dport=4444), routed(udp4(dport=4444)))
+        assert daemon.packets("user") + daemon.packets("xdp") > 0
+
+
 def test_tc_and_ipsec(lab):
     """What is no netfilter: filters where frames come in or leave, queues that shape, policies."""
     def tc(*args):

@@ -9,7 +9,7 @@ import pytest
 from shuntlab.frames import routed, udp4
 from shuntlab.lab import wait_until
 from shuntlab.ptrace import Stopped
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Shuntd, Watched
 from shuntlab.trickle import Trickle, numbered
 
 pytestmark = pytest.mark.usefixtures("each_lane")
@@ -63,7 +63,7 @@ def goes_on(daemon, stations, each_lane, mac):
 def test_hung_follower(lab, moving, each_lane):
     """It stands still: packets are the kernel's, and obey it. It goes on: they are shunt's again."""
     stations = Stations(lab)
-    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+    with Watched(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
         goes_on(daemon, stations, each_lane, BEFORE)
         with Stopped(daemon.process.pid, FOLLOWER):
             wait_until(lambda: stations.gen.send(stations.sent) or daemon.steered("stale") > 0)
@@ -80,7 +80,7 @@ def test_hung_follower_and_a_new_rule(lab, each_lane):
     """A rule that is loaded while it stands still holds."""
     gen, sink = lab.ends()
     sent = udp4(104, dport=4444)
-    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+    with Watched(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
         wait_until(lambda: gen.send(sent) or daemon.packets(each_lane) > 0)  # it is followed then
         with Stopped(daemon.process.pid, FOLLOWER):
             wait_until(lambda: gen.send(sent) or daemon.steered("stale") > 0)

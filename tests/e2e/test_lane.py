@@ -6,7 +6,7 @@ import signal
 from shuntlab.frames import MAX, SINK, routed, udp4, udp6
 from shuntlab.lab import wait_until
 from shuntlab.programs import on_device
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Shuntd, Watched
 
 
 # --- cross-connect --------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_route_of_a_hung_daemon_is_the_kernels(lab):
     """Nobody follows the routes any more: so nobody uses them."""
     gen, sink = lab.ends()
     frame = udp4()
-    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
+    with Watched(lab, "route", "eth1", "eth2", "--lane", "xdp") as shuntd:
         gen.reaches(sink, frame, routed(frame))
         os.kill(shuntd.process.pid, signal.SIGSTOP)
         try:

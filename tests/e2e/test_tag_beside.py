@@ -14,7 +14,7 @@ from shuntlab.frames import DUT1, GEN, SINK, udp4
 from shuntlab.lab import wait_until
 from shuntlab.modes import STATIC3
 from shuntlab.programs import attach
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Shuntd, Watched
 from shuntlab.wire import inside
 
 XCONNECT, ALONE, OVER = ("xconnect", "eth1", "eth2"), ("bridge", "eth1", "eth2"), ("bridge", "br0")
@@ -112,7 +112,7 @@ def test_a_worker_that_hangs_over_a_bridge(lab):
     add_bridge(lab)
     gen, sink = lab.ends()
     frame = udp4(60, eth_src=GEN, eth_dst=SINK)
-    with Shuntd(lab, *OVER, "--lane", "user") as daemon, Beside(lab):
+    with Watched(lab, *OVER, "--lane", "user") as daemon, Beside(lab):
         gen.reaches(sink, frame, tagged(frame))
         daemon.process.send_signal(signal.SIGSTOP)
         try:

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from shuntlab.bird import NETS, Routed
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 from shuntlab.frames import routed, udp4, udp6
 from shuntlab.lab import wait_until
 
@@ -27,7 +27,7 @@ def network(lab):
 
 def start(network, *options):
     """shunt first: that the sessions come up at all is then its doing too."""
-    daemon = Shuntd(network.lab, "route", "eth1", "eth2", "eth3", "--poll", "interrupt", *options)
+    daemon = Watched(network.lab, "route", "eth1", "eth2", "eth3", "--poll", "interrupt", *options)
     network.start()
     network.wait_up()
     for net in NETS.values():

@@ -4,7 +4,7 @@ import json
 
 from shuntlab.frames import DUT1
 from shuntlab.lab import wait_until
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 
 FULL = ("tx", "on", "tso", "on", "gso", "on")
 
@@ -16,7 +16,7 @@ def test_bulk_is_the_kernels(make_lab):
     for host, dev in ("gen", "eth1"), ("sink", "eth1"), ("dut", "eth1"), ("dut", "eth2"):
         lab.exec(host, "ethtool", "-K", dev, *FULL)
     lab.remember()
-    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "auto", chatty=True) as daemon:
+    with Watched(lab, "route", "eth1", "eth2", "--lane", "auto", chatty=True) as daemon:
         assert daemon.lane()["in_use"] == "xdp"
         server = lab.popen("sink", "iperf3", "-s", "-1", "--forceflush")
         while "listening" not in server.stdout.readline():

@@ -14,7 +14,7 @@ from shuntlab.frames import DUT1, GEN, SINK, udp4
 from shuntlab.lab import BIN, wait_until
 from shuntlab.modes import POLLING, STATIC3
 from shuntlab.ptrace import EndlessLoop
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 from shuntlab.stream import Stream
 
 ROUTED = {"route": ("route", "eth1", "eth2"), "static3": STATIC3}
@@ -29,7 +29,7 @@ IN_RINGS = 4  # of a sender that sends one every third of a millisecond
 def die(lab, args, number, make):
     """What one death costs: (frames lost, longest silence)."""
     with Stream(lab, RATE, make) as stream:
-        daemon = Shuntd(lab, *args)
+        daemon = Watched(lab, *args)
         wait_until(lambda: daemon.port()["lanes"]["user"] + daemon.port()["lanes"]["xdp"] > 100)
         stream.account()
         os.kill(daemon.process.pid, number)
@@ -55,7 +55,7 @@ def in_a_loop(daemon):
 def hang(lab, args, poll, hanging):
     """The longest silence when the worker hangs, what was lost then and came out of order, and how often it
     was taken for hung."""
-    with Stream(lab, RATE) as stream, Shuntd(lab, *args, "--poll", poll) as daemon:
+    with Stream(lab, RATE) as stream, Watched(lab, *args, "--poll", poll) as daemon:
         wait_until(lambda: daemon.port()["lanes"]["user"] > 100)
         before = daemon.worker()["hangs"]
         stream.account()
@@ -89,7 +89,7 @@ def check(lab, args, make=udp4):
         while not seen or seen[-1][0] > IN_RINGS or seen[-1][1] > PAUSE_NS:
             assert len(seen) < 5, (number, seen)
             seen.append(die(lab, args, number, make))
-    Shuntd(lab, *args).stop()
+    Watched(lab, *args).stop()
 
 
 @pytest.mark.parametrize("lane", ["user", "xdp"])
@@ -107,7 +107,7 @@ def test_a_wire_goes_on(lab, mode, lane):
 def die_fast(lab, args, mac, number):
     """At FAST frames a second: (frames lost, longest silence). While they flow nothing of the test's own runs
     that would take the worker's CPU. number: the signal, 0 for none."""
-    daemon, sink = Shuntd(lab, *args, "--cpu", "1"), lab.sink("sink", "eth1", "--gaps", "--idle", "0.5")
+    daemon, sink = Watched(lab, *args, "--cpu", "1"), lab.sink("sink", "eth1", "--gaps", "--idle", "0.5")
     lab.wire("sink").send(udp4(eth_src=SINK, eth_dst=GEN))  # a bridge knows it then
     with subprocess.Popen(["sh", "-c", f"sleep 1; kill -{number} {daemon.process.pid}"]):
         sent = lab.send("gen", "eth1", "--rate", str(FAST), "--duration", "1.5", "--dst-mac", mac,
@@ -115,7 +115,7 @@ def die_fast(lab, args, mac, number):
     got = sink.finish()
     if number:
         daemon.process.communicate(timeout=20)
-    daemon = Shuntd(lab, *args) if number else daemon
+    daemon = Watched(lab, *args) if number else daemon
     daemon.stop()
     return sent - got["frames"], got["gap_ns"]["max"]
 
@@ -141,9 +141,9 @@ def test_at_three_hundred_thousand(lab, mode, lane):
 def test_the_next_start_takes_a_wire_up(lab, mode, lane):
     """From a dead daemon's program, without a frame lost."""
     args = (*WIRES[mode], "--lane", lane)
-    Shuntd(lab, *args).kill()
+    Watched(lab, *args).kill()
     with Stream(lab, RATE, lambda **more: udp4(eth_dst=SINK, **more)) as stream:
-        with Shuntd(lab, *args, chatty=True) as daemon:
+        with Watched(lab, *args, chatty=True) as daemon:
             wait_until(lambda: daemon.port()["lanes"]["user"] + daemon.port()["lanes"]["xdp"] > 300)
             account = stream.account()
     assert account.sent > 300 and account.lost == 0 and account.doubled == 0, account
@@ -152,9 +152,9 @@ def test_the_next_start_takes_a_wire_up(lab, mode, lane):
 def test_a_wire_that_must_not_go_on(lab):
     """on_death: kernel. The kernel has what comes, and forwards none of it."""
     args = ("xconnect", "eth1", "eth2", "--on-death", "kernel")
-    Shuntd(lab, *args).kill()
+    Watched(lab, *args).kill()
     with Stream(lab, RATE, lambda **more: udp4(eth_dst=SINK, **more)) as stream:
         time.sleep(0.3)
         account = stream.account(patience=0.5)
     assert account.sent > 100 and account.lost == account.sent
-    Shuntd(lab, *args).stop()
+    Watched(lab, *args).stop()

@@ -4,7 +4,7 @@ import signal
 
 from shuntlab.frames import routed
 from shuntlab.modes import STATIC3
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 from shuntlab.trickle import numbered
 
 
@@ -17,7 +17,7 @@ def test_stopped_asleep_behind_a_frame(lab):
     def arrives(number, timeout):
         return sink.receive(lambda frame: frame == routed(numbered(number)), timeout=timeout)
 
-    with Shuntd(lab, *STATIC3, "--poll", "interrupt") as daemon:
+    with Watched(lab, *STATIC3, "--poll", "interrupt") as daemon:
         for first in range(0, 90, 3):
             gen.send(numbered(first))
             assert arrives(first, 30)

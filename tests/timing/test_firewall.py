@@ -4,7 +4,7 @@ import time
 
 from shuntlab.frames import DUT2, udp4
 from shuntlab.lab import wait_until
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 from shuntlab.stream import Stream
 
 DROP = "add table inet f; add chain inet f f { type filter hook forward priority 0; }; " \
@@ -16,7 +16,7 @@ def test_a_rule_holds_soon_after_it_is_loaded(lab, each_lane):
     """From the kernel's acknowledgement to the last frame that passes all the same, at 3,000 frames a
     second beside 100,000 the other way."""
     passed_ms = []
-    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon, \
+    with Watched(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon, \
             Stream(lab, 3000, lambda **more: udp4(dport=4444, **more)) as stream:
         load = lab.popen("sink", "shunt-gen", "send", "eth1", "--rate", "100k", "--duration", "30",
                          "--dst-mac", DUT2, "--dst-ip", "10.0.1.2", "--src-ip", "10.0.2.2")

@@ -5,7 +5,7 @@ import time
 from shuntlab.frames import routed, udp4
 from shuntlab.lab import wait_until
 from shuntlab.ptrace import Stopped
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 
 FAR = "10.99.0.1"
 BEFORE, MOVED = "02:00:00:00:0b:01", "02:00:00:00:0b:02"
@@ -37,7 +37,7 @@ def test_hung_follower(lab, each_lane):
     for address, lladdr in ("10.0.2.11", BEFORE), ("10.0.2.12", MOVED):
         lab.ip("neigh", "replace", address, "lladdr", lladdr, "dev", "eth2", "nud", "permanent")
     late = []
-    with Shuntd(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
+    with Watched(lab, "route", "eth1", "eth2", chatty=True, check=False) as daemon:
         def is_forwarded():
             before = daemon.packets(each_lane)
             gen.reaches(sink, udp4(104, dst=FAR), routed(udp4(104, dst=FAR), eth_dst=BEFORE))

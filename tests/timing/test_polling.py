@@ -8,7 +8,7 @@ import pytest
 
 from shuntlab.frames import SINK, udp4
 from shuntlab.modes import PAIRS, POLLING
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 
 IDLE_S = 0.02
 
@@ -17,7 +17,7 @@ def test_adaptive_sleeps_when_idle_and_spins_under_load(lab):
     """Packets further apart than idle_us each wake the worker; under a load that leaves no such
     gap it does not sleep."""
     gen, sink = lab.ends()
-    with Shuntd(lab, *PAIRS["xconnect"], "--poll", "adaptive", "--idle-us", int(IDLE_S * 1e6)) as daemon:
+    with Watched(lab, *PAIRS["xconnect"], "--poll", "adaptive", "--idle-us", int(IDLE_S * 1e6)) as daemon:
         before = daemon.worker()
         for number in range(20):
             frame = udp4(data=number.to_bytes(4, "big") + bytes(14), eth_dst=SINK)
@@ -36,7 +36,7 @@ def test_adaptive_sleeps_when_idle_and_spins_under_load(lab):
 def test_a_lone_packet_leaves_at_once(lab, poll):
     """One packet at a time, its arrival awaited: nothing waits for company. A worker that missed
     its wake-up would take the 100 ms after which it looks anyway."""
-    with Shuntd(lab, *PAIRS["xconnect"], "--poll", poll, "--idle-us", 10):
+    with Watched(lab, *PAIRS["xconnect"], "--poll", poll, "--idle-us", 10):
         gen, sink = lab.ends()
         times = []
         for number in range(1000):

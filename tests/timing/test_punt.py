@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 
 RATE, SECONDS, RUNS = "500k", "1", 3
 # What goes to the worker until it knows that the kernel has to have it, at most.
@@ -39,7 +39,7 @@ def test_out_of_a_device_that_is_no_port(lab, each_lane, flows):
     left = lab.add_way_out()
     last = "10.77.0.1" if flows == 1 else "10.77.0.1-10.77.78.32"
     compare(f"{flows} flows", lambda _: forwarded(lab, left, "--dst-ip", last, "--flows", flows),
-            lambda: Shuntd(lab, "route", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True))
+            lambda: Watched(lab, "route", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True))
     lab.ip("link", "del", "out0")
 
 
@@ -51,7 +51,7 @@ def test_to_a_station_behind_a_port_that_is_not_shunts(lab, each_lane):
     lab.link("dut", "br0", "up")
     lab.exec("dut", "bridge", "fdb", "replace", STATION, "dev", "out0", "master", "static")
     compare("behind a port of the kernel's alone", lambda _: forwarded(lab, left, "--dst-mac", STATION),
-            lambda: Shuntd(lab, "bridge", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True))
+            lambda: Watched(lab, "bridge", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True))
     lab.ip("link", "del", "out0")
 
 
@@ -75,4 +75,4 @@ def test_while_all_is_read_again(lab, each_lane):
         return result
 
     compare("while tables are read again", run,
-            lambda: Shuntd(lab, "route", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True))
+            lambda: Watched(lab, "route", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True))

@@ -417,3 +417,27 @@ Test(port_xsk, a_receiver_that_does_not_keep_up, .init = init, .fini = fini)
 	cr_assert_eq(got, RING / 2, "a receive ring of frames");
 	cr_assert_eq(stats.rx_fill_ring_empty_descs, 0, "the driver never lacked a frame");
 }
+
+/* A driver delivered a frame again and again, so it is sent as often, and comes back as often: the
+ * stack never holds more frames than there are, and the number is known. */
+Test(port_xsk, a_frame_that_comes_back_twice_is_found, .init = init, .fini = fini)
+{
+	struct shunt_pkt pkts[RING];
+	uint8_t seen[FRAMES];
+	unsigned round, i;
+
+	open_queue(0);
+	cr_assert_eq(make_packets(pkts, 1, 0), 1);
+	for (i = 1; i < RING; i++)
+		pkts[i] = pkts[0];
+	for (round = 1; round <= 2 * FRAMES / RING; round++) {
+		cr_assert_eq(queues[0]->ops->tx(queues[0], pkts, RING), RING);
+		queues[0]->ops->flush(queues[0]);
+		while (queues[0]->stats.tx_completed < round * RING)
+			queues[0]->ops->reclaim(queues[0]);
+		cr_assert_leq(pool.free_cnt, FRAMES, "round %u", round);
+	}
+	cr_expect_geq(pool.doubled, FRAMES - RING, "%llu", (unsigned long long)pool.doubled);
+	memset(seen, 0, sizeof(seen));
+	cr_expect_eq(shunt_pool_audit(&pool, seen), 0);
+}

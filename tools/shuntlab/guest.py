@@ -100,6 +100,12 @@ class Shuntd(shuntd.Shuntd):
         return self.is_balanced() is not False
 
 
+class Watched(Shuntd):
+    """As shuntd.Watched."""
+
+    PATIENCE = shuntd.Watched.PATIENCE
+
+
 def lab():
     return Around()
 

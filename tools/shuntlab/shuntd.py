@@ -38,15 +38,15 @@ class Shuntd:
     socket, as an operator's have, unless `control` names another one."""
 
     STOP_S = 60
+    # Others have the processors, too: a thread that waits for one must not count as hung (see Watched).
+    PATIENCE = 50
 
     def __init__(self, lab, *args, control="shuntd.sock", program="shuntd", check=True,
                  chatty=False):
         self.lab, self.check, self.chatty = lab, check, chatty
         self.control = os.path.join("/run/shunt-lab", lab.name, control)
-        # Before the other tests' processes: a worker that gets no CPU for 40 ms counts as hung, and what
-        # comes then is the kernel's.
         self.process = lab.popen("dut", "nice", "-n", "-10", program, *with_lane(args), *OPTIONS,
-                                 "--control", self.control)
+                                 "--patience", str(self.PATIENCE), "--control", self.control)
         self.log = []  # what it said until it forwarded
         while not any("forwarding on" in line for line in self.log):
             line = self.process.stderr.readline()
@@ -157,6 +157,13 @@ class Shuntd:
         elif self.process.returncode is None:
             said = OF_THE_MACHINE.sub("", self.stop())
             assert self.chatty or said == "", said
+
+
+class Watched(Shuntd):
+    """One whose threads count as hung as soon as an operator's do: where that is what is tested, or nothing
+    else has the processors."""
+
+    PATIENCE = 1
 
 
 def refused(lab, *args, wrap=(), code=1):
