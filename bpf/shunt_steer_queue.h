@@ -164,29 +164,26 @@ static inline __attribute__((always_inline)) __u32 shunt_steer_pass_at(__u32 tag
  * one in seventy of 3.5 million a second. */
 #define SHUNT_STEER_CSUM_LOOKS 50000
 
-/* What the program does beside steering, and how long it ran, by lane. Userspace writes `looks`, the
- * program counts down. For a frame that is like any other it costs a load and a comparison. */
+/* How long the program ran, by lane. Userspace writes `looks`, the program counts it down. For a
+ * frame that is like any other it costs a load and a comparison. */
 struct shunt_steer_sample {
 	union {
 		__u64 looks; /* 0: the next frame is like any other */
 		struct {
-			__u16 due;	 /* frames that are yet to be timed */
-			__u16 is_tapped; /* every frame is shown to the tap (shunt_tap.bpf.c) */
-			__u32 csum_due;	 /* frames whose checksum is yet to be looked at */
+			__u32 due;	/* frames that are yet to be timed */
+			__u32 csum_due; /* frames whose checksum is yet to be looked at */
 		};
 	};
-	union {
-		__u64 ends; /* 0: nothing is due at the end of this frame */
-		struct {
-			__u32 start; /* the frame is timed: CLOCK_MONOTONIC's last bits, not 0 */
-			__u32 is_taken; /* the tap wants to see its end */
-		};
-	};
+	__u64 start_ns; /* CLOCK_MONOTONIC, of the frame that is timed; 0: this one is not */
 	__u64 cnt[SHUNT_LANE_CNT]; /* frames that were timed */
 	__u64 ns[SHUNT_LANE_CNT];  /* what they took */
-	__u32 rule; /* which rule matched the frame, from 1; 0: none. Not kept for all frames */
-	__u32 pad2;
-	__u64 pad[5];
+	/* Of a tapped program alone (steer/tap.bpf.h). */
+	__u64 tap_lost;	  /* records that had no room */
+	__u32 tap_count;  /* frames that were numbered */
+	__u32 tap_number; /* this frame's; 0: it is not shown as it arrived */
+	__u32 is_taken;	  /* its end is to be shown */
+	__u32 rule;	  /* which rule matched it, from 1; 0: none */
+	__u64 pad[3];
 };
 
 /* ---- a queue -------------------------------------------------------------------------------- */

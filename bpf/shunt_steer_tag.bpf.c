@@ -34,6 +34,7 @@ static __always_inline int steer_tagged(struct xdp_md *ctx, struct vlan_tag tag,
 	if (!tag_push(ctx, tag))
 		return lane_kernel(ctx, slot_of(ctx->rx_queue_index), SHUNT_STEER_TRUNCATED,
 				   ctx->data_end - ctx->data);
+	tap_takes(ctx);
 	verdict = is_sg ? steer_any_sg(ctx) : steer_any(ctx);
 	if (verdict == XDP_PASS)
 		tag_pop(ctx);
@@ -48,7 +49,7 @@ int shunt_steer_tag(struct xdp_md *ctx)
 	leave_room();
 	if (has_tag(ctx, &tag))
 		return steer_tagged(ctx, tag, false);
-	return goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
+	return !tap_takes(ctx) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
 }
 
 SEC("xdp.frags")
@@ -57,7 +58,10 @@ int shunt_steer_sgt(struct xdp_md *ctx)
 	struct vlan_tag tag;
 
 	leave_room();
-	return has_tag(ctx, &tag) ? steer_tagged(ctx, tag, true) : steer_any_sg(ctx);
+	if (has_tag(ctx, &tag))
+		return steer_tagged(ctx, tag, true);
+	tap_takes(ctx);
+	return steer_any_sg(ctx);
 }
 
 char _license[] SEC("license") = "GPL";

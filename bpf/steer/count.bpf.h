@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Every frame ends here: it is counted by reason and lane, timed where that was asked for, and shown
- * to a tap. What leaves by a redirect has its checksum finished before. */
+ * to a tap if there is one. What leaves by a redirect has its checksum finished before. */
 #ifndef SHUNT_STEER_COUNT_BPF_H
 #define SHUNT_STEER_COUNT_BPF_H
 
@@ -19,41 +19,36 @@ static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
 	return &shunt_cnt[slot];
 }
 
-/* ---- samples and taps ----------------------------------------------------------------------- */
-
-/* What is done at the end of a frame that was timed, or that a tap has taken. Apart from the
- * straight line. */
-static __noinline void look_back(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
-				 __u32 lane, __u32 out)
+/* Whether a tap wants to see the frame's end. */
+static __always_inline bool tap_takes(struct xdp_md *ctx)
 {
-	struct shunt_steer_sample *sample = &slot->sample;
-
-	if (sample->start && lane < SHUNT_LANE_CNT) {
-		sample->cnt[lane]++;
-		sample->ns[lane] += (__u32)bpf_ktime_get_ns() - sample->start;
-	}
-	if (sample->is_taken)
-		shunt_tap_out(ctx, reason, lane, out, sample->rule);
-	sample->ends = 0;
+	return IS_TAPPED && tap_in(ctx, slot_of(ctx->rx_queue_index));
 }
 
-static __noinline void look_ahead(struct xdp_md *ctx, struct shunt_steer_slot *slot)
-{
-	struct shunt_steer_sample *sample = &slot->sample;
+/* ---- time ----------------------------------------------------------------------------------- */
 
-	sample->rule = 0;
-	if (READ_ONCE(sample->is_tapped))
-		sample->is_taken = !!shunt_tap_in(ctx);
-	if (!sample->due)
+/* Apart from the straight line. */
+static __noinline void sample_end(struct shunt_steer_sample *sample, __u32 lane)
+{
+	if (!sample || lane >= SHUNT_LANE_CNT)
+		return;
+	sample->cnt[lane]++;
+	sample->ns[lane] += bpf_ktime_get_ns() - sample->start_ns;
+	sample->start_ns = 0;
+}
+
+static __noinline void sample_start(struct shunt_steer_sample *sample)
+{
+	if (!sample || !sample->due)
 		return;
 	sample->due--;
-	sample->start = (__u32)bpf_ktime_get_ns() | 1;
+	sample->start_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void look(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+static __always_inline void sample_begin(struct shunt_steer_sample *sample)
 {
-	if (READ_ONCE(slot->sample.looks))
-		look_ahead(ctx, slot);
+	if (READ_ONCE(sample->looks))
+		sample_start(sample);
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
@@ -63,8 +58,9 @@ static __always_inline int count(struct xdp_md *ctx, struct shunt_steer_slot *sl
 {
 	slot->counters.packets[reason & (SHUNT_STEER_REASON_MAX - 1)]++;
 	slot->counters.bytes[lane] += len;
-	if (slot->sample.ends)
-		look_back(ctx, slot, reason, lane, out);
+	if (slot->sample.start_ns)
+		sample_end(&slot->sample, lane);
+	tap_out(ctx, slot, reason, lane, out);
 	return verdict;
 }
 

@@ -34,7 +34,7 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	int reason = RULE_NONE;
 	bool is_ruled;
 
-	look(ctx, slot);
+	sample_begin(&slot->sample);
 	if (!SHUNT_STEER_LIVE_IS_OPEN(live)) {
 		if (live > SHUNT_STEER_LIVE_CLOSED)
 			return is_sg ? handover_sg(ctx) : handover(ctx);

@@ -1,29 +1,169 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a tap is put on: two functions that do nothing, until programs of a capture's own take their
- * place (shunt_tap.bpf.c, by BPF_PROG_TYPE_EXT). They are called for ports that are tapped alone.
+/* A tap: what a capture sees of a port's frames. Only in programs that are made with SHUNT_TAPPED: they
+ * take the plain ones' place for as long as somebody captures, by the same maps. So a port that nobody
+ * captures pays nothing.
  *
- * Global and not static, since only such can be replaced; by volatile, since clang would else put
- * their answers where they are called. */
+ * A tap never holds a frame up, and never changes it. Where the ring has no room the record is lost, and
+ * counted. */
 #ifndef SHUNT_STEER_TAP_BPF_H
 #define SHUNT_STEER_TAP_BPF_H
 
 #include "shunt_tap.h"
-#include "steer/base.bpf.h"
+#include "steer/maps.bpf.h"
 
-/* Before the frame is looked at. Returns whether shunt_tap_out is to be asked. */
-__noinline int shunt_tap_in(struct xdp_md *ctx)
+#ifndef SHUNT_TAPPED
+
+#define IS_TAPPED false
+
+static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *slot)
 {
-	volatile int is_taken = 0;
-
-	return ctx ? is_taken : 0;
+	return false;
 }
 
-/* When its lane is known, and it has been made what it leaves as. out: the port, of lane xdp. */
-__noinline int shunt_tap_out(struct xdp_md *ctx, __u32 reason, __u32 lane, __u32 out, __u32 rule)
+static __always_inline void tap_out(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				    __u32 lane, __u32 out)
 {
-	volatile int is_taken = 0;
-
-	return ctx && reason + lane + out + rule ? is_taken : 0;
 }
 
+#else
+
+#define IS_TAPPED true
+
+const volatile struct shunt_tap_opts shunt_tap_opts SEC(".rodata.shunt_tap") = {
+	.snap_len = SHUNT_TAP_SNAP_MAX};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* lib/xdp/tap.c makes it larger */
+} shunt_tap_ring SEC(".maps");
+
+/* The filter: lib/xdp/tap.c puts a program made of pcap-filter(7) in the place of these instructions,
+ * and the verifier takes out what is left of them. data, end: the packet's first buffer. len: all of the
+ * packet. They stay where arguments are: r1, r2, r3. */
+static __noinline int filter(const void *data, const void *end, __u32 len)
+{
+	int is_passed;
+
+	asm volatile("%0 = %4\n\t.rept %5\n\t%0 = %0\n\t.endr"
+		     : "=&r"(is_passed)
+		     : "r"(data), "r"(end), "r"(len), "i"(SHUNT_TAP_FILTER_MARK),
+		       "i"(SHUNT_TAP_FILTER_ROOM - 1));
+	return is_passed;
+}
+
+/* One size of record: the verifier wants to know it. */
+#define PUT(name, room)                                                                           \
+	static __always_inline bool name(struct xdp_md *ctx, const struct shunt_tap_record *head) \
+	{                                                                                         \
+		struct {                                                                          \
+			struct shunt_tap_record head;                                             \
+			__u8 bytes[room];                                                         \
+		} *to = bpf_ringbuf_reserve(&shunt_tap_ring, sizeof(*to), 0);                     \
+		__u32 last = head->cap_len - 1;                                                   \
+                                                                                                  \
+		if (!to)                                                                          \
+			return false;                                                             \
+		to->head = *head;                                                                 \
+		barrier_var(last);                                                                \
+		if (last < room && bpf_xdp_load_bytes(ctx, 0, to->bytes, last + 1))               \
+			to->head.cap_len = 0;                                                     \
+		bpf_ringbuf_submit(to, BPF_RB_NO_WAKEUP);                                         \
+		return true;                                                                      \
+	}
+
+PUT(put_128, 128)
+PUT(put_512, 512)
+PUT(put_2048, 2048)
+PUT(put_max, SHUNT_TAP_SNAP_MAX)
+
+static __always_inline bool put(struct xdp_md *ctx, const struct shunt_tap_record *head)
+{
+	const __u32 snap_len = shunt_tap_opts.snap_len;
+
+	if (snap_len <= 128 || head->cap_len <= 128)
+		return put_128(ctx, head);
+	if (snap_len <= 512 || head->cap_len <= 512)
+		return put_512(ctx, head);
+	if (snap_len <= 2048 || head->cap_len <= 2048)
+		return put_2048(ctx, head);
+	return put_max(ctx, head);
+}
+
+static __always_inline void take(struct xdp_md *ctx, struct shunt_steer_slot *slot,
+				 struct shunt_tap_record *head, bool has_bytes)
+{
+	const __u32 snap_len = shunt_tap_opts.snap_len;
+
+	head->time_ns = bpf_ktime_get_ns();
+	head->len = bpf_xdp_get_buff_len(ctx);
+	head->cap_len = !has_bytes ? 0 : head->len < snap_len ? head->len : snap_len;
+	head->queue = ctx->rx_queue_index;
+	head->port = shunt_tap_opts.port;
+	if (!put(ctx, head))
+		slot->sample.tap_lost++;
+}
+
+static __always_inline bool passes(struct xdp_md *ctx)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+
+	return filter(data, end,
+		      shunt_tap_opts.is_sg ? bpf_xdp_get_buff_len(ctx) : (__u32)(end - data));
+}
+
+static __always_inline bool is_shown(__u32 port)
+{
+	return port == SHUNT_TAP_ALL_PORT || (port < 64 && shunt_tap_opts.ports >> port & 1);
+}
+
+/* What the filter passes of frames that arrive. Apart from the others' way. */
+static __noinline void take_arrived(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+{
+	struct shunt_tap_record head = {.place = SHUNT_TAP_ARRIVED, .out = SHUNT_TAP_NO_PORT};
+
+	/* Packets of one queue on two CPUs differ, too. */
+	head.number = ++slot->sample.tap_count << 10 | (bpf_get_smp_processor_id() & 0x1ff) << 1 | 1;
+	slot->sample.tap_number = head.number;
+	take(ctx, slot, &head, true);
+}
+
+/* Before the frame is looked at. Returns whether its end is to be shown. */
+static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+{
+	const bool is_own = is_shown(shunt_tap_opts.port), is_changed = shunt_tap_opts.is_changed;
+	const bool is_passed = (is_own || !is_changed) && passes(ctx);
+
+	slot->sample.tap_number = 0;
+	if (is_own && is_passed)
+		take_arrived(ctx, slot);
+	slot->sample.is_taken = is_passed || is_changed;
+	return is_passed || is_changed;
+}
+
+/* When its lane is known, and it has been made what it leaves as. */
+static __noinline void take_steered(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				    __u32 lane, __u32 out)
+{
+	struct shunt_tap_record head = {.place = SHUNT_TAP_STEERED,
+					.lane = lane,
+					.reason = reason,
+					.out = out,
+					.rule = slot->sample.rule};
+	bool leaves = lane == SHUNT_LANE_XDP && is_shown(out);
+
+	head.number = slot->sample.tap_number;
+	if (leaves && shunt_tap_opts.is_changed)
+		leaves = passes(ctx);
+	if (head.number || leaves)
+		take(ctx, slot, &head, leaves);
+}
+
+static __always_inline void tap_out(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,
+				    __u32 lane, __u32 out)
+{
+	if (slot->sample.is_taken)
+		take_steered(ctx, slot, reason, lane, out);
+}
+
+#endif /* SHUNT_TAPPED */
 #endif

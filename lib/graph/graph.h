@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "graph/drop.h"
 #include "graph/punt.h"
+#include "graph/tap.h"
 #include "io/queue.h"
 
 #define SHUNT_NODE_MAX	    128 /* nodes of a graph: 64 transmit nodes and room for others */
@@ -101,6 +102,7 @@ struct shunt_graph {
 	uint64_t now_ns;			/* time of the turn */
 	bool sampling;				/* this turn's nodes are timed */
 	bool flush_due;				/* a node wants its flush at the end of the turn */
+	struct shunt_tap *taps; /* what is shown of packets; written by control, NULL: nothing */
 	uint64_t pending_mask[SHUNT_NODE_MAX / 64];
 	struct shunt_pkt *pending[SHUNT_NODE_MAX]; /* batches gathered behind a split */
 	uint16_t pending_cnt[SHUNT_NODE_MAX];

@@ -119,6 +119,9 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	unsigned i;
 
 	(void)next;
+	if (unlikely(graph->taps))
+		shunt_tap_show(&graph->taps, graph->pool,
+			       &(struct shunt_tap_batch){.place = SHUNT_TAP_PUNTED}, pkts, cnt);
 	for (i = 0; i < cnt; i++) {
 		if (likely(take(node->priv, pkts[i].reason, graph->now_ns)) ||
 		    leave(node->priv, graph, &pkts[i])) {

@@ -11,9 +11,25 @@ struct tx {
 	uint32_t longest;	 /* that any port sends, at the start */
 };
 
-static void drop_tail(struct shunt_graph *graph, const struct shunt_pkt *pkts, unsigned cnt,
+static void show(struct shunt_graph *graph, enum shunt_tap_place place,
+		 const struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	const struct shunt_tap_batch batch = {
+		.place = place,
+		.port = queue ? (uint8_t)queue->port : SHUNT_TAP_NO_PORT,
+		.queue = queue ? queue->index : 0,
+	};
+
+	shunt_tap_show(&graph->taps, graph->pool, &batch, pkts, cnt);
+}
+
+static void drop_tail(struct shunt_graph *graph, struct shunt_pkt *pkts, unsigned cnt,
 		      enum shunt_drop reason)
 {
+	if (unlikely(graph->taps)) {
+		shunt_graph_set_reason(pkts, cnt, reason);
+		show(graph, SHUNT_TAP_DROPPED, NULL, pkts, cnt);
+	}
 	shunt_counter_add(&graph->drops[reason], cnt);
 	shunt_pool_free_pkts(graph->pool, pkts, cnt);
 }
@@ -51,6 +67,9 @@ static unsigned run_tx(struct shunt_node *node, struct shunt_pkt *pkts, unsigned
 		return SHUNT_NEXT_NONE;
 	}
 	sent = tx->queue->ops->tx(tx->queue, pkts, cnt);
+	/* what was accepted lies where it was until it is reclaimed, by this thread */
+	if (unlikely(node->graph->taps))
+		show(node->graph, SHUNT_TAP_SENT, tx->queue, pkts, sent);
 	if (unlikely(sent < cnt))
 		drop_tail(node->graph, pkts + sent, cnt - sent, SHUNT_DROP_tx_ring_full);
 	return SHUNT_NEXT_NONE;
@@ -93,6 +112,8 @@ static unsigned run_drop(struct shunt_node *node, struct shunt_pkt *pkts, unsign
 	unsigned i;
 
 	(void)next;
+	if (unlikely(graph->taps))
+		show(graph, SHUNT_TAP_DROPPED, NULL, pkts, cnt);
 	for (i = 0; i < cnt; i++)
 		shunt_counter_add(&graph->drops[pkts[i].reason], 1);
 	shunt_pool_free_pkts(graph->pool, pkts, cnt);

@@ -2,11 +2,34 @@
 #include "graph/tap.h"
 
 #include <pcap/bpf.h>
+#include <stdlib.h>
 #include <string.h>
-#include <urcu-qsbr.h>
 
 #include "base/clock.h"
 #include "io/chain.h"
+
+struct shunt_tap *shunt_tap_create(const struct sock_filter *filter, unsigned cnt)
+{
+	const size_t bytes = cnt * sizeof(struct bpf_insn);
+	struct shunt_tap *tap = calloc(1, sizeof(*tap));
+
+	if (!tap || !filter)
+		return tap;
+	tap->filter = malloc(bytes);
+	if (!tap->filter) {
+		free(tap);
+		return NULL;
+	}
+	memcpy(tap->filter, filter, bytes);
+	return tap;
+}
+
+void shunt_tap_destroy(struct shunt_tap *tap)
+{
+	shunt_tap_ring_close(&tap->ring);
+	free(tap->filter);
+	free(tap);
+}
 
 void shunt_tap_add(struct shunt_tap **list, struct shunt_tap *tap)
 {
@@ -14,7 +37,12 @@ void shunt_tap_add(struct shunt_tap **list, struct shunt_tap *tap)
 	rcu_assign_pointer(*list, tap); /* pairs with shunt_tap_show */
 }
 
-void shunt_tap_del(struct shunt_tap **list, struct shunt_tap *tap)
+static void destroy_rcu(struct rcu_head *head)
+{
+	shunt_tap_destroy(caa_container_of(head, struct shunt_tap, rcu));
+}
+
+void shunt_tap_retire(struct shunt_tap **list, struct shunt_tap *tap)
 {
 	struct shunt_tap **at = list;
 
@@ -23,7 +51,7 @@ void shunt_tap_del(struct shunt_tap **list, struct shunt_tap *tap)
 	if (!*at)
 		return;
 	rcu_assign_pointer(*at, tap->next);
-	urcu_qsbr_synchronize_rcu();
+	urcu_qsbr_call_rcu(&tap->rcu, destroy_rcu);
 }
 
 /* The bytes of a packet of several frames that a filter can read: those of the first. */
@@ -58,7 +86,7 @@ static void put(struct shunt_tap *tap, const struct shunt_pool *pool,
 		const struct shunt_pkt *pkt)
 {
 	const uint32_t cap_len = SHUNT_MIN(pkt->len, tap->snap_len);
-	struct shunt_tap_record *record = shunt_tap_ring_reserve(&tap->ring, cap_len);
+	struct shunt_tap_record *record = shunt_tap_ring_reserve(&tap->ring, cap_len, port);
 
 	if (!record)
 		return;
@@ -72,7 +100,7 @@ static void put(struct shunt_tap *tap, const struct shunt_pool *pool,
 		.reason = pkt->reason,
 		.out = SHUNT_TAP_NO_PORT,
 	};
-	copy(pool, pkt, cap_len, record->bytes);
+	copy(pool, pkt, cap_len, shunt_tap_bytes(record));
 }
 
 void shunt_tap_show(struct shunt_tap *const *list, const struct shunt_pool *pool,

@@ -3,16 +3,19 @@
  * has a ring for each worker, and a filter of classic BPF, which is asked once a packet. Without a
  * tap that costs a load a batch.
  *
- *	shunt_tap_add(&graph->taps, tap);	control; tap->ring is open
- *	if (unlikely(graph->taps))		the worker
- *		shunt_tap_show(graph, &batch, pkts, cnt);
- *	shunt_tap_del(&graph->taps, tap);	control; then it may be freed
+ *	tap = shunt_tap_create(filter, cnt);		control; then ring, ports, snap_len
+ *	shunt_tap_add(&graph->taps, tap);
+ *	if (unlikely(graph->taps))			the worker
+ *		shunt_tap_show(&graph->taps, pool, &batch, pkts, cnt);
+ *	shunt_tap_retire(&graph->taps, tap);		control: it is freed when the worker
+ *							does not see it any more
  */
 #ifndef SHUNT_GRAPH_TAP_H
 #define SHUNT_GRAPH_TAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <urcu-qsbr.h>
 
 #include "io/pkt.h"
 #include "io/pool.h"
@@ -23,9 +26,10 @@ struct sock_filter;
 struct shunt_tap {
 	struct shunt_tap *next;
 	struct shunt_tap_ring ring;
-	const struct sock_filter *filter; /* valid; NULL: every packet */
-	uint64_t ports;			  /* bits 1 << index of those that are shown */
-	uint32_t snap_len;		  /* bytes of a packet */
+	uint64_t ports;		    /* bits 1 << index of those that are shown */
+	uint32_t snap_len;	    /* bytes of a packet */
+	struct sock_filter *filter; /* NULL: every packet */
+	struct rcu_head rcu;	    /* shunt_tap_retire's */
 };
 
 /* What a batch has in common. */
@@ -35,10 +39,16 @@ struct shunt_tap_batch {
 	uint16_t queue;
 };
 
-/* shunt_tap_add puts a tap into a worker's list. shunt_tap_del takes it out, and returns when the
- * worker does not see it any more. Thread: control. Cost of del: a grace period. */
+/* shunt_tap_create makes a tap without a ring, with a copy of a valid filter (NULL: every packet).
+ * Returns NULL without memory. shunt_tap_destroy frees one that is in no list, and its ring.
+ * Thread: control. */
+struct shunt_tap *shunt_tap_create(const struct sock_filter *filter, unsigned cnt);
+void shunt_tap_destroy(struct shunt_tap *tap);
+
+/* shunt_tap_add puts a tap into a worker's list. shunt_tap_retire takes it out, and destroys it when
+ * the worker does not see it any more; it waits for nothing. Thread: control. */
 void shunt_tap_add(struct shunt_tap **list, struct shunt_tap *tap);
-void shunt_tap_del(struct shunt_tap **list, struct shunt_tap *tap);
+void shunt_tap_retire(struct shunt_tap **list, struct shunt_tap *tap);
 
 /* shunt_tap_show puts those of the packets into the list's rings that they want. Of packets that are
  * dropped or handed back, reason says why. Thread: owner worker. Cost: packet. */

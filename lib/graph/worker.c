@@ -40,6 +40,11 @@ static __attribute__((noinline)) unsigned drop_late(struct shunt_worker *w,
 						    struct shunt_queue *queue, unsigned n)
 {
 	shunt_counter_add(&w->graph.drops[SHUNT_DROP_late], n);
+	if (w->graph.taps) {
+		shunt_graph_set_reason(w->pkts, n, SHUNT_DROP_late);
+		shunt_tap_show(&w->graph.taps, &w->pool,
+			       &(struct shunt_tap_batch){.place = SHUNT_TAP_DROPPED}, w->pkts, n);
+	}
 	shunt_pool_free_pkts(&w->pool, w->pkts, n);
 	queue->is_late = n == w->opts.batch;
 	return n;
@@ -58,6 +63,11 @@ static inline unsigned serve(struct shunt_worker *w, unsigned i, uint64_t *clock
 	}
 	if (unlikely(shunt_queue_is_late(queue)))
 		return drop_late(w, queue, n);
+	if (unlikely(w->graph.taps) && !queue->is_steered)
+		shunt_tap_show(&w->graph.taps, &w->pool,
+			       &(struct shunt_tap_batch){.place = SHUNT_TAP_ARRIVED,
+							 .queue = queue->index},
+			       w->pkts, n);
 	shunt_counter_add(&w->stats.batch[n], 1);
 	shunt_graph_run(&w->graph, w->entry[i], w->pkts, n);
 	*clock = lap(w, SHUNT_STAGE_GRAPH, *clock, sampled);

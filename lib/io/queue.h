@@ -112,6 +112,7 @@ struct shunt_queue {
 	uint16_t port;		 /* index of the port in the engine */
 	uint16_t index;		 /* receive and transmit queue number on the device */
 	int fd;			 /* to poll() for POLLIN; -1 where there is none */
+	bool is_steered;	 /* a steering program saw its packets before */
 	bool has_more;		 /* the worker's word: another turn follows at once, with packets */
 	/* Not 0 while the watch takes the worker for hung: the kernel has the queue's frames. NULL
 	 * where nothing watches. */

@@ -337,6 +337,7 @@ int shunt_xsk_open(struct shunt_queue **out, struct shunt_xsk_umem *umem,
 					     : &shunt_xsk_ops;
 	xsk->queue.pool = umem->pool;
 	xsk->queue.port = opts->port;
+	xsk->queue.is_steered = true;
 	xsk->queue.index = opts->queue;
 	xsk->umem = umem;
 	xsk->xsks_fd = -1;

@@ -83,6 +83,8 @@ static const int control_only[] = {
 	SCMP_SYS(capget),      SCMP_SYS(capset),
 	SCMP_SYS(seccomp),     SCMP_SYS(unlinkat),
 	SCMP_SYS(pread64),     SCMP_SYS(wait4), /* for the helper's end */
+	/* the rings of a capture */
+	SCMP_SYS(memfd_create), SCMP_SYS(ftruncate), SCMP_SYS(pwrite64),
 };
 
 /* Netlink and ethtool for programs and detours, /proc and /sys, the journal's pins. */

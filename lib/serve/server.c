@@ -21,6 +21,7 @@ struct client {
 	size_t in_len;
 	char *reply; /* owned; NULL when none is being written */
 	size_t reply_len, reply_off;
+	struct shunt_server_more more; /* of its latest answer that had any */
 	char in[SHUNT_SERVER_REQUEST_MAX];
 };
 
@@ -66,16 +67,46 @@ static void end_client(struct shunt_server *s, struct client *c)
 		return;
 	close(c->fd);
 	free(c->reply);
+	if (c->more.fd >= 0)
+		close(c->more.fd);
+	if (c->more.ended)
+		c->more.ended(c->more.ended_arg);
 	memset(c, 0, sizeof(*c));
-	c->fd = -1;
+	c->fd = c->more.fd = -1;
 	set_timer(s);
+}
+
+/* A descriptor goes with the first byte. */
+static ssize_t send_some(struct client *c)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {c->reply + c->reply_off, c->reply_len - c->reply_off};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n;
+
+	if (c->more.fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+						.cmsg_level = SOL_SOCKET,
+						.cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.head), &c->more.fd, sizeof(c->more.fd));
+	}
+	n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n > 0 && c->more.fd >= 0) {
+		close(c->more.fd);
+		c->more.fd = -1;
+	}
+	return n;
 }
 
 /* Writes what the socket takes. When all is out, waits for the next request. */
 static void write_reply(struct shunt_server *s, struct client *c)
 {
-	ssize_t n = send(c->fd, c->reply + c->reply_off, c->reply_len - c->reply_off,
-			 MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t n = send_some(c);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		end_client(s, c);
@@ -127,8 +158,21 @@ static void send_error(struct shunt_server *s, struct client *c, const char *sen
 				      "not UTF-8"));
 }
 
+/* What hung on the client before ends where something else does now. */
+static void keep_more(struct client *c, const struct shunt_server_more *more)
+{
+	const struct shunt_server_more before = c->more;
+
+	if (more->fd < 0 && !more->ended)
+		return;
+	c->more = *more;
+	if (before.ended)
+		before.ended(before.ended_arg);
+}
+
 static void answer(struct shunt_server *s, struct client *c, const char *line, size_t len)
 {
+	struct shunt_server_more more = {.fd = -1};
 	struct shunt_err err = {"failed"};
 	json_error_t syntax;
 	json_t *request, *result;
@@ -141,8 +185,9 @@ static void answer(struct shunt_server *s, struct client *c, const char *line, s
 			   "{\"cmd\": \"show\", \"object\": \"ports\"} on one line");
 		return;
 	}
-	result = s->fn(s->arg, request, &err);
+	result = s->fn(s->arg, request, &more, &err);
 	json_decref(request);
+	keep_more(c, &more);
 	if (result)
 		send_reply(s, c, "result", result);
 	else
@@ -162,7 +207,7 @@ static void take_line(struct shunt_server *s, struct client *c)
 			s, c,
 			end ? "more than one request was sent, expected the next one after "
 			      "the reply"
-			    : "the request is too long, expected at most 4095 bytes and a newline");
+			    : "the request is too long, expected at most 16383 bytes and a newline");
 		return;
 	}
 	len = (size_t)(end - c->in);
@@ -187,16 +232,21 @@ static void read_request(struct shunt_server *s, struct client *c)
 	take_line(s, c);
 }
 
+/* Of those that stay at most STAY_MAX keep their place. */
 static struct client *free_slot(struct shunt_server *s)
 {
-	struct client *oldest = &s->clients[0];
-	unsigned i;
+	struct client *oldest = NULL;
+	unsigned i, stay_cnt = 0;
 
 	for (i = 0; i < SHUNT_SERVER_CLIENT_MAX; i++) {
-		if (s->clients[i].fd < 0)
-			return &s->clients[i];
-		if (s->clients[i].active_ns < oldest->active_ns)
-			oldest = &s->clients[i];
+		struct client *c = &s->clients[i];
+
+		if (c->fd < 0)
+			return c;
+		if (c->more.ended && ++stay_cnt <= SHUNT_SERVER_STAY_MAX)
+			continue;
+		if (!oldest || c->active_ns < oldest->active_ns)
+			oldest = c;
 	}
 	end_client(s, oldest);
 	return oldest;
@@ -259,6 +309,8 @@ static void end_slow_clients(struct shunt_server *s)
 		struct client *c = &s->clients[i];
 
 		limit = c->reply || c->in_len ? SHUNT_SERVER_STALL_SEC : SHUNT_SERVER_IDLE_SEC;
+		if (c->more.ended && !c->reply && !c->in_len)
+			continue;
 		if (c->fd >= 0 && now - c->active_ns > limit * SHUNT_NS_PER_SEC)
 			end_client(s, c);
 	}
@@ -331,7 +383,7 @@ int shunt_server_create(struct shunt_server **out, const char *path, shunt_serve
 	s->arg = arg;
 	s->epoll_fd = s->timer_fd = s->reserve_fd = -1;
 	for (i = 0; i < SHUNT_SERVER_CLIENT_MAX; i++)
-		s->clients[i].fd = -1;
+		s->clients[i].fd = s->clients[i].more.fd = -1;
 	ret = shunt_listener_open(&s->listener, path, err);
 	if (!ret)
 		ret = open_fds(s, err);
@@ -341,6 +393,15 @@ int shunt_server_create(struct shunt_server **out, const char *path, shunt_serve
 	}
 	*out = s;
 	return 0;
+}
+
+void shunt_server_dismiss(struct shunt_server *server)
+{
+	unsigned i;
+
+	for (i = 0; server && i < SHUNT_SERVER_CLIENT_MAX; i++)
+		if (server->clients[i].more.ended)
+			end_client(server, &server->clients[i]);
 }
 
 static void close_fd(int fd)

@@ -21,13 +21,24 @@
 #include "base/err.h"
 
 #define SHUNT_SERVER_CLIENT_MAX	 16
-#define SHUNT_SERVER_REQUEST_MAX 4096 /* bytes of a line, its end included */
+#define SHUNT_SERVER_STAY_MAX	 8    /* clients on whom something hangs */
+#define SHUNT_SERVER_REQUEST_MAX 16384 /* bytes of a line, its end included */
 #define SHUNT_SERVER_STALL_SEC	 5    /* half a request or an unread reply */
 #define SHUNT_SERVER_IDLE_SEC	 60   /* between requests */
 
-/* Answers one request, an object. Returns a new reference, which becomes the
- * server's, or NULL with err set. */
-typedef json_t *(*shunt_server_fn)(void *arg, const json_t *request, struct shunt_err *err);
+/* What a handler may give beside its answer. */
+struct shunt_server_more {
+	int fd; /* goes with the reply; the server closes its own. -1: none */
+	/* Called with ended_arg when the client is gone. NULL: nothing hangs on it. Otherwise the
+	 * client may be silent for as long as it likes, and its place is nobody else's. */
+	void (*ended)(void *arg);
+	void *ended_arg;
+};
+
+/* Answers one request, an object. *more has no descriptor and nothing that hangs on the client.
+ * Returns a new reference, which becomes the server's, or NULL with err set, and *more left alone. */
+typedef json_t *(*shunt_server_fn)(void *arg, const json_t *request,
+				   struct shunt_server_more *more, struct shunt_err *err);
 
 struct shunt_server;
 
@@ -40,6 +51,9 @@ int shunt_server_create(struct shunt_server **out, const char *path, shunt_serve
 /* shunt_server_destroy closes everything and removes the socket file. NULL is
  * legal. Thread: control. */
 void shunt_server_destroy(struct shunt_server *server);
+
+/* shunt_server_dismiss ends the clients on whom something hangs. Thread: control. */
+void shunt_server_dismiss(struct shunt_server *server);
 
 /* shunt_server_fd returns a descriptor that is readable when service has work.
  * It stays the server's. Thread: control. */

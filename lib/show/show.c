@@ -70,11 +70,11 @@ static json_t *set_lane(const struct shunt_show *show, const json_t *request, st
 	return shunt_show_lanes(show);
 }
 
-json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *err)
+json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,
+			   struct shunt_err *err)
 {
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	const char *object = json_string_value(json_object_get(request, "object"));
-	const struct shunt_show *show = arg;
 	json_t *result;
 	unsigned i;
 

@@ -4,7 +4,7 @@
  * (CLOCK_MONOTONIC), so that two of them give a rate.
  *
  *     struct shunt_show show = {engine, notices};
- *     shunt_server_create(&server, path, shunt_show_request, &show, &err);
+ *     result = shunt_show_request(&show, request, &err);
  */
 #ifndef SHUNT_SHOW_SHOW_H
 #define SHUNT_SHOW_SHOW_H
@@ -59,9 +59,9 @@ json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
 			 struct shunt_err *err);
 
 /* shunt_show_request answers {"cmd": "show", "object": OBJECT} and {"cmd": "route", "address":
- * ADDRESS} about the engine of the struct shunt_show that arg points to, and does {"cmd": "lane",
- * "port": PORT, "share": [WORD, ...]} (lane/share.h): a handler for shunt_server_create. Thread:
- * control. */
-json_t *shunt_show_request(void *arg, const json_t *request, struct shunt_err *err);
+ * ADDRESS}, and does {"cmd": "lane",
+ * "port": PORT, "share": [WORD, ...]} (lane/share.h). Thread: control. */
+json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,
+			   struct shunt_err *err);
 
 #endif

@@ -17,7 +17,7 @@
 struct shunt_tap_ring_head {
 	/* the writer's */
 	uint64_t committed SHUNT_CACHE_ALIGNED; /* bytes, all that there ever were */
-	uint64_t lost;
+	uint64_t lost[SHUNT_TAP_RING_PORTS];
 	uint64_t size;
 	uint64_t cnt; /* rings in the file */
 	/* the reader's */
@@ -126,7 +126,8 @@ static bool has_room(struct shunt_tap_ring *ring, uint64_t len)
 	return ring->own + len - ring->other <= ring->size;
 }
 
-struct shunt_tap_record *shunt_tap_ring_reserve(struct shunt_tap_ring *ring, uint32_t cap_len)
+struct shunt_tap_record *shunt_tap_ring_reserve(struct shunt_tap_ring *ring, uint32_t cap_len,
+						unsigned port)
 {
 	const uint64_t len = sizeof(struct shunt_tap_record) + cap_len, needed = entry_len(len);
 	const uint64_t to_end = ring->size - (ring->own & (ring->size - 1));
@@ -134,7 +135,7 @@ struct shunt_tap_record *shunt_tap_ring_reserve(struct shunt_tap_ring *ring, uin
 	struct entry *entry;
 
 	if (!has_room(ring, skipped + needed)) {
-		shunt_counter_add(&ring->shared->lost, 1);
+		shunt_counter_add(&ring->shared->lost[port % SHUNT_TAP_RING_PORTS], 1);
 		return NULL;
 	}
 	if (skipped) {
@@ -185,7 +186,7 @@ void shunt_tap_ring_release(struct shunt_tap_ring *ring)
 	__atomic_store_n(&ring->shared->released, ring->own, __ATOMIC_RELEASE);
 }
 
-uint64_t shunt_tap_ring_lost(const struct shunt_tap_ring *ring)
+uint64_t shunt_tap_ring_lost(const struct shunt_tap_ring *ring, unsigned port)
 {
-	return shunt_counter_read(&ring->shared->lost);
+	return shunt_counter_read(&ring->shared->lost[port % SHUNT_TAP_RING_PORTS]);
 }

@@ -10,7 +10,7 @@
  *
  *	fd = shunt_tap_ring_make(cnt, bytes, &err);		cnt rings in one file
  *	shunt_tap_ring_open(&ring, fd, i, &err);		either side
- *	record = shunt_tap_ring_reserve(&ring, cap_len);	the writer
+ *	record = shunt_tap_ring_reserve(&ring, cap_len, port);	the writer
  *	shunt_tap_ring_commit(&ring);
  *	record = shunt_tap_ring_peek(&ring);			the reader
  *	shunt_tap_ring_release(&ring);
@@ -49,17 +49,20 @@ int shunt_tap_ring_open(struct shunt_tap_ring *ring, int fd, unsigned i, struct 
 void shunt_tap_ring_close(struct shunt_tap_ring *ring);
 
 /* shunt_tap_ring_reserve returns room for a record with cap_len bytes, to be filled, or NULL where
- * there is none: that is counted as lost. Thread: the writer. Cost: some loads. */
-struct shunt_tap_record *shunt_tap_ring_reserve(struct shunt_tap_ring *ring, uint32_t cap_len);
+ * there is none: that is counted as lost, of a port below SHUNT_TAP_RING_PORTS. Thread: the writer.
+ * Cost: some loads. */
+#define SHUNT_TAP_RING_PORTS 64u
+struct shunt_tap_record *shunt_tap_ring_reserve(struct shunt_tap_ring *ring, uint32_t cap_len,
+						unsigned port);
 
 /* shunt_tap_ring_commit shows the reader what was reserved since. Thread: the writer. Cost: a
  * store. */
 void shunt_tap_ring_commit(struct shunt_tap_ring *ring);
 
 /* shunt_tap_ring_peek returns the oldest record, or NULL. shunt_tap_ring_release ends the use of it.
- * shunt_tap_ring_lost returns how many records had no room. Thread: the reader. */
+ * shunt_tap_ring_lost returns how many records of a port had no room. Thread: the reader. */
 const struct shunt_tap_record *shunt_tap_ring_peek(struct shunt_tap_ring *ring);
 void shunt_tap_ring_release(struct shunt_tap_ring *ring);
-uint64_t shunt_tap_ring_lost(const struct shunt_tap_ring *ring);
+uint64_t shunt_tap_ring_lost(const struct shunt_tap_ring *ring, unsigned port);
 
 #endif

@@ -24,6 +24,7 @@ struct shunt_xdp {
 	bool is_sg;	   /* the program for packets of several buffers */
 	bool asks_tags;	   /* is to ask its driver for VLAN tags beside frames */
 	uint32_t patience; /* of the watch */
+	bool is_tapped;	   /* frames are shown to a tap */
 	bool is_left;	   /* no rule leads to another lane than the kernel's */
 	bool is_bound;	   /* the one that does is loaded, by this process or its delegate */
 	bool can_replace;  /* another's program gives way */

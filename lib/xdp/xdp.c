@@ -108,6 +108,11 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	return x;
 }
 
+uint32_t shunt_xdp_program(const struct shunt_xdp *x)
+{
+	return x->prog_id;
+}
+
 int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, struct shunt_err *err)
 {
 	int rc = shunt_xdp_err_rights(opts->ifname, err);

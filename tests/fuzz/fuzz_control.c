@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "capture/capture.h"
 #include "engine/engine.h"
 #include "serve/server.h"
 #include "show/show.h"
@@ -26,11 +27,36 @@ enum { ON = 0, ANOTHER = 0xff, HANG_UP = 0xfe };
 
 static struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
+static struct shunt_captures *captures;
+
+static void end_capture(void *capture)
+{
+	shunt_capture_end(capture);
+}
+
+static json_t *answer(void *arg, const json_t *request, struct shunt_server_more *more,
+		      struct shunt_err *err)
+{
+	const char *cmd = json_string_value(json_object_get(request, "cmd"));
+	struct shunt_capture *capture;
+	json_t *result;
+
+	if (!cmd || strcmp(cmd, "capture") != 0)
+		return shunt_show_request(arg, request, err);
+	result = shunt_capture_begin(captures, request, &more->fd, &capture, err);
+	if (result) {
+		more->ended = end_capture;
+		more->ended_arg = capture;
+	}
+	return result;
+}
+
 static void stop(void)
 {
 	struct shunt_err err;
 
 	shunt_server_destroy(server);
+	shunt_captures_destroy(captures);
 	shunt_notices_destroy(show.notices);
 	shunt_engine_destroy(engine, &err);
 	shunt_config_fini(&config);
@@ -52,11 +78,12 @@ static void start(void)
 	ret |= shunt_config_add_pair(&config, &pair, &err);
 	FUZZ_MUST(!ret && !shunt_engine_create(&engine, &config, &err) &&
 			  !shunt_engine_attach(engine, &err) && !shunt_engine_open(engine, &err) &&
-			  !shunt_notices_create(&show.notices, engine, &err),
+			  !shunt_notices_create(&show.notices, engine, &err) &&
+			  !shunt_captures_create(&captures, engine, &err),
 		  "%s", err.msg);
 	show.engine = engine;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/shunt-fuzz-%d.sock", getpid());
-	ret = shunt_server_create(&server, addr.sun_path, shunt_show_request, &show, &err);
+	ret = shunt_server_create(&server, addr.sun_path, answer, &show, &err);
 	FUZZ_MUST(!ret, "%s", err.msg);
 	atexit(stop);
 }

@@ -21,7 +21,8 @@ static struct shunt_server *server;
 static unsigned call_cnt;
 
 /* Gives back what it was asked, or as many bytes as were asked for. */
-static json_t *echo(void *arg, const json_t *request, struct shunt_err *err)
+static json_t *echo(void *arg, const json_t *request, struct shunt_server_more *more,
+		    struct shunt_err *err)
 {
 	json_int_t size = json_integer_value(json_object_get(request, "size"));
 	char *text;

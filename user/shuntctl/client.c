@@ -83,13 +83,34 @@ static int send_all(int fd, const char *text, size_t len, struct shunt_err *err)
 	return 0;
 }
 
-static int read_some(int fd, char *buf, size_t len, struct shunt_err *err)
+/* The descriptor that came with some bytes; *got is left alone where none did. */
+static void take_fd(struct msghdr *msg, int *got)
 {
+	const struct cmsghdr *head = CMSG_FIRSTHDR(msg);
+
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
+		memcpy(got, CMSG_DATA(head), sizeof(*got));
+}
+
+static int read_some(int fd, char *buf, size_t len, int *got, struct shunt_err *err)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {buf, len};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n;
 
+	if (got) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+	}
 	do {
-		n = recv(fd, buf, len, 0);
+		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
+	if (got && n > 0)
+		take_fd(&msg, got);
 	if (n > 0)
 		return (int)n;
 	if (n == 0)
@@ -103,7 +124,7 @@ static int read_some(int fd, char *buf, size_t len, struct shunt_err *err)
 }
 
 /* Returns a line without its end, to be freed, or NULL with err set. */
-static char *read_line(int fd, struct shunt_err *err)
+static char *read_line(int fd, int *got, struct shunt_err *err)
 {
 	size_t len = 0, max = 0;
 	char *buf = NULL;
@@ -120,7 +141,7 @@ static char *read_line(int fd, struct shunt_err *err)
 			buf = bigger;
 			max += 65536;
 		}
-		n = read_some(fd, buf + len, max - len - 1, err);
+		n = read_some(fd, buf + len, max - len - 1, got, err);
 		if (n < 0)
 			break;
 		len += (size_t)n;
@@ -150,7 +171,7 @@ static json_t *parse_reply(const char *line, struct shunt_err *err)
 	return result;
 }
 
-static json_t *ask(int fd, json_t *request, struct shunt_err *err)
+json_t *shuntctl_client_ask(int fd, json_t *request, int *got, struct shunt_err *err)
 {
 	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
 	json_t *result = NULL;
@@ -161,12 +182,17 @@ static json_t *ask(int fd, json_t *request, struct shunt_err *err)
 		return NULL;
 	}
 	if (!send_all(fd, text, strlen(text), err) && !send_all(fd, "\n", 1, err))
-		line = read_line(fd, err);
+		line = read_line(fd, got, err);
 	if (line)
 		result = parse_reply(line, err);
 	free(line);
 	free(text);
 	return result;
+}
+
+static json_t *ask(int fd, json_t *request, struct shunt_err *err)
+{
+	return shuntctl_client_ask(fd, request, NULL, err);
 }
 
 json_t *shuntctl_client_show(int fd, const char *object, struct shunt_err *err)

@@ -11,6 +11,11 @@
  * socket, and what is probably wrong. */
 int shuntctl_client_open(const char *path, struct shunt_err *err);
 
+/* shuntctl_client_ask sends a request, which it takes over, and waits up to 30 seconds for the answer.
+ * *got, unless got is NULL, is the descriptor that comes with it, the caller's. Returns a new reference,
+ * or NULL with err set. */
+json_t *shuntctl_client_ask(int fd, json_t *request, int *got, struct shunt_err *err);
+
 /* shuntctl_client_show asks for an object and waits up to 30 seconds. Returns a new
  * reference, or NULL with err set. */
 json_t *shuntctl_client_show(int fd, const char *object, struct shunt_err *err);

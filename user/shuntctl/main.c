@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "capture.h"
 #include "client.h"
 #include "show/show.h"
 #include "doctor.h"
@@ -17,12 +18,14 @@
 #include "words.h"
 
 #define EXIT_USAGE 2
+#define COUNT_MAX  1000000000u
 
 struct options {
 	const char *socket;
 	bool json, pretty;
 	struct shuntctl_view_opts view;
 	struct shunt_doctor_opts doctor;
+	struct shuntctl_capture_opts capture;
 	double interval_s;
 	unsigned iterations;
 };
@@ -34,6 +37,7 @@ enum {
 	COMMAND_TOP,
 	COMMAND_METRICS,
 	COMMAND_DOCTOR,
+	COMMAND_CAPTURE,
 	COMMAND_RELOAD,
 	COMMAND_HELP,
 };
@@ -44,7 +48,8 @@ static const struct shuntctl_word commands[] = {
 	[COMMAND_SHOW] = {"show"},	 [COMMAND_ROUTE] = {"route"},
 	[COMMAND_LANE] = {"lane"},	 [COMMAND_TOP] = {"top"},
 	[COMMAND_METRICS] = {"metrics"}, [COMMAND_DOCTOR] = {"doctor"},
-	[COMMAND_RELOAD] = {"reload"},	 [COMMAND_HELP] = {"help"},
+	[COMMAND_CAPTURE] = {"capture"}, [COMMAND_RELOAD] = {"reload"},
+	[COMMAND_HELP] = {"help"},
 };
 
 static const struct shuntctl_word objects[] = {
@@ -75,6 +80,8 @@ static void print_help(void)
 	      "                       split the port's flows among the lanes, 100 % in all\n"
 	      "  lane set PORT LANE|auto  give all flows to one lane, or back to the port's own\n"
 	      "  doctor [DEVICE ...]  examine host and devices; needs no daemon, changes nothing\n"
+	      "  capture [PORT ...] [FILTER]\n"
+	      "                       print or write the packets that ports receive and send\n"
 	      "  metrics              print all counters in Prometheus' text format\n"
 	      "  reload               shuntd reads its file again: new rules come into force\n"
 	      "  help                 print this\n"
@@ -84,11 +91,19 @@ static void print_help(void)
 	for (i = 0; i < SHUNT_ARRAY_LEN(objects); i++)
 		printf("  %-10s %s\n", objects[i].name, objects[i].help);
 	fputs("\n"
-	      "Options:\n"
+	      "Options, before the command or behind it:\n"
 	      "  -j, --json           print JSON on one line, errors too\n"
 	      "  -p, --pretty         print JSON, indented\n"
-	      "  -s, --socket PATH    control socket of shuntd (" SHUNT_CONTROL_PATH ")\n"
+	      "  -s, --socket PATH    control socket of shuntd (" SHUNT_CONTROL_PATH "); of capture\n"
+	      "                       before the command alone\n"
 	      "  -V, --version; -h, --help\n"
+	      "Options of capture, behind the command:\n"
+	      "  -w, --write FILE     write pcapng to FILE; -: to standard output\n"
+	      "  -s, --snaplen N      bytes of a packet, 1 to 65536 (65536)\n"
+	      "  -c, --count N        end after N packets (no end)\n"
+	      "  -G, --rotate SEC     begin a new file after so many seconds\n"
+	      "  -C, --size MB        begin a new file after so many millions of bytes\n"
+	      "  -B, --buffer MIB     of each ring, a power of 2, 1 to 64 (4)\n"
 	      "Options of show drops:\n"
 	      "  -a, --all            also print reasons that never occurred\n"
 	      "Options of top:\n"
@@ -285,18 +300,27 @@ static int parse_interval(const char *text, double *out, struct shunt_err *err)
 	return shunt_err_set(err, EINVAL, "--delay is '%s', expected 0.1 to 3600 seconds", text);
 }
 
-static int parse_count(const char *option, const char *text, unsigned *out, struct shunt_err *err)
+static int parse_number(const char *option, const char *text, unsigned max, unsigned *out,
+			struct shunt_err *err)
 {
 	unsigned long n;
 	char *end;
 
 	n = strtoul(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && !*end && n >= 1 && n <= 1000000000) {
+	if (*text >= '0' && *text <= '9' && !*end && n >= 1 && n <= max) {
 		*out = (unsigned)n;
 		return 0;
 	}
+	if (max < COUNT_MAX)
+		return shunt_err_set(err, EINVAL, "%s is '%s', expected a whole number from 1 to %u",
+				     option, text, max);
 	return shunt_err_set(err, EINVAL, "%s is '%s', expected a whole number from 1", option,
 			     text);
+}
+
+static int parse_count(const char *option, const char *text, unsigned *out, struct shunt_err *err)
+{
+	return parse_number(option, text, COUNT_MAX, out, err);
 }
 
 static int bad_option(int opt, char **argv, struct shunt_err *err)
@@ -368,28 +392,153 @@ static int parse_option(struct options *o, int opt, char **argv, struct shunt_er
 	}
 }
 
-static int parse_options(struct options *o, int argc, char **argv, struct shunt_err *err)
+static const struct option long_options[] = {
+	{"json", no_argument, NULL, 'j'},
+	{"pretty", no_argument, NULL, 'p'},
+	{"socket", required_argument, NULL, 's'},
+	{"all", no_argument, NULL, 'a'},
+	{"delay", required_argument, NULL, 'd'},
+	{"iterations", required_argument, NULL, 'n'},
+	{"frame-size", required_argument, NULL, OPT_FRAME_SIZE},
+	{"workers", required_argument, NULL, OPT_WORKERS},
+	{"generic", no_argument, NULL, OPT_GENERIC},
+	{"require", required_argument, NULL, OPT_REQUIRE},
+	{"version", no_argument, NULL, 'V'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static const struct option capture_options[] = {
+	{"write", required_argument, NULL, 'w'},
+	{"snaplen", required_argument, NULL, 's'},
+	{"count", required_argument, NULL, 'c'},
+	{"rotate", required_argument, NULL, 'G'},
+	{"size", required_argument, NULL, 'C'},
+	{"buffer", required_argument, NULL, 'B'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_capture(struct shuntctl_capture_opts *o, int opt, char **argv,
+			 struct shunt_err *err)
 {
-	static const struct option long_options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"pretty", no_argument, NULL, 'p'},
-		{"socket", required_argument, NULL, 's'},
-		{"all", no_argument, NULL, 'a'},
-		{"delay", required_argument, NULL, 'd'},
-		{"iterations", required_argument, NULL, 'n'},
-		{"frame-size", required_argument, NULL, OPT_FRAME_SIZE},
-		{"workers", required_argument, NULL, OPT_WORKERS},
-		{"generic", no_argument, NULL, OPT_GENERIC},
-		{"require", required_argument, NULL, OPT_REQUIRE},
-		{"version", no_argument, NULL, 'V'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
+	unsigned count = 0;
+	int ret = 0;
+
+	switch (opt) {
+	case 'w':
+		o->file = optarg;
+		return 0;
+	case 's':
+		return parse_number("--snaplen", optarg, SHUNT_TAP_SNAP_MAX, &o->snap_len, err);
+	case 'c':
+		ret = parse_count("--count", optarg, &count, err);
+		o->packet_max = count;
+		return ret;
+	case 'G':
+		return parse_number("--rotate", optarg, 86400 * 366, &o->seconds, err);
+	case 'C':
+		return parse_number("--size", optarg, 1000000, &o->megabytes, err);
+	case 'B':
+		ret = parse_number("--buffer", optarg, 64, &o->ring_mib, err);
+		if (!ret && !shunt_is_power_of_2(o->ring_mib))
+			ret = shunt_err_set(err, EINVAL,
+					    "--buffer is '%s', expected 1, 2, 4, 8, 16, 32 or 64",
+					    optarg);
+		return ret;
+	case 'h':
+		print_help();
+		return 1;
+	default:
+		return bad_option(opt, argv, err);
+	}
+}
+
+/* Options of capture are its own, and so stand behind it. */
+static int parse_behind_capture(struct options *o, int argc, char **argv, struct shunt_err *err)
+{
 	int opt, ret = 0;
 
+	while (!ret && (opt = getopt_long(argc, argv, ":w:s:c:G:C:B:h", capture_options, NULL)) != -1)
+		ret = parse_capture(&o->capture, opt, argv, err);
+	return ret;
+}
+
+static int parse_options(struct options *o, int argc, char **argv, struct shunt_err *err)
+{
+	int opt, ret = 0;
+
+	while (!ret && (opt = getopt_long(argc, argv, "+:jps:ad:n:Vh", long_options, NULL)) != -1)
+		ret = parse_option(o, opt, argv, err);
+	if (ret || optind >= argc)
+		return ret;
+	if (shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), argv[optind], "command", NULL) ==
+	    COMMAND_CAPTURE)
+		return parse_behind_capture(o, argc, argv, err);
 	while (!ret && (opt = getopt_long(argc, argv, ":jps:ad:n:Vh", long_options, NULL)) != -1)
 		ret = parse_option(o, opt, argv, err);
 	return ret;
+}
+
+/* Words that name ports come first; the others are the filter. */
+static int split_words(const struct options *o, char **words, int cnt, unsigned *port_cnt,
+		       struct shunt_err *err)
+{
+	json_t *ports = ask(o, shuntctl_client_show, "ports", err);
+	const json_t *row;
+	size_t i;
+
+	*port_cnt = 0;
+	if (!ports)
+		return -EPROTO;
+	while ((int)*port_cnt < cnt) {
+		bool is_port = false;
+
+		json_array_foreach (json_object_get(ports, "ports"), i, row)
+			is_port |= !strcmp(json_string_value(json_object_get(row, "name")) ?: "",
+					   words[*port_cnt]);
+		if (!is_port)
+			break;
+		++*port_cnt;
+	}
+	json_decref(ports);
+	return 0;
+}
+
+static char *join(char **words, int cnt)
+{
+	size_t len = 1;
+	char *text;
+	int i;
+
+	for (i = 0; i < cnt; i++)
+		len += strlen(words[i]) + 1;
+	text = calloc(1, len);
+	for (i = 0; text && i < cnt; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, words[i]);
+	}
+	return text;
+}
+
+static int capture(struct options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"not enough memory"};
+	char *filter = NULL;
+	int ret = split_words(o, words, cnt, &o->capture.port_cnt, &err);
+
+	if (!ret) {
+		filter = join(words + o->capture.port_cnt, cnt - (int)o->capture.port_cnt);
+		ret = filter ? 0 : -ENOMEM;
+	}
+	if (!ret) {
+		o->capture.socket = o->socket;
+		o->capture.ports = words;
+		o->capture.filter = filter;
+		ret = shuntctl_capture(&o->capture, &err);
+	}
+	free(filter);
+	return ret ? complain(o, &err, EXIT_FAILURE) : EXIT_SUCCESS;
 }
 
 static int run_show(const struct options *o, char **words, int cnt)
@@ -403,7 +552,7 @@ static int run_show(const struct options *o, char **words, int cnt)
 	return object < 0 ? complain(o, &err, EXIT_USAGE) : show(o, (unsigned)object);
 }
 
-static int run(const struct options *o, char **words, int cnt)
+static int run(struct options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"a command is missing, see shuntctl help"};
 	int command = -EINVAL;
@@ -423,6 +572,8 @@ static int run(const struct options *o, char **words, int cnt)
 		return top(o);
 	if (command == COMMAND_METRICS && cnt == 1)
 		return metrics(o);
+	if (command == COMMAND_CAPTURE)
+		return capture(o, words + 1, cnt - 1);
 	if (command == COMMAND_RELOAD && cnt == 1)
 		return run_reload(o);
 	if (command == COMMAND_DOCTOR)
@@ -438,7 +589,9 @@ static int run(const struct options *o, char **words, int cnt)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.socket = SHUNT_CONTROL_PATH, .interval_s = 1};
+	struct options o = {.socket = SHUNT_CONTROL_PATH,
+			    .interval_s = 1,
+			    .capture = {.snap_len = SHUNT_TAP_SNAP_MAX, .ring_mib = 4}};
 	struct shunt_err err = {""};
 	int ret = parse_options(&o, argc, argv, &err);
 

@@ -18,6 +18,7 @@
 #include "background.h"
 #include "base/bytes.h"
 #include "bridge/brlink.h"
+#include "capture/capture.h"
 #include "config/print.h"
 #include "engine/engine.h"
 #include "helper/helper.h"
@@ -37,6 +38,7 @@ struct daemon {
 	char **argv;
 	struct shunt_engine *engine;
 	struct shunt_notices *notices;
+	struct shunt_captures *captures;
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
 	struct shunt_helper *helper; /* NULL: no port is a device */
@@ -173,8 +175,27 @@ static void serve(struct daemon *d)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
+static void end_capture(void *arg)
+{
+	shunt_capture_end(arg);
+}
+
+static json_t *capture(struct daemon *d, const json_t *request, struct shunt_server_more *more,
+		       struct shunt_err *err)
+{
+	struct shunt_capture *capture;
+	json_t *result = shunt_capture_begin(d->captures, request, &more->fd, &capture, err);
+
+	if (result) {
+		more->ended = end_capture;
+		more->ended_arg = capture;
+	}
+	return result;
+}
+
 /* Clients are served once the engine runs. Requests that come earlier wait. */
-static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
+static json_t *answer(void *arg, const json_t *request, struct shunt_server_more *more,
+		      struct shunt_err *err)
 {
 	struct daemon *d = arg;
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
@@ -188,6 +209,8 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_err *err)
 		ret = reload(d, err);
 		return ret < 0 ? NULL : json_pack("{s:i}", "rules", ret);
 	}
+	if (cmd && !strcmp(cmd, "capture"))
+		return capture(d, request, more, err);
 	return shunt_show_request(&(struct shunt_show){d->engine, d->notices}, request, err);
 }
 
@@ -318,6 +341,8 @@ static int start(struct daemon *d, struct shunt_err *err)
 	if (!ret)
 		ret = shunt_notices_create(&d->notices, d->engine, err);
 	if (!ret)
+		ret = shunt_captures_create(&d->captures, d->engine, err);
+	if (!ret)
 		ret = listen_control(d, err);
 	if (!ret)
 		ret = recover(d, err);
@@ -387,6 +412,8 @@ static int stop(struct daemon *d, struct shunt_err *err)
 	struct shunt_err ignored;
 	int ret;
 
+	shunt_server_dismiss(d->server);
+	shunt_captures_destroy(d->captures);
 	if (d->engine && hands_over)
 		shunt_engine_hand_over(d->engine);
 	ret = shunt_engine_destroy(d->engine, err);
