@@ -51,6 +51,23 @@ static __noinline int filter(const void *data, const void *end, __u32 len)
 	return is_passed;
 }
 
+/* Field by field: clang 14 loses most of a copy of the whole. */
+static __always_inline void fill(struct shunt_tap_record *to, const struct shunt_tap_record *head)
+{
+	to->time_ns = head->time_ns;
+	to->len = head->len;
+	to->cap_len = head->cap_len;
+	to->number = head->number;
+	to->queue = head->queue;
+	to->port = head->port;
+	to->place = head->place;
+	to->lane = head->lane;
+	to->reason = head->reason;
+	to->out = head->out;
+	to->rule = head->rule;
+	to->pad = 0;
+}
+
 /* One size of record: the verifier wants to know it. */
 #define PUT(name, room)                                                                           \
 	static __always_inline bool name(struct xdp_md *ctx, const struct shunt_tap_record *head) \
@@ -63,7 +80,7 @@ static __noinline int filter(const void *data, const void *end, __u32 len)
                                                                                                   \
 		if (!to)                                                                          \
 			return false;                                                             \
-		to->head = *head;                                                                 \
+		fill(&to->head, head);                                                            \
 		barrier_var(last);                                                                \
 		if (last < room && bpf_xdp_load_bytes(ctx, 0, to->bytes, last + 1))               \
 			to->head.cap_len = 0;                                                     \
@@ -103,7 +120,7 @@ static __always_inline void take(struct xdp_md *ctx, struct shunt_steer_slot *sl
 		slot->sample.tap_lost++;
 }
 
-static __always_inline bool passes(struct xdp_md *ctx)
+static __always_inline bool tap_passes(struct xdp_md *ctx)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 
@@ -131,7 +148,7 @@ static __noinline void take_arrived(struct xdp_md *ctx, struct shunt_steer_slot 
 static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *slot)
 {
 	const bool is_own = is_shown(shunt_tap_opts.port), is_changed = shunt_tap_opts.is_changed;
-	const bool is_passed = (is_own || !is_changed) && passes(ctx);
+	const bool is_passed = (is_own || !is_changed) && tap_passes(ctx);
 
 	slot->sample.tap_number = 0;
 	if (is_own && is_passed)
@@ -153,7 +170,7 @@ static __noinline void take_steered(struct xdp_md *ctx, struct shunt_steer_slot 
 
 	head.number = slot->sample.tap_number;
 	if (leaves && shunt_tap_opts.is_changed)
-		leaves = passes(ctx);
+		leaves = tap_passes(ctx);
 	if (head.number || leaves)
 		take(ctx, slot, &head, leaves);
 }

@@ -58,6 +58,12 @@ enum shunt_policy_routing {
 #undef X
 };
 
+enum shunt_capture_right {
+#define X(NAME, word) SHUNT_CAPTURE_##NAME,
+	SHUNT_CAPTURES(X)
+#undef X
+};
+
 enum shunt_on_death {
 #define X(name, word) SHUNT_ON_DEATH_##name,
 	SHUNT_ON_DEATHS(X)
@@ -197,6 +203,7 @@ const char *shunt_lane_request_name(enum shunt_lane_request lane);
 const char *shunt_firewall_mode_name(enum shunt_firewall_mode mode);
 const char *shunt_policy_routing_name(enum shunt_policy_routing how);
 const char *shunt_on_death_name(enum shunt_on_death what);
+const char *shunt_capture_right_name(enum shunt_capture_right who);
 const char *shunt_port_kind_name(enum shunt_port_kind kind);
 int shunt_forward_mode_parse(const char *name);
 

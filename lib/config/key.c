@@ -20,6 +20,7 @@ static const char *const forward_mode_words[] = {SHUNT_FORWARD_MODES(X) NULL};
 static const char *const lane_request_words[] = {SHUNT_LANE_REQUESTS(X) NULL};
 static const char *const firewall_mode_words[] = {SHUNT_FIREWALL_MODES(X) NULL};
 static const char *const policy_routing_words[] = {SHUNT_POLICY_ROUTINGS(X) NULL};
+static const char *const capture_right_words[] = {SHUNT_CAPTURES(X) NULL};
 static const char *const on_death_words[] = {SHUNT_ON_DEATHS(X) NULL};
 static const char *const poll_mode_words[] = {SHUNT_POLL_MODES(POLL) NULL};
 #undef X
@@ -49,6 +50,7 @@ NAMER(forward_mode)
 NAMER(lane_request)
 NAMER(firewall_mode)
 NAMER(policy_routing)
+NAMER(capture_right)
 NAMER(on_death)
 
 int shunt_forward_mode_parse(const char *name)

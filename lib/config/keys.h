@@ -44,6 +44,9 @@
  * the kernel has them. */
 #define SHUNT_ON_DEATHS(X)	 X(CROSS, cross) X(KERNEL, kernel)
 
+/* Who may capture what ports receive and send. */
+#define SHUNT_CAPTURES(X)	 X(ROOT, root) X(NONE, none)
+
 /* clang-format off */
 /* The whole daemon. */
 #define SHUNT_CONFIG_KEYS(NUMBER, FLAG, WORD, TEXT, LIST)                                          \
@@ -82,6 +85,8 @@
 	       .help = "a thread may be silent for N times as long as usual before it counts as hung")  \
 	WORD(firewall, firewall, firewall_mode, .option = "firewall", .arg = "MODE",                \
 	     .help = "auto: what the host's firewall would judge is the kernel's")                 \
+	WORD(capture, capture, capture_right, .option = "capture", .arg = "WHO",                          \
+	     .help = "root: root may capture (shuntctl capture); none: nobody")                     \
 	WORD(policy_routing, policy_routing, policy_routing, .option = "policy-routing",           \
 	     .arg = "MODE", .help = "follow: with routing rules (ip rule) the kernel routes")      \
 	FLAG(replace, replace, .option = "replace", .help = "replace another's XDP program until the stop")       \

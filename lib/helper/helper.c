@@ -128,6 +128,7 @@ static int act(void *ctx, enum shunt_xdp_act what, unsigned ifindex, struct shun
 		[SHUNT_XDP_ACT_RESUME] = SHUNT_HELPER_resume,
 		[SHUNT_XDP_ACT_WITHDRAW] = SHUNT_HELPER_withdraw,
 		[SHUNT_XDP_ACT_LOOK] = SHUNT_HELPER_look,
+		[SHUNT_XDP_ACT_UNTAP] = SHUNT_HELPER_untap,
 	};
 	const struct shunt_helper_request request = {.verb = verbs[what], .ifindex = ifindex};
 	struct shunt_helper_answer answer;
@@ -136,6 +137,22 @@ static int act(void *ctx, enum shunt_xdp_act what, unsigned ifindex, struct shun
 	if (ret != -ENOTCONN)
 		*state = answer.state;
 	return ret;
+}
+
+static int tap(void *ctx, unsigned ifindex, const struct shunt_xdp_tap_opts *opts,
+	       struct shunt_xdp_state *state, struct shunt_err *err)
+{
+	const struct shunt_helper_request request = {
+		.verb = SHUNT_HELPER_tap, .ifindex = ifindex, .tap = *opts};
+	struct shunt_helper_answer answer;
+	int fd = -1;
+	const int ret = ask(ctx, request, &answer, &fd, err);
+
+	if (ret != -ENOTCONN)
+		*state = answer.state;
+	if (ret < 0)
+		return ret;
+	return fd < 0 ? shunt_err_set(err, EPROTO, "the helper sent no ring") : fd;
 }
 
 static int make_chunk(void *ctx)
@@ -224,7 +241,7 @@ int shunt_helper_start(struct shunt_helper **out, const struct shunt_helper_opts
 		return shunt_err_set(err, ENOMEM, "helper: not enough memory");
 	pthread_mutex_init(&h->lock, NULL);
 	h->fd = -1;
-	h->delegate = (struct shunt_xdp_delegate){.ctx = h, .act = act, .make_chunk = make_chunk};
+	h->delegate = (struct shunt_xdp_delegate){.ctx = h, .act = act, .tap = tap, .make_chunk = make_chunk};
 	ret = fork_it(h, opts, err);
 	if (ret)
 		shunt_helper_stop(h);

@@ -24,6 +24,8 @@
 	X(resume, PORT, "puts it back")                                                         \
 	X(withdraw, PORT, "takes it off for good")                                              \
 	X(look, PORT, "looks whether it runs under libxdp's dispatcher, or another's is there") \
+	X(tap, TAP, "exchanges it for one that shows frames to a ring")                         \
+	X(untap, PORT, "puts the plain one back")                                               \
 	X(make_chunk, NONE, "makes an empty BPF array for the tables of lane xdp")              \
 	X(detour_open, SIZES, "makes the detour to a port, or fits the one that is there")      \
 	X(detour_close, PORT, "removes it")                                                     \
@@ -40,15 +42,18 @@ enum shunt_helper_verb {
 struct shunt_helper_request {
 	uint32_t number;  /* comes back with the answer */
 	uint32_t verb;	  /* enum shunt_helper_verb */
-	uint32_t ifindex; /* PORT, SIZES: of a configured port; else 0 */
+	uint32_t ifindex; /* PORT, SIZES, TAP: of a configured port; else 0 */
 	uint32_t mtu;	  /* SIZES: bytes; else 0 */
 	uint32_t queues;  /* SIZES; else 0 */
 	uint32_t is_kept; /* KEEP: a successor goes on, 0 or 1; else 0 */
+	struct shunt_xdp_tap_opts tap; /* TAP; else all zeros */
 };
 
 #define SHUNT_HELPER_MTU_MIN	68 /* of IPv4, RFC 791 3.2 */
 #define SHUNT_HELPER_MTU_MAX	65535
 #define SHUNT_HELPER_QUEUES_MAX 4096 /* the kernel's own bound for a new device */
+#define SHUNT_HELPER_RING_MIN	65536
+#define SHUNT_HELPER_RING_MAX	(64u << 20)
 
 struct shunt_helper_answer {
 	uint32_t number; /* the request's; 0: it had none, or this is the first word of all */
@@ -57,6 +62,7 @@ struct shunt_helper_answer {
 	struct shunt_err err;	      /* after an -errno */
 };
 
-_Static_assert(sizeof(struct shunt_helper_request) == 24, "no holes");
+_Static_assert(sizeof(struct shunt_helper_request) ==
+		       24 + sizeof(struct shunt_xdp_tap_opts), "no holes");
 
 #endif

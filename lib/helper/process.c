@@ -62,6 +62,18 @@ static int do_look(struct call *call)
 	return act(call, SHUNT_XDP_ACT_LOOK);
 }
 
+static int do_untap(struct call *call)
+{
+	return act(call, SHUNT_XDP_ACT_UNTAP);
+}
+
+static int do_tap(struct call *call)
+{
+	call->fd = shunt_xdp_tap(call->xdp, &call->request->tap, &call->answer->err);
+	call->answer->state = shunt_xdp_state_of(call->xdp);
+	return SHUNT_MIN(call->fd, 0);
+}
+
 static int do_make_chunk(struct call *call)
 {
 	struct shunt_err *err = &call->answer->err;
@@ -108,7 +120,7 @@ static int do_give_back(struct call *call)
 	return 0;
 }
 
-enum fields { NONE, PORT, SIZES, KEEP };
+enum fields { NONE, PORT, SIZES, KEEP, TAP };
 
 static const struct {
 	const char *name;
@@ -138,22 +150,49 @@ static bool is_out_of_bounds(const struct shunt_helper_request *r)
 	       r->queues > SHUNT_HELPER_QUEUES_MAX;
 }
 
+static bool is_zero(const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (at[i])
+			return false;
+	return true;
+}
+
+/* The filter itself is looked at where it is made a program. */
+static bool is_tap_out_of_bounds(const struct shunt_xdp_tap_opts *tap)
+{
+	return !shunt_is_power_of_2(tap->ring_bytes) || tap->ring_bytes < SHUNT_HELPER_RING_MIN ||
+	       tap->ring_bytes > SHUNT_HELPER_RING_MAX ||
+	       tap->filter_cnt > SHUNT_XDP_TAP_FILTER_MAX || !tap->opts.snap_len ||
+	       tap->opts.snap_len > SHUNT_TAP_SNAP_MAX || tap->opts.port >= SHUNT_PORT_MAX;
+}
+
 static int check(const struct shunt_helper_request *r, const struct shunt_xdp *port,
 		 struct shunt_err *err)
 {
 	const bool is_verb = r->verb && r->verb < SHUNT_HELPER_VERB_END;
 	const enum fields fields = is_verb ? verbs[r->verb].fields : NONE;
-	const bool has_port = fields == PORT || fields == SIZES;
+	const bool has_port = fields == PORT || fields == SIZES || fields == TAP;
 
 	if (!is_verb)
 		return shunt_err_set(err, ENOSYS, "helper: there is no verb %u", r->verb);
 	if ((!has_port && r->ifindex) || (fields != SIZES && (r->mtu || r->queues)) ||
-	    (fields != KEEP && r->is_kept) || r->is_kept > 1)
+	    (fields != KEEP && r->is_kept) || r->is_kept > 1 ||
+	    (fields != TAP && !is_zero(&r->tap, sizeof(r->tap))))
 		return shunt_err_set(err, EINVAL, "helper: %s: a field is set that it has not",
 				     verbs[r->verb].name);
 	if (has_port && !port)
 		return shunt_err_set(err, ENODEV, "helper: %s: device %u is no configured port",
 				     verbs[r->verb].name, r->ifindex);
+	if (fields == TAP && is_tap_out_of_bounds(&r->tap))
+		return shunt_err_set(err, ERANGE,
+				     "helper: %s: a ring of %u bytes, %u instructions, %u bytes of a "
+				     "packet, or port %u: out of bounds",
+				     verbs[r->verb].name, r->tap.ring_bytes, r->tap.filter_cnt,
+				     r->tap.opts.snap_len, r->tap.opts.port);
 	if (fields == SIZES && is_out_of_bounds(r))
 		return shunt_err_set(err, ERANGE,
 				     "helper: %s: MTU %u or %u queues: expected %u to %u bytes "

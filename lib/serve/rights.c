@@ -65,9 +65,10 @@ static void choose_helper(const struct shunt_rights_opts *opts)
 	const bool stays_root = !geteuid() && !(opts->user && *opts->user);
 	const struct wanted caps[] = {
 		{CAP_NET_ADMIN, true},
-		{CAP_BPF, opts->has_dispatcher || opts->has_tables || !are_maps_free()},
+		{CAP_BPF, opts->has_dispatcher || opts->has_tables || opts->has_taps ||
+				  !are_maps_free()},
 		{CAP_SYS_ADMIN, opts->has_dispatcher},
-		{CAP_PERFMON, opts->has_dispatcher},
+		{CAP_PERFMON, opts->has_dispatcher || opts->has_taps},
 		{CAP_DAC_OVERRIDE, opts->has_dispatcher && !stays_root},
 	};
 
@@ -185,7 +186,7 @@ static int drop(enum shunt_rights_side side, const struct shunt_rights_opts *opt
 		return shunt_err_set(err, errno, "cannot set no_new_privs: %s", strerror(errno));
 	return opts->no_seccomp
 		       ? 0
-		       : shunt_rights_filter(side, opts->has_dispatcher, opts->has_tables, err);
+		       : shunt_rights_filter(side, opts, err);
 }
 
 int shunt_rights_drop(const struct shunt_rights_opts *opts, struct shunt_err *err)
@@ -209,5 +210,5 @@ int shunt_rights_enter_worker(void *arg, struct shunt_err *err)
 	if (capng_apply(CAPNG_SELECT_CAPS))
 		return shunt_err_set(err, EPERM, "a worker cannot drop its capabilities: %s",
 				     strerror(errno));
-	return opts->no_seccomp ? 0 : shunt_rights_filter(SHUNT_RIGHTS_WORKER, false, false, err);
+	return opts->no_seccomp ? 0 : shunt_rights_filter(SHUNT_RIGHTS_WORKER, opts, err);
 }

@@ -9,7 +9,8 @@
  * It has no new privileges, a user of its own if asked, and a seccomp filter.
  * A worker keeps no capability, and has a narrower filter: rings, timers and memory. Where workers
  * punt they keep CAP_NET_ADMIN, which the kernel asks for with every marked frame.
- * The helper keeps CAP_NET_ADMIN. For the tables of lane xdp it keeps CAP_BPF. Under libxdp's
+ * The helper keeps CAP_NET_ADMIN. For the tables of lane xdp it keeps CAP_BPF. Where captures are
+ * allowed it keeps CAP_BPF and CAP_PERFMON, to load tapped programs. Under libxdp's
  * dispatcher, to take a program off is to load one: there it keeps CAP_SYS_ADMIN, CAP_BPF and
  * CAP_PERFMON, and CAP_DAC_OVERRIDE unless it is root. Its filter has no threads and no signals.
  * Maps of BPF are read and written by descriptors that are open, which needs no capability since
@@ -42,6 +43,7 @@ struct shunt_rights_opts {
 	bool no_seccomp;
 	bool has_dispatcher; /* a port's program runs under libxdp's dispatcher */
 	bool has_tables;     /* the tables of lane xdp: BPF arrays that are made as they grow */
+	bool has_taps;	     /* programs are exchanged for tapped ones when somebody captures */
 	bool has_network;    /* ports route or bridge: the kernel's tables are asked and told */
 	bool has_punt;	     /* workers send marked frames */
 };
@@ -66,9 +68,9 @@ int shunt_rights_make_folder(const char *path, const char *user, struct shunt_er
 int shunt_rights_enter_worker(void *arg, struct shunt_err *err);
 
 /* shunt_rights_filter puts a seccomp filter in force for the calling thread and
- * those it starts, no_new_privs too. Filters add up: the narrowest counts. The two words are
+ * those it starts, no_new_privs too. Filters add up: the narrowest counts. opts are
  * for the helper's. Returns 0 or -errno with err set. Thread: any. */
-int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, bool has_tables,
+int shunt_rights_filter(enum shunt_rights_side side, const struct shunt_rights_opts *opts,
 			struct shunt_err *err);
 
 #endif

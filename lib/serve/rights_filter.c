@@ -148,9 +148,8 @@ static int allow_abort(scmp_filter_ctx ctx)
 	return allow_if(ctx, SCMP_SYS(tgkill), 0, UINT32_MAX, (uint32_t)getpid());
 }
 
-/* Maps that are open, and what is attached. Nothing is loaded. In the helper the tables of lane xdp
- * grow by new maps. */
-static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
+/* Maps that are open, and what is attached. Nothing is loaded. */
+static int allow_bpf(scmp_filter_ctx ctx)
 {
 	static const uint32_t commands[] = {
 		BPF_MAP_LOOKUP_ELEM,	BPF_MAP_UPDATE_ELEM,   BPF_MAP_DELETE_ELEM,
@@ -158,9 +157,22 @@ static int allow_bpf(scmp_filter_ctx ctx, bool has_tables)
 		BPF_OBJ_GET_INFO_BY_FD, BPF_PROG_QUERY,	       BPF_PROG_TEST_RUN,
 		BPF_LINK_DETACH,
 	};
-	int ret = has_tables ? allow_if(ctx, SCMP_SYS(bpf), 0, UINT32_MAX, BPF_MAP_CREATE) : 0;
 
-	return ret ? ret : allow_values(ctx, SCMP_SYS(bpf), 0, commands, SHUNT_ARRAY_LEN(commands));
+	return allow_values(ctx, SCMP_SYS(bpf), 0, commands, SHUNT_ARRAY_LEN(commands));
+}
+
+/* The tables of lane xdp grow by new maps. Tapped programs are loaded, with maps of their own. */
+static int allow_making(scmp_filter_ctx ctx, const struct shunt_rights_opts *opts)
+{
+	static const uint32_t loading[] = {BPF_PROG_LOAD, BPF_BTF_LOAD, BPF_MAP_FREEZE,
+					   BPF_BTF_GET_FD_BY_ID, BPF_PROG_BIND_MAP};
+	int ret = allow_bpf(ctx);
+
+	if (!ret && (opts->has_tables || opts->has_taps))
+		ret = allow_if(ctx, SCMP_SYS(bpf), 0, UINT32_MAX, BPF_MAP_CREATE);
+	if (!ret && opts->has_taps)
+		ret = allow_values(ctx, SCMP_SYS(bpf), 0, loading, SHUNT_ARRAY_LEN(loading));
+	return ret;
 }
 
 static int allow_sockets(scmp_filter_ctx ctx)
@@ -214,11 +226,11 @@ static int add_control(scmp_filter_ctx ctx)
 	if (!ret)
 		ret = allow_threads(ctx);
 	if (!ret)
-		ret = allow_bpf(ctx, false);
+		ret = allow_bpf(ctx);
 	return ret ? ret : allow_reading(ctx);
 }
 
-static int add_helper(scmp_filter_ctx ctx, bool has_dispatcher, bool has_tables)
+static int add_helper(scmp_filter_ctx ctx, const struct shunt_rights_opts *opts)
 {
 	int ret = allow(ctx, helper_only, SHUNT_ARRAY_LEN(helper_only));
 
@@ -232,12 +244,13 @@ static int add_helper(scmp_filter_ctx ctx, bool has_dispatcher, bool has_tables)
 		ret = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, SIOCSIFFLAGS);
 	if (ret)
 		return ret;
-	return has_dispatcher ? allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only))
-			      : allow_bpf(ctx, has_tables);
+	return opts->has_dispatcher
+		       ? allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only))
+		       : allow_making(ctx, opts);
 }
 
-static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side, bool has_dispatcher,
-		bool has_tables)
+static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side,
+		const struct shunt_rights_opts *opts)
 {
 	int ret = allow(ctx, common, SHUNT_ARRAY_LEN(common));
 
@@ -248,11 +261,11 @@ static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side, bool has_dispa
 	if (!ret && side == SHUNT_RIGHTS_CONTROL)
 		ret = add_control(ctx);
 	if (!ret && side == SHUNT_RIGHTS_HELPER)
-		ret = add_helper(ctx, has_dispatcher, has_tables);
+		ret = add_helper(ctx, opts);
 	return ret;
 }
 
-int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, bool has_tables,
+int shunt_rights_filter(enum shunt_rights_side side, const struct shunt_rights_opts *opts,
 			struct shunt_err *err)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -263,7 +276,7 @@ int shunt_rights_filter(enum shunt_rights_side side, bool has_dispatcher, bool h
 	/* A binary search instead of a list makes each system call of a worker cheaper. */
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_LOG, 1);
-	ret = fill(ctx, side, has_dispatcher, has_tables);
+	ret = fill(ctx, side, opts);
 	if (!ret)
 		ret = seccomp_load(ctx);
 	seccomp_release(ctx);

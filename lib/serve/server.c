@@ -61,45 +61,49 @@ static void set_timer(const struct shunt_server *s)
 	timerfd_settime(s->timer_fd, 0, &its, NULL);
 }
 
+static void close_fds(struct shunt_server_more *more)
+{
+	while (more->fd_cnt)
+		close(more->fds[--more->fd_cnt]);
+}
+
 static void end_client(struct shunt_server *s, struct client *c)
 {
 	if (c->fd < 0)
 		return;
 	close(c->fd);
 	free(c->reply);
-	if (c->more.fd >= 0)
-		close(c->more.fd);
+	close_fds(&c->more);
 	if (c->more.ended)
 		c->more.ended(c->more.ended_arg);
 	memset(c, 0, sizeof(*c));
-	c->fd = c->more.fd = -1;
+	c->fd = -1;
 	set_timer(s);
 }
 
-/* A descriptor goes with the first byte. */
+/* Descriptors go with the first byte. */
 static ssize_t send_some(struct client *c)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(SHUNT_SERVER_FD_MAX * sizeof(int))];
 	} control = {0};
 	struct iovec iov = {c->reply + c->reply_off, c->reply_len - c->reply_off};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	const size_t bytes = c->more.fd_cnt * sizeof(int);
 	ssize_t n;
 
-	if (c->more.fd >= 0) {
+	if (bytes) {
 		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-		control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+		msg.msg_controllen = CMSG_SPACE(bytes);
+		control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(bytes),
 						.cmsg_level = SOL_SOCKET,
 						.cmsg_type = SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.head), &c->more.fd, sizeof(c->more.fd));
+		memcpy(CMSG_DATA(&control.head), c->more.fds, bytes);
 	}
 	n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (n > 0 && c->more.fd >= 0) {
-		close(c->more.fd);
-		c->more.fd = -1;
-	}
+	if (n > 0)
+		close_fds(&c->more);
 	return n;
 }
 
@@ -163,7 +167,7 @@ static void keep_more(struct client *c, const struct shunt_server_more *more)
 {
 	const struct shunt_server_more before = c->more;
 
-	if (more->fd < 0 && !more->ended)
+	if (!more->fd_cnt && !more->ended)
 		return;
 	c->more = *more;
 	if (before.ended)
@@ -172,7 +176,7 @@ static void keep_more(struct client *c, const struct shunt_server_more *more)
 
 static void answer(struct shunt_server *s, struct client *c, const char *line, size_t len)
 {
-	struct shunt_server_more more = {.fd = -1};
+	struct shunt_server_more more = {.fd_cnt = 0};
 	struct shunt_err err = {"failed"};
 	json_error_t syntax;
 	json_t *request, *result;
@@ -383,7 +387,7 @@ int shunt_server_create(struct shunt_server **out, const char *path, shunt_serve
 	s->arg = arg;
 	s->epoll_fd = s->timer_fd = s->reserve_fd = -1;
 	for (i = 0; i < SHUNT_SERVER_CLIENT_MAX; i++)
-		s->clients[i].fd = s->clients[i].more.fd = -1;
+		s->clients[i].fd = -1;
 	ret = shunt_listener_open(&s->listener, path, err);
 	if (!ret)
 		ret = open_fds(s, err);

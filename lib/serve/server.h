@@ -23,12 +23,14 @@
 #define SHUNT_SERVER_CLIENT_MAX	 16
 #define SHUNT_SERVER_STAY_MAX	 8    /* clients on whom something hangs */
 #define SHUNT_SERVER_REQUEST_MAX 16384 /* bytes of a line, its end included */
+#define SHUNT_SERVER_FD_MAX	 65   /* descriptors with a reply */
 #define SHUNT_SERVER_STALL_SEC	 5    /* half a request or an unread reply */
 #define SHUNT_SERVER_IDLE_SEC	 60   /* between requests */
 
 /* What a handler may give beside its answer. */
 struct shunt_server_more {
-	int fd; /* goes with the reply; the server closes its own. -1: none */
+	int fds[SHUNT_SERVER_FD_MAX]; /* go with the reply; the server closes its own */
+	unsigned fd_cnt;
 	/* Called with ended_arg when the client is gone. NULL: nothing hangs on it. Otherwise the
 	 * client may be silent for as long as it likes, and its place is nobody else's. */
 	void (*ended)(void *arg);

@@ -5,7 +5,7 @@
 
 #include "xdp/private.h"
 
-static struct shunt_xdp_state state_of(const struct shunt_xdp *x)
+struct shunt_xdp_state shunt_xdp_state_of(const struct shunt_xdp *x)
 {
 	return (struct shunt_xdp_state){
 		.prog_id = x->prog_id,
@@ -15,6 +15,7 @@ static struct shunt_xdp_state state_of(const struct shunt_xdp *x)
 		.is_under = x->is_under,
 		.is_blocked = x->is_blocked,
 		.is_bound = x->is_bound,
+		.is_tapped = x->is_tapped,
 	};
 }
 
@@ -27,11 +28,12 @@ static void take(struct shunt_xdp *x, const struct shunt_xdp_state *state)
 	x->is_under = state->is_under;
 	x->is_blocked = state->is_blocked;
 	x->is_bound = state->is_bound;
+	x->is_tapped = state->is_tapped;
 }
 
 void shunt_xdp_delegate(struct shunt_xdp *x, const struct shunt_xdp_delegate *delegate)
 {
-	const struct shunt_xdp_state state = state_of(x);
+	const struct shunt_xdp_state state = shunt_xdp_state_of(x);
 
 	x->delegate = delegate;
 	shunt_xdp_program_drop(x);
@@ -40,8 +42,18 @@ void shunt_xdp_delegate(struct shunt_xdp *x, const struct shunt_xdp_delegate *de
 
 int shunt_xdp_delegate_ask(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_err *err)
 {
-	struct shunt_xdp_state state = state_of(x);
+	struct shunt_xdp_state state = shunt_xdp_state_of(x);
 	const int rc = x->delegate->act(x->delegate->ctx, act, x->ifindex, &state, err);
+
+	take(x, &state);
+	return rc;
+}
+
+int shunt_xdp_delegate_tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts,
+			   struct shunt_err *err)
+{
+	struct shunt_xdp_state state = shunt_xdp_state_of(x);
+	const int rc = x->delegate->tap(x->delegate->ctx, x->ifindex, opts, &state, err);
 
 	take(x, &state);
 	return rc;
@@ -67,9 +79,12 @@ int shunt_xdp_act(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_xdp_
 	case SHUNT_XDP_ACT_LOOK:
 		rc = shunt_xdp_info(x, &info, err);
 		break;
+	case SHUNT_XDP_ACT_UNTAP:
+		rc = shunt_xdp_untap(x, err);
+		break;
 	}
 	shunt_xdp_log_end(before);
-	*state = state_of(x);
+	*state = shunt_xdp_state_of(x);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #ifndef SHUNT_XDP_DELEGATE_H
 #define SHUNT_XDP_DELEGATE_H
 
+#include "xdp/tap.h"
 #include "xdp/xdp.h"
 
 enum shunt_xdp_act {
@@ -19,6 +20,7 @@ enum shunt_xdp_act {
 	SHUNT_XDP_ACT_RESUME,	/* shunt_xdp_resume */
 	SHUNT_XDP_ACT_WITHDRAW, /* shunt_xdp_withdraw: off for good */
 	SHUNT_XDP_ACT_LOOK,	/* shunt_xdp_info: what only rights tell */
+	SHUNT_XDP_ACT_UNTAP,	/* shunt_xdp_untap */
 };
 
 /* The delegate's part. */
@@ -29,6 +31,7 @@ struct shunt_xdp_state {
 	uint8_t is_under;   /* under a dispatcher, now or before it was suspended */
 	uint8_t is_blocked; /* suspended, and another's program has come */
 	uint8_t is_bound;   /* asks its driver for tags */
+	uint8_t is_tapped;  /* shows its frames */
 };
 
 struct shunt_xdp_delegate {
@@ -36,6 +39,9 @@ struct shunt_xdp_delegate {
 	/* Does act on the device. *state is changed where an answer came. Returns 0, -ENOTCONN:
 	 * there is no delegate any more, or -errno, with err set. */
 	int (*act)(void *ctx, enum shunt_xdp_act act, unsigned ifindex,
+		   struct shunt_xdp_state *state, struct shunt_err *err);
+	/* Does shunt_xdp_tap. Returns the ring's descriptor, or as act. */
+	int (*tap)(void *ctx, unsigned ifindex, const struct shunt_xdp_tap_opts *opts,
 		   struct shunt_xdp_state *state, struct shunt_err *err);
 	/* Makes an array for the tables of lane xdp. Returns a descriptor or -errno. */
 	int (*make_chunk)(void *ctx);
@@ -49,6 +55,9 @@ void shunt_xdp_delegate(struct shunt_xdp *x, const struct shunt_xdp_delegate *de
  * *state as it is then. Thread: the delegate's only one. */
 int shunt_xdp_act(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_xdp_state *state,
 		  struct shunt_err *err);
+
+/* shunt_xdp_state_of returns the delegate's part of x. Thread: the delegate's only one. */
+struct shunt_xdp_state shunt_xdp_state_of(const struct shunt_xdp *x);
 
 /* shunt_xdp_ifindex returns the number of x's device. Thread: any. */
 unsigned shunt_xdp_ifindex(const struct shunt_xdp *x);

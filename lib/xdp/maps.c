@@ -465,19 +465,11 @@ void shunt_xdp_sample_ask(struct shunt_xdp *x)
 {
 	const struct shunt_steer_sample asked = {
 		.due = SHUNT_STEER_SAMPLES,
-		.is_tapped = x->is_tapped,
 		.csum_due = x->ctl->finishes ? SHUNT_STEER_CSUM_LOOKS : 0,
 	};
 
 	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
 		__atomic_store_n(&x->slots[i].sample.looks, asked.looks, __ATOMIC_RELAXED);
-}
-
-void shunt_xdp_tap(struct shunt_xdp *x, bool is_tapped)
-{
-	x->is_tapped = is_tapped;
-	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
-		__atomic_store_n(&x->slots[i].sample.is_tapped, is_tapped, __ATOMIC_RELAXED);
 }
 
 const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, unsigned queue)

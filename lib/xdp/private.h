@@ -13,7 +13,16 @@
 #include <xdp/libxdp.h>
 
 #include "xdp/delegate.h"
+#include "xdp/tap.h"
 #include "xdp/xdp.h"
+
+/* A program that gave way to a tapped one. */
+struct shunt_xdp_plain {
+	struct bpf_object *obj;
+	struct xdp_program *prog;
+	int prog_fd;
+	bool is_bound;
+};
 
 struct shunt_xdp {
 	char ifname[IF_NAMESIZE];
@@ -24,7 +33,8 @@ struct shunt_xdp {
 	bool is_sg;	   /* the program for packets of several buffers */
 	bool asks_tags;	   /* is to ask its driver for VLAN tags beside frames */
 	uint32_t patience; /* of the watch */
-	bool is_tapped;	   /* frames are shown to a tap */
+	bool is_tapped;	   /* obj and prog_fd have a tap, and plain is what they stand for */
+	struct shunt_xdp_plain plain;
 	bool is_left;	   /* no rule leads to another lane than the kernel's */
 	bool is_bound;	   /* the one that does is loaded, by this process or its delegate */
 	bool can_replace;  /* another's program gives way */
@@ -104,6 +114,10 @@ int shunt_xdp_take_off(struct shunt_xdp *x, struct shunt_err *err);
  * its 0 or -errno with err set. Thread: control. */
 int shunt_xdp_delegate_ask(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_err *err);
 
+/* shunt_xdp_delegate_tap has it do shunt_xdp_tap, and returns the same. Thread: control. */
+int shunt_xdp_delegate_tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts,
+			   struct shunt_err *err);
+
 /* shunt_xdp_attach_alone puts x's loaded program on the device in one step, in the place of old_fd;
  * -1: the device has none. Returns 0 or -errno. Thread: control. */
 int shunt_xdp_attach_alone(struct shunt_xdp *x, int old_fd, struct shunt_err *err);
@@ -120,6 +134,13 @@ int shunt_xdp_program_load(struct shunt_xdp *x, struct shunt_err *err);
 bool shunt_xdp_program_bind(struct shunt_xdp *x);
 int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err);
 void shunt_xdp_program_drop(struct shunt_xdp *x);
+
+/* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
+ * shunt_xdp_program_load_tapped loads the one that x has, from an object of its own made of that.
+ * Returns 0 or -errno with err set. Thread: control. */
+const void *shunt_xdp_program_tapped_elf(bool is_bound, size_t *len);
+int shunt_xdp_program_load_tapped(struct shunt_xdp *x, const void *elf, size_t len, bool is_bound,
+				  const struct shunt_xdp_tap_opts *opts, struct shunt_err *err);
 
 /* shunt_xdp_program_find makes x serve the program that somebody else attached. Returns 0; -ENOENT:
  * none that fits is there; -EBUSY: a live process has it; -errno. Thread: control. */

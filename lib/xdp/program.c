@@ -9,6 +9,8 @@
 #include "xdp/bound.h"
 #include "shunt_steer.skel.h"
 #include "shunt_steer_tag.skel.h"
+#include "shunt_steer_tag_tapped.skel.h"
+#include "shunt_steer_tapped.skel.h"
 
 /* Only the program to be used is loaded: older kernels refuse others of the object. */
 static void choose(struct bpf_object *obj, const char *name)
@@ -25,12 +27,10 @@ static bool is_bound(const char *name)
 }
 
 /* The object with that program alone (NULL: none), and the maps of ports that it uses. */
-static struct bpf_object *open_object(const struct shunt_xdp *x, const char *name)
+static struct bpf_object *open_elf(const struct shunt_xdp *x, const void *elf, size_t len,
+				   const char *name)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = SHUNT_STEER_PROG);
-	size_t len;
-	const void *elf = name && is_bound(name) ? shunt_steer_tag__elf_bytes(&len)
-						 : shunt_steer__elf_bytes(&len);
 	struct bpf_object *obj = bpf_object__open_mem(elf, len, &opts);
 
 	if (!obj)
@@ -43,6 +43,15 @@ static struct bpf_object *open_object(const struct shunt_xdp *x, const char *nam
 		bpf_object__find_map_by_name(obj, x->is_sg ? "shunt_flood" : "shunt_flood_sg"),
 		false);
 	return obj;
+}
+
+static struct bpf_object *open_object(const struct shunt_xdp *x, const char *name)
+{
+	size_t len;
+	const void *elf = name && is_bound(name) ? shunt_steer_tag__elf_bytes(&len)
+						 : shunt_steer__elf_bytes(&len);
+
+	return open_elf(x, elf, len, name);
 }
 
 static int share_maps(const struct bpf_object *from, struct bpf_object *to)
@@ -139,6 +148,40 @@ int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err 
 	/* libbpf sees it by the section's name; libxdp asks for its dispatcher */
 	if (x->is_sg)
 		xdp_program__set_xdp_frags_support(x->prog, true);
+	return 0;
+}
+
+const void *shunt_xdp_program_tapped_elf(bool bound, size_t *len)
+{
+	return bound ? shunt_steer_tag_tapped__elf_bytes(len) : shunt_steer_tapped__elf_bytes(len);
+}
+
+static int set_tap(struct bpf_object *obj, const struct shunt_xdp_tap_opts *opts)
+{
+	struct bpf_map *constants = bpf_object__find_map_by_name(obj, ".rodata.shunt_tap");
+	struct bpf_map *ring = bpf_object__find_map_by_name(obj, "shunt_tap_ring");
+	int rc = constants && ring ? bpf_map__set_max_entries(ring, opts->ring_bytes) : -ENOENT;
+
+	return rc ? rc : bpf_map__set_initial_value(constants, &opts->opts, sizeof(opts->opts));
+}
+
+int shunt_xdp_program_load_tapped(struct shunt_xdp *x, const void *elf, size_t len, bool bound,
+				  const struct shunt_xdp_tap_opts *opts, struct shunt_err *err)
+{
+	const char *name = !bound    ? name_of(x, true)
+			   : x->is_sg ? SHUNT_STEER_PROG_SGT
+				      : SHUNT_STEER_PROG_TAG;
+	int rc;
+
+	x->obj = open_elf(x, elf, len, name);
+	rc = x->obj ? share_maps(x->maps, x->obj) : -errno;
+	rc = rc ?: set_tap(x->obj, opts);
+	if (!rc)
+		rc = bound ? shunt_xdp_bound_load(x->obj, name, x->ifindex)
+			   : bpf_object__load(x->obj);
+	if (rc)
+		return shunt_xdp_err_load(x->ifname, -rc, err);
+	take_program(x, name);
 	return 0;
 }
 

@@ -83,6 +83,13 @@ static void program_close(struct shunt_xdp *x)
 	program_withdraw(x);
 	shunt_xdp_watch_stop(x);
 	shunt_xdp_program_drop(x);
+	if (x->is_tapped) {
+		const struct shunt_xdp_plain plain = x->plain;
+
+		x->obj = plain.obj;
+		x->prog = plain.prog;
+		shunt_xdp_program_drop(x);
+	}
 	bpf_object__close(x->maps);
 	shunt_xdp_maps_close(x);
 	free(x);
@@ -106,11 +113,6 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);
 	return x;
-}
-
-uint32_t shunt_xdp_program(const struct shunt_xdp *x)
-{
-	return x->prog_id;
 }
 
 int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, struct shunt_err *err)

@@ -195,12 +195,6 @@ const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, uns
  * control. Cost: a store a queue. */
 void shunt_xdp_sample_ask(struct shunt_xdp *x);
 
-/* shunt_xdp_tap has the program show all frames to a tap (lib/tap/prog.h), if there is one, or no
- * more. shunt_xdp_program returns the program's number, 0 where it is not loaded, for who puts the tap
- * in. Thread: control. Cost: a store a queue. */
-void shunt_xdp_tap(struct shunt_xdp *x, bool is_tapped);
-uint32_t shunt_xdp_program(const struct shunt_xdp *x);
-
 /* shunt_xdp_info asks the kernel in which mode the device runs the program. Returns 0, also where
  * the program is suspended; -ENOENT: somebody took it off; -errno of asking. Thread: control. Cost:
  * one netlink exchange. */

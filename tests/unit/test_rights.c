@@ -268,7 +268,7 @@ static int try_in(enum shunt_rights_side side, const struct shunt_rights_opts *o
 	int status;
 
 	if (!pid) {
-		if (opts && shunt_rights_filter(side, opts->has_dispatcher, opts->has_tables, &err))
+		if (opts && shunt_rights_filter(side, opts, &err))
 			_exit(200);
 		_exit(fn());
 	}
@@ -428,6 +428,7 @@ Test(rights, what_is_left_of_root)
 		{SHUNT_RIGHTS_HELPER, {0}, NET_ADMIN},
 		{SHUNT_RIGHTS_HELPER, {.user = "nobody"}, NET_ADMIN},
 		{SHUNT_RIGHTS_HELPER, {.has_tables = true}, NET_ADMIN | BPF},
+		{SHUNT_RIGHTS_HELPER, {.has_taps = true}, NET_ADMIN | BPF | PERFMON},
 		{SHUNT_RIGHTS_HELPER, {.has_dispatcher = true}, DISPATCHER},
 		{SHUNT_RIGHTS_HELPER, {.has_dispatcher = true, .user = "nobody"}, DISPATCHER | DAC},
 	};

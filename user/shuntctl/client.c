@@ -83,20 +83,22 @@ static int send_all(int fd, const char *text, size_t len, struct shunt_err *err)
 	return 0;
 }
 
-/* The descriptor that came with some bytes; *got is left alone where none did. */
-static void take_fd(struct msghdr *msg, int *got)
+/* The descriptors that came with some bytes; *got is left alone where none did. */
+static void take_fds(struct msghdr *msg, struct shuntctl_fds *got)
 {
 	const struct cmsghdr *head = CMSG_FIRSTHDR(msg);
 
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
-		memcpy(got, CMSG_DATA(head), sizeof(*got));
+	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+		return;
+	got->cnt = (unsigned)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+	memcpy(got->at, CMSG_DATA(head), got->cnt * sizeof(int));
 }
 
-static int read_some(int fd, char *buf, size_t len, int *got, struct shunt_err *err)
+static int read_some(int fd, char *buf, size_t len, struct shuntctl_fds *got, struct shunt_err *err)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(sizeof(got->at))];
 	} control;
 	struct iovec iov = {buf, len};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
@@ -110,7 +112,7 @@ static int read_some(int fd, char *buf, size_t len, int *got, struct shunt_err *
 		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (got && n > 0)
-		take_fd(&msg, got);
+		take_fds(&msg, got);
 	if (n > 0)
 		return (int)n;
 	if (n == 0)
@@ -124,7 +126,7 @@ static int read_some(int fd, char *buf, size_t len, int *got, struct shunt_err *
 }
 
 /* Returns a line without its end, to be freed, or NULL with err set. */
-static char *read_line(int fd, int *got, struct shunt_err *err)
+static char *read_line(int fd, struct shuntctl_fds *got, struct shunt_err *err)
 {
 	size_t len = 0, max = 0;
 	char *buf = NULL;
@@ -171,7 +173,7 @@ static json_t *parse_reply(const char *line, struct shunt_err *err)
 	return result;
 }
 
-json_t *shuntctl_client_ask(int fd, json_t *request, int *got, struct shunt_err *err)
+json_t *shuntctl_client_ask(int fd, json_t *request, struct shuntctl_fds *got, struct shunt_err *err)
 {
 	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
 	json_t *result = NULL;

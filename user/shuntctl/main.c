@@ -454,29 +454,32 @@ static int parse_capture(struct shuntctl_capture_opts *o, int opt, char **argv,
 	}
 }
 
-/* Options of capture are its own, and so stand behind it. */
-static int parse_behind_capture(struct options *o, int argc, char **argv, struct shunt_err *err)
+/* Options before the command, then those behind it, among its words: capture has its own. *words is set
+ * to the command and what follows, *cnt of them. */
+static int parse_options(struct options *o, int argc, char **argv, char ***words, int *cnt,
+			 struct shunt_err *err)
 {
-	int opt, ret = 0;
-
-	while (!ret && (opt = getopt_long(argc, argv, ":w:s:c:G:C:B:h", capture_options, NULL)) != -1)
-		ret = parse_capture(&o->capture, opt, argv, err);
-	return ret;
-}
-
-static int parse_options(struct options *o, int argc, char **argv, struct shunt_err *err)
-{
-	int opt, ret = 0;
+	int opt, ret = 0, command;
 
 	while (!ret && (opt = getopt_long(argc, argv, "+:jps:ad:n:Vh", long_options, NULL)) != -1)
 		ret = parse_option(o, opt, argv, err);
-	if (ret || optind >= argc)
+	*words = argv + optind;
+	*cnt = argc - optind;
+	if (ret || !*cnt)
 		return ret;
-	if (shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), argv[optind], "command", NULL) ==
-	    COMMAND_CAPTURE)
-		return parse_behind_capture(o, argc, argv, err);
-	while (!ret && (opt = getopt_long(argc, argv, ":jps:ad:n:Vh", long_options, NULL)) != -1)
+	command = shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), **words, "command", NULL);
+	argc -= optind;
+	argv += optind;
+	optind = 0; /* a new scan, which sorts the words behind the options (getopt(3)) */
+	while (!ret && command == COMMAND_CAPTURE &&
+	       (opt = getopt_long(argc, argv, ":w:s:c:G:C:B:h", capture_options, NULL)) != -1)
+		ret = parse_capture(&o->capture, opt, argv, err);
+	while (!ret && command != COMMAND_CAPTURE &&
+	       (opt = getopt_long(argc, argv, ":jps:ad:n:Vh", long_options, NULL)) != -1)
 		ret = parse_option(o, opt, argv, err);
+	*words = argv + optind - 1;
+	*cnt = argc - optind + 1;
+	(*words)[0] = argv[0];
 	return ret;
 }
 
@@ -593,11 +596,12 @@ int main(int argc, char **argv)
 			    .interval_s = 1,
 			    .capture = {.snap_len = SHUNT_TAP_SNAP_MAX, .ring_mib = 4}};
 	struct shunt_err err = {""};
-	int ret = parse_options(&o, argc, argv, &err);
+	char **words;
+	int cnt, ret = parse_options(&o, argc, argv, &words, &cnt, &err);
 
 	if (ret)
 		return ret > 0 ? EXIT_SUCCESS : complain(&o, &err, EXIT_USAGE);
-	ret = run(&o, argv + optind, argc - optind);
+	ret = run(&o, words, cnt);
 	/* A full disk or a closed pipe is a failure, too. */
 	return fflush(stdout) || ferror(stdout) ? EXIT_FAILURE : ret;
 }

@@ -184,8 +184,15 @@ static json_t *capture(struct daemon *d, const json_t *request, struct shunt_ser
 		       struct shunt_err *err)
 {
 	struct shunt_capture *capture;
-	json_t *result = shunt_capture_begin(d->captures, request, &more->fd, &capture, err);
+	json_t *result = NULL;
 
+	if (d->args.config.capture == SHUNT_CAPTURE_NONE) {
+		shunt_err_set(err, EPERM, "nobody may capture here: the configuration says "
+					  "'capture: none'");
+		return NULL;
+	}
+	result = shunt_capture_begin(d->captures, request, more->fds, &more->fd_cnt,
+					     &capture, err);
 	if (result) {
 		more->ended = end_capture;
 		more->ended_arg = capture;
@@ -211,6 +218,8 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_server_more
 	}
 	if (cmd && !strcmp(cmd, "capture"))
 		return capture(d, request, more, err);
+	if (cmd && !strcmp(cmd, "captured"))
+		return shunt_capture_lost(d->captures, err);
 	return shunt_show_request(&(struct shunt_show){d->engine, d->notices}, request, err);
 }
 
@@ -299,6 +308,7 @@ static int start_helper(struct daemon *d, struct shunt_err *err)
 		.no_seccomp = d->args.no_seccomp,
 		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
 		.has_tables = shunt_engine_wants_tables(d->engine),
+		.has_taps = d->args.config.capture == SHUNT_CAPTURE_ROOT,
 	};
 	for (i = 0; i < ports->cnt; i++)
 		if (ports->at[i].xdp)

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The steering program with a tap: in the plain one's place while somebody captures. */
+#define SHUNT_TAPPED
+#include "shunt_steer.bpf.c"

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "xdp/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "base/bytes.h"
+#include "tap/cbpf.h"
+#include "xdp/private.h"
+
+/* ---- the filter ------------------------------------------------------------------------------ */
+
+/* Where the filter's place begins in an object's bytes; NULL: nowhere. */
+static struct bpf_insn *find_place(uint8_t *elf, size_t len)
+{
+	const struct bpf_insn mark = {.code = BPF_ALU64 | BPF_MOV | BPF_K,
+				      .imm = SHUNT_TAP_FILTER_MARK};
+	uint8_t *at = memmem(elf, len, &mark, sizeof(mark));
+
+	if (!at || len - (size_t)(at - elf) < SHUNT_TAP_FILTER_ROOM * sizeof(mark))
+		return NULL;
+	return (struct bpf_insn *)at;
+}
+
+/* What is left of the place is jumped to, so that there is a way to it, by a jump that is never taken, so
+ * that the verifier takes it out. */
+static int put_filter(struct bpf_insn *place, const struct shunt_xdp_tap_opts *opts,
+		      struct shunt_err *err)
+{
+	static const struct sock_filter all[] = {{.code = BPF_RET | BPF_K, .k = 1}};
+	const struct sock_filter *filter = opts->filter_cnt ? opts->filter : all;
+	const unsigned cnt = opts->filter_cnt ? opts->filter_cnt : 1;
+	const int made = shunt_cbpf_convert(filter, cnt, place + 2, SHUNT_TAP_FILTER_ROOM - 2, err);
+
+	if (made < 0)
+		return made;
+	place[0] = (struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K};
+	place[1] = (struct bpf_insn){.code = BPF_JMP | BPF_JNE | BPF_K, .off = (int16_t)made};
+	return 0;
+}
+
+/* ---- exchange -------------------------------------------------------------------------------- */
+
+/* In the place of the program fd, if that is on the device. */
+static int exchange(struct shunt_xdp *x, int fd, struct shunt_err *err)
+{
+	return x->is_attached ? shunt_xdp_attach_alone(x, fd, err) : 0;
+}
+
+static struct shunt_xdp_plain take_plain(struct shunt_xdp *x)
+{
+	const struct shunt_xdp_plain plain = {x->obj, x->prog, x->prog_fd, x->is_bound};
+
+	x->obj = NULL;
+	x->prog = NULL;
+	x->prog_fd = -1;
+	x->is_bound = false;
+	return plain;
+}
+
+static void put_plain(struct shunt_xdp *x, struct shunt_xdp_plain plain)
+{
+	shunt_xdp_program_drop(x);
+	x->obj = plain.obj;
+	x->prog = plain.prog;
+	x->prog_fd = plain.prog_fd;
+	x->is_bound = plain.is_bound;
+}
+
+static int load(struct shunt_xdp *x, bool is_bound, const struct shunt_xdp_tap_opts *opts,
+		struct shunt_err *err)
+{
+	size_t len;
+	const void *plain = shunt_xdp_program_tapped_elf(is_bound, &len);
+	uint8_t *elf = malloc(len);
+	struct bpf_insn *place;
+	int rc;
+
+	if (!elf)
+		return shunt_err_set(err, ENOMEM, "%s: not enough memory", x->ifname);
+	memcpy(elf, plain, len);
+	place = find_place(elf, len);
+	rc = place ? put_filter(place, opts, err)
+		   : shunt_err_set(err, ENOEXEC, "%s: the program has no place for a filter",
+				   x->ifname);
+	if (!rc)
+		rc = shunt_xdp_program_load_tapped(x, elf, len, is_bound, opts, err);
+	free(elf);
+	return rc;
+}
+
+static int check(const struct shunt_xdp *x, struct shunt_err *err)
+{
+	if (x->is_tapped)
+		return shunt_err_set(err, EBUSY, "%s: its frames are captured already", x->ifname);
+	if (x->is_external)
+		return shunt_err_set(err, EOPNOTSUPP,
+				     "%s: its program was attached by hand, and is not exchanged "
+				     "for one with a tap; start shuntd without --attach external",
+				     x->ifname);
+	if (x->is_under)
+		return shunt_err_set(err, EOPNOTSUPP,
+				     "%s: its program runs under libxdp's dispatcher, and cannot be "
+				     "exchanged for one with a tap; xdpdump can be used there",
+				     x->ifname);
+	return 0;
+}
+
+static int ring_of(const struct shunt_xdp *x)
+{
+	const int fd = bpf_map__fd(bpf_object__find_map_by_name(x->obj, "shunt_tap_ring"));
+	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? -errno : copy;
+}
+
+static int tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts, struct shunt_err *err)
+{
+	const struct shunt_xdp_plain plain = take_plain(x);
+	int rc = load(x, plain.is_bound, opts, err);
+
+	if (!rc)
+		rc = exchange(x, plain.prog_fd, err);
+	if (rc) {
+		put_plain(x, plain);
+		return rc;
+	}
+	x->plain = plain;
+	x->is_tapped = true;
+	x->prog_id = shunt_xdp_program_id(x->prog_fd);
+	rc = ring_of(x);
+	return rc < 0 ? shunt_err_set(err, -rc, "%s: no descriptor for a ring", x->ifname) : rc;
+}
+
+static int untap(struct shunt_xdp *x, struct shunt_err *err)
+{
+	const struct shunt_xdp_plain tapped = {x->obj, x->prog, x->prog_fd, x->is_bound};
+	int rc;
+
+	x->prog_fd = x->plain.prog_fd;
+	rc = exchange(x, tapped.prog_fd, err);
+	x->prog_fd = tapped.prog_fd;
+	if (rc)
+		return rc;
+	put_plain(x, x->plain);
+	x->is_tapped = false;
+	x->prog_id = shunt_xdp_program_id(x->prog_fd);
+	return 0;
+}
+
+int shunt_xdp_tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	int rc = check(x, err);
+
+	if (rc)
+		return rc;
+	if (x->delegate)
+		return shunt_xdp_delegate_tap(x, opts, err);
+	before = shunt_xdp_log_begin();
+	rc = tap(x, opts, err);
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+int shunt_xdp_untap(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	int rc;
+
+	if (!x->is_tapped)
+		return 0;
+	if (x->delegate)
+		return shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_UNTAP, err);
+	before = shunt_xdp_log_begin();
+	rc = untap(x, err);
+	shunt_xdp_log_end(before);
+	return rc;
+}
+
+uint64_t shunt_xdp_tap_lost(const struct shunt_xdp *x)
+{
+	uint64_t lost = 0;
+	unsigned i;
+
+	for (i = 0; x->slots && i < SHUNT_STEER_QUEUES_MAX; i++)
+		lost += __atomic_load_n(&x->slots[i].sample.tap_lost, __ATOMIC_RELAXED);
+	return lost;
+}
