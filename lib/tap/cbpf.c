@@ -164,10 +164,7 @@ static void put_shift(struct made *m, const struct sock_filter *f)
 	const uint8_t code = BPF_ALU | BPF_OP(f->code);
 
 	if (BPF_SRC(f->code) == BPF_K) {
-		if (f->k > 31)
-			move_imm(m, A, 0);
-		else
-			emit(m, code | BPF_K, A, 0, 0, f->k);
+		emit(m, code | BPF_K, A, 0, 0, f->k);
 		return;
 	}
 	emit(m, BPF_JMP | BPF_JGT | BPF_K, X, 0, 2, 31);
@@ -176,29 +173,22 @@ static void put_shift(struct made *m, const struct sock_filter *f)
 	move_imm(m, A, 0);
 }
 
-static bool put_alu(struct made *m, const struct sock_filter *f)
+static void put_alu(struct made *m, const struct sock_filter *f)
 {
 	const uint8_t op = BPF_OP(f->code);
 	const bool by_x = BPF_SRC(f->code) == BPF_X;
 
 	if (op == BPF_NEG) {
 		emit(m, BPF_ALU | BPF_NEG, A, 0, 0, 0);
-		return true;
+		return;
 	}
 	if (op == BPF_LSH || op == BPF_RSH) {
 		put_shift(m, f);
-		return true;
+		return;
 	}
-	if (op == BPF_DIV || op == BPF_MOD) {
-		if (!by_x && !f->k) {
-			go(m, REJECT);
-			return false;
-		}
-		if (by_x)
-			jump(m, BPF_JMP | BPF_JEQ | BPF_K, X, 0, 0, REJECT);
-	}
+	if (by_x && (op == BPF_DIV || op == BPF_MOD))
+		jump(m, BPF_JMP | BPF_JEQ | BPF_K, X, 0, 0, REJECT);
 	emit(m, BPF_ALU | op | BPF_SRC(f->code), A, by_x ? X : 0, 0, by_x ? 0 : f->k);
-	return true;
 }
 
 /* The jump that is taken where the other one is not; 0: there is none. */
@@ -278,7 +268,7 @@ static void put(struct made *m, uint32_t i)
 		put_store(m, f, BPF_CLASS(f->code) == BPF_ST ? A : X);
 		break;
 	case BPF_ALU:
-		goes_on = put_alu(m, f);
+		put_alu(m, f);
 		break;
 	case BPF_JMP:
 		put_jump(m, f, i, checked);
@@ -342,6 +332,19 @@ static bool is_valid_load(const struct sock_filter *f)
 	       (size == BPF_W || size == BPF_H || size == BPF_B);
 }
 
+/* As the kernel wants it (bpf_check_classic). */
+static bool is_valid_alu(const struct sock_filter *f)
+{
+	const uint16_t op = BPF_OP(f->code);
+	const bool by_k = BPF_SRC(f->code) == BPF_K;
+
+	if (by_k && (op == BPF_DIV || op == BPF_MOD))
+		return f->k;
+	if (by_k && (op == BPF_LSH || op == BPF_RSH))
+		return f->k < 32;
+	return op <= BPF_XOR;
+}
+
 static bool is_valid_jump(const struct sock_filter *f, uint32_t left)
 {
 	switch (BPF_OP(f->code)) {
@@ -368,7 +371,7 @@ static bool is_valid(const struct sock_filter *f, uint32_t left)
 	case BPF_STX:
 		return left && f->k < BPF_MEMWORDS;
 	case BPF_ALU:
-		return left && BPF_OP(f->code) <= BPF_XOR;
+		return left && is_valid_alu(f);
 	case BPF_JMP:
 		return is_valid_jump(f, left);
 	case BPF_RET:
@@ -453,8 +456,9 @@ bool shunt_cbpf_reads_changes(const struct sock_filter *in, unsigned cnt)
 			continue;
 		if (mode == BPF_LEN)
 			return true;
-		/* Ethernet addresses; hop limit and TTL; IPv4's checksum */
-		if (mode == BPF_ABS &&
+		/* Ethernet addresses; hop limit and TTL, but for IPv4's fragment field, whose second
+		 * byte is where IPv6's hop limit is; IPv4's checksum */
+		if (mode == BPF_ABS && (f->k != 20 || width(f) != 2) &&
 		    (f->k < 12 || overlaps(f->k, width(f), 21, 23) ||
 		     overlaps(f->k, width(f), 24, 26)))
 			return true;

@@ -28,6 +28,7 @@ static json_t *echo(void *arg, const json_t *request, struct shunt_server_more *
 	char *text;
 	json_t *big;
 
+	(void)more;
 	call_cnt++;
 	cr_assert_eq(arg, &call_cnt);
 	if (json_object_get(request, "fail")) {

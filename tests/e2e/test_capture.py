@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""shuntctl capture: what it shows is what came and what left, and nobody else notices it."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+from shuntlab.capture import IN, OUT, Capture
+from shuntlab.frames import SINK, mac, routed, there, udp4, udp6
+from shuntlab.lab import BIN, ENV, wait_until
+from shuntlab.modes import PAIRS
+from shuntlab.shuntd import Shuntd
+
+XDP_DROP, XDP_PASS, XDP_REDIRECT = 1, 2, 4
+
+
+def route(lab, *args):
+    return Shuntd(lab, "route", "eth1", "eth2", *args, chatty=True)
+
+
+def numbered(number, size=100):
+    return udp4(size, sport=1000 + number % 50, data=number.to_bytes(8, "big") + bytes(50))
+
+
+def send(gen, sink, frames, last=udp4(dport=9999)):
+    """Frames, a few at a time, and what arrives of them and of the last one."""
+    for at in range(0, len(frames), 100):
+        gen.send(*frames[at:at + 100])
+    gen.send(last)
+    return sink.until(routed(last))
+
+
+@pytest.fixture(name="lanes", params=["user", "xdp"])
+def fixture_lanes(request):
+    return request.param
+
+
+def test_what_comes_and_what_leaves(lab, tmp_path, lanes):
+    gen, sink = lab.ends()
+    frames = [numbered(n) for n in range(1000)] + [udp6(200)]
+    with route(lab, "--lane", lanes) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        with Capture(daemon, folder=tmp_path) as capture:
+            gen.send(udp4(ttl=1), udp4(dport=9, dst="10.0.2.2", eth_dst=SINK))
+            arrived = send(gen, sink, frames)
+        mine = [frame for frame in arrived if frame[:6] == mac(SINK)]
+        assert [p.data for p in capture.of("eth2", OUT)] == mine and len(mine) == len(frames) + 1
+        came = capture.of("eth1", IN, lane=lanes, reason="forward4")
+        assert [p.data for p in came] == frames[:1000] + [udp4(dport=9999)]
+        assert {(p.lane, p.reason, p.verdict) for p in capture.of("eth1", IN)} >= {
+            (lanes, "forward4", XDP_REDIRECT), (lanes, "forward6", XDP_REDIRECT),
+            ("kernel", "ttl", XDP_PASS), ("kernel", "other_mac", XDP_PASS)}
+        assert capture.lost() == 0 and {p.queue for p in capture.of("eth1", IN)} == {0}
+        times = [p.time_ns for p in capture.packets]
+        assert max(times) - min(times) < 60e9
+
+
+def test_drops_and_what_the_kernel_gets_back(lab, tmp_path):
+    gen, sink = lab.ends()
+    with route(lab, "--lane", "user", "--rule", "proto udp dport 6666 lane drop") as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        lab.exec("dut", "ip", "route", "add", "blackhole", "10.9.0.0/16")
+        wait_until(lambda: daemon.ask("route", "get", "10.9.0.1")["prefix"] == "10.9.0.0/16")
+        with Capture(daemon, "eth1", folder=tmp_path) as capture:
+            gen.send(udp4(dport=6666), udp4(dst="10.9.0.1"), udp4(dst="10.77.0.1"))
+            gen.reaches(sink, udp4(dport=9999), routed(udp4(dport=9999)))
+        said = {(p.lane, p.reason, p.direction) for p in capture.packets}
+        assert said >= {("drop", "rule", IN), ("drop", "blackhole", 0), ("kernel", "noroute", 0)}
+        assert capture.of("eth1", IN, lane="drop")[0].verdict == XDP_DROP
+        assert {p.port for p in capture.packets} == {"eth1"}
+
+
+def test_filter(lab, tmp_path, lanes):
+    """It decides before a byte is copied, also on what a packet leaves as; of a port alone what leaves by it is
+    seen though it came in by another one."""
+    gen, sink = lab.ends()
+    with route(lab, "--lane", lanes) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        for words, seen in [(["udp", "port", "53"], {("eth1", IN), ("eth2", OUT)}),
+                            (["eth2", "udp port 53"], {("eth2", OUT)}),
+                            (["ip[8] = 63 and udp port 53"], {("eth2", OUT)}),
+                            (["eth1", "eth2", "ip[8] = 64 and udp port 53"], {("eth1", IN)}),
+                            ([f"ether dst {SINK} and udp port 53"], {("eth2", OUT)})]:
+            with Capture(daemon, *words, folder=tmp_path) as capture:
+                send(gen, sink, [udp4(dport=53), udp4(dport=54), udp4(dport=53)])
+            assert {(p.port, p.direction) for p in capture.packets} == seen, words
+            assert len(capture.packets) == 2 * len(seen), words
+
+
+def test_cross_connect(lab, tmp_path, lanes):
+    gen, sink = lab.ends()
+    frames = [udp4(60 + n % 500, eth_dst=SINK, data=n.to_bytes(4, "big") * 4) for n in range(500)]
+    with Shuntd(lab, *PAIRS["xconnect"], "--lane", lanes, chatty=True) as daemon:
+        gen.reaches(sink, frames[0], frames[0])
+        with Capture(daemon, "-s", 40, folder=tmp_path) as capture:
+            gen.send(*frames)
+            gen.reaches(sink, frames[0], frames[0])
+        for port, direction in ("eth1", IN), ("eth2", OUT):
+            got = capture.of(port, direction, lane=lanes)
+            assert [p.data for p in got] == [f[:40] for f in [*frames, frames[0]]]
+            assert [p.length for p in got] == [len(f) for f in [*frames, frames[0]]]
+
+
+def test_ends(lab, tmp_path):
+    """After so many packets; with the daemon; killed: the daemon goes on as if nothing had been."""
+    gen, sink = lab.ends()
+    plain = udp4()
+    with route(lab) as daemon:
+        gen.reaches(sink, plain, routed(plain))
+        before = daemon.port()["program"]
+        with Capture(daemon, "-c", 10, folder=tmp_path) as capture:
+            wait_until(lambda: gen.send(plain) or capture.process.poll() is not None)
+        assert len(capture.packets) == 10
+        wait_until(lambda: daemon.port()["program"] == before)
+        killed = Capture(daemon, folder=tmp_path)
+        assert daemon.port()["program"] != before
+        refused = subprocess.run([os.path.join(BIN, "shuntctl"), "-s", daemon.control, "capture"], env=ENV,
+                                 capture_output=True, text=True, timeout=60, check=False)
+        assert refused.returncode == 1 and "another capture is under way" in refused.stderr
+        killed.process.kill()
+        killed.process.communicate(timeout=60)
+        wait_until(lambda: daemon.port()["program"] == before)
+        gen.reaches(sink, plain, routed(plain))
+        last = Capture(daemon, folder=tmp_path, check=False)
+        gen.reaches(sink, plain, routed(plain))
+        daemon.stop()
+        last.stop()
+        assert last.process.returncode == 1 and "the daemon ended" in last.said
+        assert routed(plain) in [p.data for p in last.packets]
+
+
+def test_takeover_ends_it(lab, tmp_path):
+    gen, sink = lab.ends()
+    with route(lab) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        capture = Capture(daemon, folder=tmp_path, check=False)
+        with route(lab, "--takeover") as successor:
+            capture.stop()
+            assert capture.process.returncode == 1
+            wait_until(lambda: gen.send(udp4()) or successor.packets("user") > 0)
+
+
+def test_a_reader_that_stops(lab, tmp_path, lanes):
+    """Its own copies are lost, and counted; every frame arrives."""
+    gen, sink = lab.ends()
+    frames = [numbered(n, 1000) for n in range(3000)]
+    with route(lab, "--lane", lanes) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        with Capture(daemon, "-B", 1, folder=tmp_path) as capture:
+            capture.process.send_signal(signal.SIGSTOP)
+            arrived = send(gen, sink, frames)
+            assert [f for f in arrived if len(f) == 1000] == [routed(f) for f in frames]
+            capture.process.send_signal(signal.SIGCONT)
+        assert capture.lost() > 0
+        seen = len(capture.of("eth1", IN)) + len(capture.of("eth2", OUT))
+        assert 0 < seen < 2 * len(frames)
+        received, lost = capture.counts["eth1"]
+        assert received == lost + len([p for p in capture.packets if p.port == "eth1"])
+
+
+def test_a_full_disk(lab):
+    gen, sink = lab.ends()
+    with route(lab) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        with subprocess.Popen([os.path.join(BIN, "shuntctl"), "-s", daemon.control, "capture", "-w", "/dev/full"],
+                              env=ENV, stderr=subprocess.PIPE, text=True) as process:
+            assert "No space left on device" in process.communicate(timeout=60)[1]
+            assert process.returncode == 1
+        gen.reaches(sink, udp4(), routed(udp4()))
+
+
+def test_new_files(lab, tmp_path):
+    gen, sink = lab.ends()
+    big = udp4(1400)
+    with route(lab) as daemon:
+        gen.reaches(sink, big, routed(big))
+        with Capture(daemon, "-C", 1, folder=tmp_path) as capture:
+            for _ in range(10):
+                gen.send(*[big] * 100)
+            gen.reaches(sink, udp4(), routed(udp4()))
+        names = sorted(os.listdir(tmp_path))
+        assert names == ["capture.pcapng", "capture.pcapng1", "capture.pcapng2"], names
+        assert 1.0e6 < os.path.getsize(capture.path) < 1.3e6
+
+
+def test_lines_and_tshark(lab, tmp_path):
+    """A line a packet for people; live for tshark, which understands comment, direction and verdict."""
+    gen, sink = lab.ends()
+    frame = udp4(sport=5, dport=53)
+    with route(lab, "--lane", "xdp") as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        command = [os.path.join(BIN, "shuntctl"), "-s", daemon.control, "capture"]
+        with subprocess.Popen([*command, "-c", "2", "udp", "port", "53"], env=ENV, stdout=subprocess.PIPE,
+                              text=True) as process:
+            wait_until(lambda: gen.send(frame) or process.poll() is not None)
+            lines = process.communicate(timeout=60)[0].splitlines()
+        assert "eth1 in  lane=xdp reason=forward4" in lines[0] and "UDP 10.0.1.2:5 > 10.0.2.2:53 ttl 64" in lines[0]
+        assert "eth2 out lane=xdp reason=forward4" in lines[1] and "ttl 63" in lines[1]
+        with subprocess.Popen([*command, "-w", "-", "-c", "4", "udp"], env=ENV, stdout=subprocess.PIPE) as process, \
+                subprocess.Popen(["tshark", "-r", "-", "-Y", 'frame.comment contains "lane=xdp"', "-T", "fields", "-e",
+                                  "frame.interface_name", "-e", "frame.packet_flags_direction", "-e", "udp.dstport"],
+                                 stdin=process.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True) as tshark:
+            wait_until(lambda: gen.send(frame) or process.poll() is not None)
+            seen, complaints = tshark.communicate(timeout=60)
+        assert seen.splitlines() == ["eth1\t0x00000001\t53", "eth2\t0x00000002\t53"] * 2, (seen, complaints)
+
+
+@pytest.mark.parametrize("words, why", [
+    (["-s", "0"], "expected a whole number from 1 to 65536"),
+    (["-B", "3"], "expected 1, 2, 4"),
+    (["udp", "prot", "53"], "syntax error"),
+    (["-w", "/nowhere/x"], "No such file or directory")])
+def test_refused(lab, words, why):
+    with route(lab) as daemon:
+        done = daemon.ctl("capture", *words, check=False)
+        assert done.returncode in (1, 2) and why in done.stderr, done
+
+
+def test_the_operators_word(lab):
+    with route(lab, "--capture", "none") as daemon:
+        done = daemon.ctl("capture", check=False)
+        assert done.returncode == 1 and "capture: none" in done.stderr
