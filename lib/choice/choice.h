@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The choice of a lane as a value: facts about all ports in, a choice for each port out. Nothing
- * is asked here and nothing is changed. lane/facts.h asks, lane/follow.h does what follows.
+ * is asked here and nothing is changed. lane/facts.c asks, lane/follow.c does what follows.
  *
  *	struct shunt_lane_facts facts[cnt];		filled in
  *	struct shunt_lane_choice choices[cnt];

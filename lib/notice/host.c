@@ -143,8 +143,8 @@ uint64_t shunt_notice_check_unfollowed(const struct shunt_engine *engine,
  */
 #define SUSPECT_MIN_NS (SHUNT_NS_PER_SEC / 2)
 
-/* This is for people. The steering programs notice within 50 ms, and give the worker's frames to
- * the kernel. */
+/* This is for people. The watch notices within 10 ms, or 100 ms where the thread merely waits for a
+ * CPU (shunt_steer_queue.h), and the steering programs forward without the worker. */
 uint64_t shunt_notice_check_hang(const struct shunt_engine *engine,
 				 const struct shunt_notice *before, struct shunt_err *text)
 {

@@ -35,8 +35,8 @@ uint64_t shunt_notice_check_unbridged(const struct shunt_engine *engine,
 		return 0;
 	shunt_err_set(text, 0,
 		      "no kernel bridge lies beneath %s and the ports bridged with it: when shuntd "
-		      "ends, nothing bridges them; make one (ip link add br0 type bridge; ip link "
-		      "set %s master br0 ...) and run shuntd bridge br0",
+		      "is stopped, nothing bridges them; make one (ip link add br0 type bridge; "
+		      "ip link set %s master br0 ...) and run shuntd bridge br0",
 		      name, name);
 	return 1;
 }
@@ -157,7 +157,7 @@ uint64_t shunt_notice_check_mtu(const struct shunt_engine *engine,
 }
 
 /* The kernel refuses fewer queues while they have sockets. What a cross-connect gets on a new queue
- * is lost. */
+ * crosses in the steering program, unless on_death is kernel: then it is lost. */
 uint64_t shunt_notice_check_queues(const struct shunt_engine *engine,
 				   const struct shunt_notice *before, struct shunt_err *text)
 {
