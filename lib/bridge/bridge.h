@@ -103,7 +103,7 @@ void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
 bool shunt_bridge_is_over(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge now,
- * SHUNT_LANE_REASON_none where it is not. Thread: who has the guard. */
+ * SHUNT_LANE_REASON_none where it is not. Thread: the one that holds the guard. */
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: the follower, service

@@ -81,7 +81,7 @@ uint64_t shunt_fdb_current_ns(const struct shunt_fdb *fdb);
 
 /* shunt_fdb_tell notes that the kernel's bridge is to know that a station was heard on a port.
  * shunt_fdb_has_tells says whether any is noted. shunt_fdb_take_tells takes those noted to be sent,
- * and returns whether there are any. Thread: who has the guard. */
+ * and returns whether there are any. Thread: the one that holds the guard. */
 void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac);
 bool shunt_fdb_has_tells(const struct shunt_fdb *fdb);
 bool shunt_fdb_take_tells(struct shunt_fdb *fdb);

@@ -135,7 +135,7 @@
 	     .kinds = 1 << SHUNT_FORWARD_XCONNECT | 1 << SHUNT_FORWARD_MACREWRITE |                \
 		      1 << SHUNT_FORWARD_BRIDGE | 1 << SHUNT_FORWARD_MIX,                          \
 	     .option = "on-death", .arg = "WHAT",                                                  \
-	     .help = "cross: a wire is carried on without a worker; kernel: it is not")            \
+	     .help = "cross: the XDP program keeps forwarding when the worker dies; kernel: it stops")            \
 	LIST(ports, .must = true, .min = 1, .max = SHUNT_PORT_MAX, .text_max = 63)                 \
 	FLAG(transparent, is_transparent, .kinds = 1 << SHUNT_FORWARD_XCONNECT,                    \
 	     .option = "transparent",                                                              \

@@ -26,7 +26,7 @@
 
 struct shunt_firewall;
 
-/* Who asks. */
+/* The thread that asks: the follower follows, control looks. */
 enum shunt_firewall_side { SHUNT_FIREWALL_FOLLOWS, SHUNT_FIREWALL_LOOKS, SHUNT_FIREWALL_SIDES };
 
 #define SHUNT_FIREWALL_ALL ~0u

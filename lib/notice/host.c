@@ -40,9 +40,9 @@ uint64_t shunt_notice_check_helper(const struct shunt_engine *engine,
 	if (!shunt_helper_is_lost(engine->lanes.helper))
 		return 0;
 	shunt_err_set(text, 0,
-		      "the helper process (%d) has ended: shuntd goes on forwarding, but takes no "
-		      "program off a device or back, also at stop, and its tables of lane xdp do "
-		      "not grow; start shuntd again, with --takeover if it may not pause",
+		      "the helper process (%d) has ended: shuntd forwards, but cannot remove or "
+		      "restore programs, even at stop, and its tables of lane xdp do not grow; "
+		      "start shuntd again, with --takeover if it may not pause",
 		      (int)shunt_helper_pid(engine->lanes.helper));
 	return 1;
 }
