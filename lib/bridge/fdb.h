@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel's bridge beneath shunt's: its forwarding database and the state of its ports are
  * followed by netlink, and it is told of stations. What it learns from the frames that it still
- *sees (groups, ARP) goes into shunt's table. What shunt learns it is told as if it had seen such a
- *frame (NTF_USE). So its entries are ordinary ones, which age as they do without shunt. Entries
- *marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
+ * sees (groups, ARP) goes into shunt's table. What shunt learns it is told as if it had seen such a
+ * frame (NTF_USE). So its entries are ordinary ones, which age as they do without shunt. Entries
+ * marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
  *
  * When the socket overruns, all is dumped again. Entries that were deleted meanwhile age.
  *
  * What follows never waits for the kernel, dumps apart. To be told of a station the kernel takes
- *its lock of all devices, which it may hold for seconds: so what is to be told is noted, and told
- *by another thread.
+ * its lock of all devices, which it may hold for seconds: so what is to be told is noted, and told
+ * by another thread.
  *
  *	shunt_fdb_create(&fdb, &ops, arg, &err);
  *	poll shunt_fdb_fd(fdb); shunt_fdb_service(fdb);

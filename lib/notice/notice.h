@@ -2,7 +2,7 @@
 /* Notices: what an operator should know, and what helps. There is one table of kinds, and all have
  * one life. A notice is raised when its cause is seen, and told once in the log. It stands in show
  * and metrics while the cause lasts. When the cause ends it is cleared, and that is told, too. It
- *is raised anew when the cause changes, as when an MTU is raised once more.
+ * is raised anew when the cause changes, as when an MTU is raised once more.
  *
  *	shunt_notices_create(&notices, engine, &err);
  *	shunt_notices_look(notices);			every second, and before they are shown

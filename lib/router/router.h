@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the routing ports of an engine have in common: forwarding tables, the mirror that fills
- *them, this host's addresses, the punt device, and whether the kernel would forward at all. The
- *follower (engine/follower.h) keeps it, with the ports' guard held. The control thread reads it
- *with the guard. The workers read the tables between quiescent states.
+ * them, this host's addresses, the punt device, and whether the kernel would forward at all. The
+ * follower (engine/follower.h) keeps it, with the ports' guard held. The control thread reads it
+ * with the guard. The workers read the tables between quiescent states.
  *
  *	shunt_router_create(&router, &ports, &err);
  *	shunt_router_load(router, &err);	the first dump, or some of it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A detour lets programs redirect to a device that takes no frames from XDP. They redirect to a
- *veth pair of shunt's. A tc program at its other end sends each frame by the device's ordinary
- *transmit, in its qdisc. That costs a socket buffer a frame, but no copy and no worker.
+ * veth pair of shunt's. A tc program at its other end sends each frame by the device's ordinary
+ * transmit, in its qdisc. That costs a socket buffer a frame, but no copy and no worker.
  *
  *	shunt_detours_open(&detours, &err);
  *	ifindex = shunt_detour_open(detours, far_ifindex, mtu, queues, &err);	for the devmap
