@@ -44,9 +44,6 @@ unsigned shunt_detour_find(unsigned far);
 int shunt_detour_open(struct shunt_detours *detours, unsigned far, uint32_t mtu, uint32_t queues,
 		      struct shunt_err *err);
 
-/* shunt_detour_set_mtu returns 0 or -errno. Thread: control. */
-int shunt_detour_set_mtu(unsigned far, uint32_t mtu);
-
 /* shunt_detour_close removes the pair, and forgets it. Thread: control. */
 void shunt_detour_close(struct shunt_detours *detours, unsigned far);
 
