@@ -122,8 +122,6 @@ struct shunt_worker {
 	int tid;
 	bool running;
 	struct shunt_ledger ledger; /* valid once answer == request */
-	uint64_t beat_suspected;    /* the heartbeat that control found too old, */
-	uint64_t suspected_ns;	    /* and when */
 };
 
 /* Cycles per packet over the worker's life, Gallenmüller et al.'s split. Negative

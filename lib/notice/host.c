@@ -148,18 +148,17 @@ uint64_t shunt_notice_check_unfollowed(const struct shunt_engine *engine,
 uint64_t shunt_notice_check_hang(const struct shunt_engine *engine,
 				 const struct shunt_notice *before, struct shunt_err *text)
 {
-	struct shunt_worker *w = engine->workers[before->worker];
+	const struct shunt_worker *w = engine->workers[before->worker];
+	struct shunt_suspect *suspect = before->suspect;
 	const uint64_t now = shunt_clock_ns(), beat = shunt_counter_read(&w->stats.heartbeat_ns);
 
 	if (now <= beat || now - beat <= BEAT_MAX_NS) {
-		w->beat_suspected = 0;
+		suspect->beat_ns = 0;
 		return 0;
 	}
-	if (beat != w->beat_suspected) {
-		w->beat_suspected = beat;
-		w->suspected_ns = now;
-	}
-	if (now - w->suspected_ns < SUSPECT_MIN_NS)
+	if (beat != suspect->beat_ns)
+		*suspect = (struct shunt_suspect){beat, now};
+	if (now - suspect->since_ns < SUSPECT_MIN_NS)
 		return before->key;
 	shunt_err_set(text, 0,
 		      "worker %u has given no sign of life for %.1f s: it hangs, or gets no CPU; "

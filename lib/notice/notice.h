@@ -48,9 +48,15 @@ enum shunt_notice_kind {
 		SHUNT_NOTICE_CNT,
 };
 
+/* A worker's heartbeat that was found too old, and when; 0: none. */
+struct shunt_suspect {
+	uint64_t beat_ns, since_ns; /* CLOCK_MONOTONIC */
+};
+
 struct shunt_notice {
 	enum shunt_notice_kind kind;
 	int port, queue, worker; /* what it is about; -1: not about one */
+	struct shunt_suspect *suspect; /* the worker's; NULL: not about one */
 	uint64_t key;		 /* of the cause; another key raises the notice anew; 0: over */
 	uint64_t since_ns;	 /* CLOCK_MONOTONIC */
 	bool is_told;
