@@ -87,8 +87,8 @@ struct {
 	__type(value, struct watch);
 } shunt_watches SEC(".maps");
 
-/* Whether a thread that does not run is blocked. One that fell asleep normally and was not woken yet
- * is not: its waker may have lost its CPU. */
+/* Whether a thread that does not run is blocked. One that fell asleep normally and was not woken
+ * yet is not: its waker may have lost its CPU. */
 static __always_inline bool is_blocked(const struct seen *s, unsigned state)
 {
 	return state && !(state == TASK_INTERRUPTIBLE && s->beat_ns & SHUNT_STEER_BEAT_ASLEEP);

@@ -55,10 +55,10 @@ struct shunt_suspect {
 
 struct shunt_notice {
 	enum shunt_notice_kind kind;
-	int port, queue, worker; /* what it is about; -1: not about one */
+	int port, queue, worker;       /* what it is about; -1: not about one */
 	struct shunt_suspect *suspect; /* the worker's; NULL: not about one */
-	uint64_t key;		 /* of the cause; another key raises the notice anew; 0: over */
-	uint64_t since_ns;	 /* CLOCK_MONOTONIC */
+	uint64_t key;	   /* of the cause; another key raises the notice anew; 0: over */
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
 	bool is_told;
 	struct shunt_err text; /* a sentence, with what helps */
 };

@@ -5,10 +5,10 @@
 
 #include "steer_rig.h"
 
-#define OWN   FRAME_OWN_MAC
-#define PEER  FRAME_PEER_MAC
-#define THIRD FRAME_THIRD_MAC
-#define BCAST "\xff\xff\xff\xff\xff\xff"
+#define OWN		      FRAME_OWN_MAC
+#define PEER		      FRAME_PEER_MAC
+#define THIRD		      FRAME_THIRD_MAC
+#define BCAST		      "\xff\xff\xff\xff\xff\xff"
 
 /* The reason without its prefix; or a number of the case, and the reason. */
 #define expect(f, reason)     steer_expect(&rig, __FILE__, __LINE__, f, SHUNT_STEER_##reason)
