@@ -16,7 +16,7 @@
 #ifndef SHUNT_CONFIG_KEYS_H
 #define SHUNT_CONFIG_KEYS_H
 
-/* Words: X(NAME, word). Those of poll and copy_mode are in graph/worker.h and io/xsk.h. */
+/* Words: X(NAME, word). Those of poll and copy_mode are in base/limits.h. */
 #define SHUNT_PORT_KINDS(X)                                                   \
 	X(XSK, xsk)   /* a network device */                                  \
 	X(MEM, mem)   /* replays frames from memory, swallows what is sent */ \
