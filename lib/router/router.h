@@ -80,6 +80,10 @@ void shunt_router_tell(struct shunt_router *router);
  * the guard. Thread: any. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
 
+/* shunt_router_tables_are_wanted says whether the programs are to read the tables. They are not
+ * where lane user is certain: its lookups want huge pages. Thread: control. */
+bool shunt_router_tables_are_wanted(const struct shunt_ports *ports);
+
 /* shunt_router_is_current says whether is_following is as the mirror says; for router.c. With the
  * guard. */
 bool shunt_router_is_current(const struct shunt_router *router);

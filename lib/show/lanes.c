@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "engine/worker.h"
 #include "lane/judged.h"
 #include "lane/share.h"
 #include "base/json.h"
