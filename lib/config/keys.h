@@ -135,8 +135,8 @@
 	     .kinds = 1 << SHUNT_FORWARD_XCONNECT | 1 << SHUNT_FORWARD_MACREWRITE |                \
 		      1 << SHUNT_FORWARD_BRIDGE | 1 << SHUNT_FORWARD_MIX,                          \
 	     .option = "on-death", .arg = "WHAT",                                                  \
-	     .help = "the XDP program keeps forwarding when the worker dies, or stops. Of wires: "          \
-		     "xconnect, macrewrite, a bridge alone")                                                \
+	     .help = "the XDP program keeps forwarding when the worker dies, or stops. "             \
+		     "Of wires: xconnect, macrewrite, a bridge alone")                            \
 	LIST(ports, .must = true, .min = 1, .max = SHUNT_PORT_MAX, .text_max = 63)                 \
 	FLAG(transparent, is_transparent, .kinds = 1 << SHUNT_FORWARD_XCONNECT,                    \
 	     .option = "transparent",                                                              \
