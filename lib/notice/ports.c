@@ -176,7 +176,8 @@ uint64_t shunt_notice_check_queues(const struct shunt_engine *engine,
 				    sizeof(command));
 	shunt_err_set(text, 0,
 		      "%s: it has %u queues now, and shuntd serves %u of the %u that it had: what "
-		      "arrives on the others reaches no worker; start it again (--takeover), or: %s",
+		      "arrives on the others reaches no worker; start it again (--takeover), or: "
+		      "%s",
 		      port->name, now, port->queue_cnt, port->netdev.queue_cnt, command);
 	return now;
 }
