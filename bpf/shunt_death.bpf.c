@@ -2,7 +2,7 @@
 /* The daemon's death, seen at once. The kernel takes the sockets of a killed process out of their
  * map one after the other, with a grace period for each, and until then frames go into rings that
  * nobody reads. So the gates of all its ports are closed as soon as a fatal signal is given, by the
- * one who gives it: what comes later is the kernel's, or, where a wire is to go on being a wire,
+ * task that gives it: what comes later is the kernel's, or, where a wire is to go on being a wire,
  * crosses inside the kernel (steer/handover.bpf.h).
  *
  * signal_generate fires for every signal of the machine and costs a comparison there. An end

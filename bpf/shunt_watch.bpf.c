@@ -35,7 +35,7 @@
 
 /* A worker that is well beats every millisecond. One that is not is found within 10: a TICK after a
  * beat that was LATE by almost nothing there is a look, and QUICK_TICKs later come those that show
- * the same. Who is stuck for less than STUCK is not called so. */
+ * the same. A worker stuck for less than STUCK is not hung. */
 #define LATE_NS		   1200000
 #define QUICK_TICK_NS	   1250000
 #define STUCK_NS	   7500000
@@ -87,8 +87,8 @@ struct {
 	__type(value, struct watch);
 } shunt_watches SEC(".maps");
 
-/* Whether a thread that does not run is what it should not be. Who fell asleep in order, and was
- * not woken yet by whoever brings the frame, should: a CPU may be taken away from that one, too. */
+/* Whether a thread that does not run is blocked. One that fell asleep normally and was not woken
+ * yet is not: its waker may have lost its CPU. */
 static __always_inline bool is_blocked(const struct seen *s, unsigned state)
 {
 	return state && !(state == TASK_INTERRUPTIBLE && s->beat_ns & SHUNT_STEER_BEAT_ASLEEP);

@@ -16,7 +16,6 @@
 #define ICMP6_SOLICIT	135
 
 /* Of an IPv4 header's fragment field: an offset; an offset, or more fragments behind. */
-#define IP4_OFFSET	0x1fff
 #define IP4_FRAGMENT	0x3fff
 /* The same of an IPv6 fragment header. With neither it is a whole packet (RFC 6946). */
 #define IP6_FRAGMENT	0xfff9

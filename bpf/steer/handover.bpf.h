@@ -29,8 +29,8 @@ static __always_inline bool may_cross(const struct shunt_steer_half *half, __u32
 }
 
 /* What a cross-connect or a bridge has to say of a frame; SHUNT_STEER_CLOSED where it is none, or
- * its time is over. A bridge knows the own address also where a rule brought the frame: of mode mix
- * that part is routed. */
+ * its time is over. A bridge checks the port's own address even if a rule chose the frame. In mode
+ * mix those frames are routed. */
 static __always_inline int crossing_reason(struct xdp_md *ctx, const struct shunt_steer_half *half,
 					   __u32 live)
 {

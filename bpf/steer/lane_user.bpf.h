@@ -82,7 +82,7 @@ static __always_inline int unserved(struct xdp_md *ctx, struct shunt_steer_slot 
 	return lane_kernel(ctx, slot, SHUNT_STEER_NO_SOCKET, len);
 }
 
-/* Of a wire whose worker lives the kernel could do nothing with a frame. */
+/* The kernel cannot forward a wire's frames. They stay with a live worker. */
 static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 queue,
 				     int reason, __u64 len, const bool is_sg)
 {

@@ -2,7 +2,7 @@
 /* The short way, in both lanes: one word of the configuration (enum shunt_steer_quick) says all
  * that has to be known of a port whose frames need neither rules nor shares nor tables. What is
  * plainly good is on its way after a few dozen instructions. Whatever is in doubt takes the long
- * way (shunt_steer.bpf.c, steer), which knows every case; both come to the same end.
+ * way (steer.bpf.h), which knows every case; both come to the same end.
  *
  * Nothing is done, and nothing counted, before the redirect is sure. So `false` always means that
  * the long way can begin. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A guard of state that two threads share: one of them must never wait long (the follower,
- * engine/follower.h), the other must go on where the first hangs with the guard held (control).
- *They take turns: who waits is next, however soon the other comes back. A guard is held for some
- * milliseconds at most, and never over what may block.
+ * engine/follower.h), the other must go on where the first hangs with the guard held (control). The
+ * threads take turns: the waiting one is next. A guard is held for some milliseconds at most, and
+ * never over what may block.
  *
  * Limits: two threads. It is not recursive.
  *
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 struct shunt_guard {
-	pthread_mutex_t next;  /* who waits for the other one */
+	pthread_mutex_t next;  /* held by the thread that waits */
 	pthread_mutex_t state; /* held while the state is in use */
 	bool is_stuck;	       /* control's: its latest try was in vain */
 };

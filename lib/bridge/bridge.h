@@ -2,7 +2,7 @@
 /* What the bridging ports of an engine have in common: the MAC table, the rings by which workers
  * tell of stations, and the kernel's bridge beneath, if there is one, with its punt device. The
  * follower (engine/follower.h) keeps it, with the ports' guard held, and is the table's only
- *writer. The control thread reads with the guard what may change.
+ * writer. The control thread reads with the guard what may change.
  *
  * A kernel bridge lies beneath where all ports of a group are ports of it. It is the fallback, and
  * keeps all but the plain work: steering gives it every frame to a multicast group and to the host.
@@ -103,7 +103,7 @@ void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
 bool shunt_bridge_is_over(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge now,
- * SHUNT_LANE_REASON_none where it is not. Thread: who has the guard. */
+ * SHUNT_LANE_REASON_none where it is not. Thread: the one that holds the guard. */
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: the follower, service

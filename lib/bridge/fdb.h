@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel's bridge beneath shunt's: its forwarding database and the state of its ports are
  * followed by netlink, and it is told of stations. What it learns from the frames that it still
- *sees (groups, ARP) goes into shunt's table. What shunt learns it is told as if it had seen such a
- *frame (NTF_USE). So its entries are ordinary ones, which age as they do without shunt. Entries
- *marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
+ * sees (groups, ARP) goes into shunt's table. What shunt learns it is told as if it had seen such a
+ * frame (NTF_USE). So its entries are ordinary ones, which age as they do without shunt. Entries
+ * marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
  *
  * When the socket overruns, all is dumped again. Entries that were deleted meanwhile age.
  *
  * What follows never waits for the kernel, dumps apart. To be told of a station the kernel takes
- *its lock of all devices, which it may hold for seconds: so what is to be told is noted, and told
- *by another thread.
+ * its lock of all devices, which it may hold for seconds: so what is to be told is noted, and told
+ * by another thread.
  *
  *	shunt_fdb_create(&fdb, &ops, arg, &err);
  *	poll shunt_fdb_fd(fdb); shunt_fdb_service(fdb);
@@ -81,7 +81,7 @@ uint64_t shunt_fdb_current_ns(const struct shunt_fdb *fdb);
 
 /* shunt_fdb_tell notes that the kernel's bridge is to know that a station was heard on a port.
  * shunt_fdb_has_tells says whether any is noted. shunt_fdb_take_tells takes those noted to be sent,
- * and returns whether there are any. Thread: who has the guard. */
+ * and returns whether there are any. Thread: the one that holds the guard. */
 void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac);
 bool shunt_fdb_has_tells(const struct shunt_fdb *fdb);
 bool shunt_fdb_take_tells(struct shunt_fdb *fdb);

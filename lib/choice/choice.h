@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The choice of a lane as a value: facts about all ports in, a choice for each port out. Nothing
- * is asked here and nothing is changed. lane/facts.h asks, lane/follow.h does what follows.
+ * is asked here and nothing is changed. lane/facts.c asks, lane/follow.c does what follows.
  *
  *	struct shunt_lane_facts facts[cnt];		filled in
  *	struct shunt_lane_choice choices[cnt];
@@ -81,7 +81,7 @@
 	  "all of the drivers claim zero-copy, for which the tables were made")                   \
 	X(generic, SHUNT_LANE_KERNEL,                                                             \
 	  is_auto(f) && f->is_generic_dear && f->has_fallback && far->cnt,                        \
-	  "before Linux 6.9 a generic program on {driver} costs more than it saves")              \
+	  "on this kernel a generic program on {driver} costs more than it saves")                \
 	X(bulk, SHUNT_LANE_KERNEL, is_auto(f) && f->is_bulk && far->cnt,                          \
 	  "TCP in bulk on {port}: its senders leave the cutting into segments to a device")       \
 	X(xdp, SHUNT_LANE_XDP, is_auto(f) && far->taking_cnt && far->refusing < 0,                \

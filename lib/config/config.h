@@ -11,9 +11,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "config/keys.h"
-#include "graph/worker.h"
-#include "io/xsk.h"
 #include "steer/filter.h"
 #include "steer/rule.h"
 

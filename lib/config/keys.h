@@ -16,7 +16,7 @@
 #ifndef SHUNT_CONFIG_KEYS_H
 #define SHUNT_CONFIG_KEYS_H
 
-/* Words: X(NAME, word). Those of poll and copy_mode are in graph/worker.h and io/xsk.h. */
+/* Words: X(NAME, word). Those of poll and copy_mode are in base/limits.h. */
 #define SHUNT_PORT_KINDS(X)                                                   \
 	X(XSK, xsk)   /* a network device */                                  \
 	X(MEM, mem)   /* replays frames from memory, swallows what is sent */ \
@@ -144,7 +144,8 @@
 	     .kinds = 1 << SHUNT_FORWARD_XCONNECT | 1 << SHUNT_FORWARD_MACREWRITE |                \
 		      1 << SHUNT_FORWARD_BRIDGE | 1 << SHUNT_FORWARD_MIX,                          \
 	     .option = "on-death", .arg = "WHAT",                                                  \
-	     .help = "cross: a wire is carried on without a worker; kernel: it is not")            \
+	     .help = "the XDP program keeps forwarding when the worker dies, or stops. "             \
+		     "Of wires: xconnect, macrewrite, a bridge alone")                            \
 	LIST(ports, .must = true, .min = 1, .max = SHUNT_PORT_MAX, .text_max = 63)                 \
 	FLAG(transparent, is_transparent, .kinds = 1 << SHUNT_FORWARD_XCONNECT,                    \
 	     .option = "transparent",                                                              \

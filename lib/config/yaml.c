@@ -121,12 +121,12 @@ int shunt_yaml_open(struct shunt_yaml **out, const char *path, struct shunt_err 
 	int ret;
 
 	*out = NULL;
-	if (!yaml || !(yaml->name = strdup(path)) || !(yaml->text = malloc(FILE_MAX + 1)))
+	if (!yaml || !(yaml->name = strdup(path)) || !(yaml->text = malloc(FILE_MAX + 1))) {
 		ret = shunt_err_set(err, ENOMEM, "%s: no memory to read it", path);
-	else
+	} else {
 		ret = read_file(yaml, err);
-	if (!ret)
-		ret = parse(yaml, err);
+		ret = ret ? ret : parse(yaml, err);
+	}
 	if (ret) {
 		shunt_yaml_close(yaml);
 		return ret;

@@ -21,13 +21,21 @@ bool shunt_kernel_is_before(const struct shunt_kernel *kernel, unsigned major, u
 	return kernel->major < major || (kernel->major == major && kernel->minor < minor);
 }
 
+static const struct {
+	unsigned major, minor;
+	const char *text;
+} since[] = {
+#define X(name, major, minor, what, source) {major, minor, "Linux " #major "." #minor},
+	SHUNT_KERNEL_FACTS(X)
+#undef X
+};
+
 bool shunt_kernel_has(const struct shunt_kernel *kernel, enum shunt_kernel_fact fact)
 {
-	static const unsigned since[][2] = {
-#define X(name, major, minor, what, source) {major, minor},
-		SHUNT_KERNEL_FACTS(X)
-#undef X
-	};
+	return !shunt_kernel_is_before(kernel, since[fact].major, since[fact].minor);
+}
 
-	return !shunt_kernel_is_before(kernel, since[fact][0], since[fact][1]);
+const char *shunt_kernel_since(enum shunt_kernel_fact fact)
+{
+	return since[fact].text;
 }

@@ -15,6 +15,7 @@ struct shunt_kernel {
 #define SHUNT_KERNEL_FACTS(X)                                                              \
 	X(load_bytes, 5, 18, "bpf_xdp_load_bytes, by which the steering program reads",    \
 	  "net/core/filter.c")                                                             \
+	X(live_frames, 5, 18, "BPF_PROG_TEST_RUN sends frames", "net/bpf/test_run.c")      \
 	X(map_fds, 5, 19, "maps that are open need no capability", "kernel/bpf/syscall.c") \
 	X(xdp_features, 6, 3, "drivers can be asked for their XDP features",               \
 	  "Documentation/netlink/specs/netdev.yaml")                                       \
@@ -35,8 +36,10 @@ enum shunt_kernel_fact {
 void shunt_kernel_query(struct shunt_kernel *out);
 
 /* shunt_kernel_is_before compares with major.minor. shunt_kernel_has says whether the kernel is of
- * the version that the fact came with, or later. Thread: any. */
+ * the version that the fact came with, or later. shunt_kernel_since returns that version, as in
+ * "Linux 6.9". Thread: any. */
 bool shunt_kernel_is_before(const struct shunt_kernel *kernel, unsigned major, unsigned minor);
 bool shunt_kernel_has(const struct shunt_kernel *kernel, enum shunt_kernel_fact fact);
+const char *shunt_kernel_since(enum shunt_kernel_fact fact);
 
 #endif

@@ -32,8 +32,8 @@ static void judge_driver(struct shunt_doctor *d, const struct doctor_device_fact
 	if (!f->xdp.is_known) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "driver",
 				 "driver %s; this kernel cannot be asked for its XDP features "
-				 "(Linux 6.3 can): attaching will tell",
-				 driver_of(f));
+				 "(since %s): attaching will tell",
+				 driver_of(f), shunt_kernel_since(SHUNT_KERNEL_xdp_features));
 		return;
 	}
 	shunt_netdev_xdp_print(&f->xdp, names, sizeof(names));
@@ -72,9 +72,9 @@ bool shunt_doctor_zerocopy(const struct doctor_device_facts *f, char *why, unsig
 	else if (!f->xdp.is_known)
 		snprintf(
 			why, len,
-			"this kernel does not tell whether the driver %s has zero-copy (6.3 does): "
+			"this kernel does not tell whether the driver %s has zero-copy (since %s): "
 			"only a try will",
-			driver_of(f));
+			driver_of(f), shunt_kernel_since(SHUNT_KERNEL_xdp_features));
 	else if (!has(f, SHUNT_NETDEV_XDP_xsk_zerocopy))
 		snprintf(why, len, "the driver %s has no AF_XDP zero-copy on this kernel",
 			 driver_of(f));

@@ -20,12 +20,13 @@ static void judge_kernel(struct shunt_doctor *d, const struct doctor_host_facts 
 	if (!shunt_kernel_has(&f->kernel, SHUNT_KERNEL_load_bytes))
 		shunt_doctor_add(d, SHUNT_DOCTOR_error, HOST, "kernel",
 				 "Linux %s: the steering program needs bpf_xdp_load_bytes, which "
-				 "came with 5.18",
-				 f->kernel.release);
+				 "came with %s",
+				 f->kernel.release, shunt_kernel_since(SHUNT_KERNEL_load_bytes));
 	else if (!shunt_kernel_has(&f->kernel, SHUNT_KERNEL_xdp_features))
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "kernel",
-				 "Linux %s: drivers cannot be asked for their XDP features (6.3)",
-				 f->kernel.release);
+				 "Linux %s: drivers cannot be asked for their XDP features (since "
+				 "%s)",
+				 f->kernel.release, shunt_kernel_since(SHUNT_KERNEL_xdp_features));
 	else
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, HOST, "kernel", "Linux %s", f->kernel.release);
 	if (f->jit == 0) {

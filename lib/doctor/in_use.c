@@ -49,8 +49,8 @@ static void judge_queues(struct shunt_doctor *d, const json_t *port)
 		shunt_doctor_remedy(
 			shunt_doctor_add(d, SHUNT_DOCTOR_warning, text(port, "name"), "in use",
 					 "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-					 " queues are served: what arrives on the others is the "
-					 "kernel's",
+					 " queues are served: what arrives on the others reaches "
+					 "no worker",
 					 served, has),
 			"%s, or serve all: start again (--takeover), without --queues", command);
 }

@@ -14,7 +14,6 @@
 #include "bridge/bridge.h"
 #include "engine/state.h"
 #include "firewall/firewall.h"
-#include "lane/facts.h"
 #include "lane/judged.h"
 #include "router/router.h"
 

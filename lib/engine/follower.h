@@ -6,9 +6,9 @@
  *
  * It says to the watch (bpf/shunt_watch.bpf.c) of each port until when all that the port goes by is
  * as the kernel has it. That is its beat. Where it hangs, gets no CPU, or the kernel tells more
- *than it takes over, the time stands still, and after 170 ms the watch shuts both lanes of the
- *port. Where it knows itself that something is not followed (the first load, events that were
- *lost), nothing is forwarded by that: flags and masks say so at once, and the beat goes on.
+ * than it takes over, the time stands still, and after 170 ms the watch shuts both lanes of the
+ * port. Where it knows itself that something is not followed (the first load, events that were
+ * lost), nothing is forwarded by that: flags and masks say so at once, and the beat goes on.
  *
  * What it shares with the control thread is behind the ports' guard (base/guard.h). It never waits
  * while it has the guard, but for these, which take the kernel's lock of all devices: a dump of the

@@ -7,6 +7,7 @@
 #include "bridge/bridge.h"
 #include "router/router.h"
 #include "graph/nodes.h"
+#include "io/xsk.h"
 
 static const struct shunt_node_type *node_type_of(enum shunt_forward_mode mode)
 {

@@ -41,4 +41,7 @@ struct shunt_engine {
 	struct json_t *stations;	    /* `show macs` of the daemon before; NULL */
 };
 
+/* shunt_engine_work sums what all workers did. Thread: control. */
+void shunt_engine_work(const struct shunt_engine *engine, struct shunt_work_counts *out);
+
 #endif

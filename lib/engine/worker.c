@@ -11,6 +11,7 @@
 #include "engine/graph.h"
 #include "io/mem.h"
 #include "io/pcap.h"
+#include "io/xsk.h"
 #include "veth/puntdev.h"
 #include "traffic/traffic.h"
 

@@ -18,7 +18,4 @@ int shunt_engine_build_worker(struct shunt_engine *engine, unsigned id, struct s
 /* shunt_engine_unbuild_worker frees a stopped worker. Thread: control. */
 void shunt_engine_unbuild_worker(struct shunt_engine *engine, unsigned id);
 
-/* shunt_engine_work sums what all workers did. Thread: control. */
-void shunt_engine_work(const struct shunt_engine *engine, struct shunt_work_counts *out);
-
 #endif

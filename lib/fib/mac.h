@@ -103,8 +103,8 @@ void shunt_mac_destroy(struct shunt_mac_table *table);
 int shunt_mac_create_in(struct shunt_mac_table **out, void *mem, uint64_t bytes, uint32_t max,
 			uint64_t seed, struct shunt_err *err);
 
-/* shunt_mac_reserve keeps room for so many stations of a port, whatever stations others have: who
- * sends from ever new addresses can fill the table for its own port alone. Where less than what is
+/* shunt_mac_reserve keeps room for so many stations of a port, whatever stations others have: a
+ * sender of ever new addresses can fill the table for its own port alone. Where less than what is
  * reserved is left, no other port's station is put in (SHUNT_MAC_FULL). The sum over ports is at
  * most the table's max. Thread: the writer. */
 void shunt_mac_reserve(struct shunt_mac_table *table, unsigned port, uint32_t cnt);

@@ -48,8 +48,9 @@ struct shunt_firewall {
 	} answers[SHUNT_FIREWALL_SIDES];
 	/* with the guard */
 	struct shunt_judges parts[PARTS];
-	unsigned versions[PARTS];	   /* answers that followed an event */
-	struct shunt_judges judges, fresh; /* all parts in one, of now and being made */
+	unsigned versions[PARTS];		    /* answers that followed an event */
+	struct shunt_judges judges, fresh;	    /* all parts in one, of now and being made */
+	uint64_t answer_cnts[SHUNT_FIREWALL_SIDES]; /* put in force; read by anybody */
 };
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -257,10 +258,17 @@ bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_sid
 		put_part(firewall, side, part);
 		shunt_judges_append(&firewall->fresh, &firewall->parts[part]);
 	}
+	shunt_counter_add(&firewall->answer_cnts[side], 1);
 	if (shunt_judges_equal(&firewall->fresh, &firewall->judges))
 		return false;
 	firewall->judges = firewall->fresh;
 	return true;
+}
+
+uint64_t shunt_firewall_answers(const struct shunt_firewall *firewall,
+				enum shunt_firewall_side side)
+{
+	return shunt_counter_read(&firewall->answer_cnts[side]);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

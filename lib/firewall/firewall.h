@@ -21,12 +21,14 @@
 #ifndef SHUNT_FIREWALL_FIREWALL_H
 #define SHUNT_FIREWALL_FIREWALL_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "firewall/judge.h"
 
 struct shunt_firewall;
 
-/* Who asks. */
+/* The thread that asks: the follower follows, control looks. */
 enum shunt_firewall_side { SHUNT_FIREWALL_FOLLOWS, SHUNT_FIREWALL_LOOKS, SHUNT_FIREWALL_SIDES };
 
 #define SHUNT_FIREWALL_ALL ~0u
@@ -55,6 +57,11 @@ void shunt_firewall_ask(struct shunt_firewall *firewall, enum shunt_firewall_sid
  * something newer meanwhile. Returns whether the judges are others than before. Thread: the side's,
  * with the guard. */
 bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_side side);
+
+/* shunt_firewall_answers says how many answers of a side were put in force: a test waits until what
+ * it has changed was asked about. Thread: any. */
+uint64_t shunt_firewall_answers(const struct shunt_firewall *firewall,
+				enum shunt_firewall_side side);
 
 /* shunt_firewall_judges returns what is in force, with the guard; valid until the next put.
  * shunt_firewall_calls_ip says whether br_netfilter shows the IP hooks what the bridge forwards.

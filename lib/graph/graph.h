@@ -28,13 +28,12 @@
 #include "graph/tap.h"
 #include "io/queue.h"
 
-#define SHUNT_NODE_MAX	    128 /* nodes of a graph: 64 transmit nodes and room for others */
-#define SHUNT_NODE_TEXT_MAX 64	/* a front node's name and parameters, the zero included */
+#define SHUNT_NODE_MAX	128 /* nodes of a graph: 64 transmit nodes and room for others */
 
 /* A node function returns the next node of the whole batch, or SHUNT_NEXT_EACH
  * after it wrote next[i] for every packet. SHUNT_NEXT_NONE: the node kept them. */
-#define SHUNT_NEXT_EACH	    0xffff
-#define SHUNT_NEXT_NONE	    0xfffe
+#define SHUNT_NEXT_EACH 0xffff
+#define SHUNT_NEXT_NONE 0xfffe
 
 struct shunt_node;
 struct shunt_graph;

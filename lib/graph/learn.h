@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a worker tells the follower (engine/follower.h): this station was heard on that port. A ring
- *with one writer and one reader, for each worker. The follower learns, and not the worker, because
+ * with one writer and one reader, for each worker. The follower learns, and not the worker, because
  *  - a table with one writer needs no lock;
  *  - the kernel's bridge must be told as well;
  *  - stations that move, or are invented by an attacker, must not slow the data path down: a
- *bounded number is told in a millisecond, the rest is counted and heard again later.
+ *    bounded number is told in a millisecond, the rest is counted and heard again later.
  *
  *	shunt_learn_init(&learn, &err);
  *	shunt_learn_put(&learn, key, port, now_ns);         worker

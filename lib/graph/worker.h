@@ -29,19 +29,6 @@
  * of a slow trickle to say anything. */
 #define SHUNT_SAMPLE_EVERY 32
 
-#define SHUNT_POLL_MODES(X)                                                                  \
-	X(spin, "never sleeps: lowest latency, one core always busy")                        \
-	X(busy, "the driver's NAPI runs in the worker (SO_PREFER_BUSY_POLL)")                \
-	X(adaptive, "spins while packets come, sleeps in poll(2) after idle_us without one") \
-	X(interrupt, "sleeps in poll(2) whenever a turn found nothing")
-
-enum shunt_poll_mode {
-#define X(name, help) SHUNT_POLL_##name,
-	SHUNT_POLL_MODES(X)
-#undef X
-		SHUNT_POLL_CNT
-};
-
 /* shunt_poll_mode_name returns a static string, "?" out of range.
  * shunt_poll_mode_parse returns the mode or -EINVAL. Thread: any. */
 const char *shunt_poll_mode_name(enum shunt_poll_mode mode);
@@ -122,8 +109,6 @@ struct shunt_worker {
 	int tid;
 	bool running;
 	struct shunt_ledger ledger; /* valid once answer == request */
-	uint64_t beat_suspected;    /* the heartbeat that control found too old, */
-	uint64_t suspected_ns;	    /* and when */
 };
 
 /* Cycles per packet over the worker's life, Gallenmüller et al.'s split. Negative

@@ -8,10 +8,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-
-/* 256 is the largest batch: eight bits index it, and its packets take 8 KiB,
- * a quarter of the smallest L1d of current servers. */
-#define SHUNT_BATCH_MAX	  256
+#include "base/limits.h"
 
 /* In flags: the packet lies in several frames, addr is in the first (io/chain.h). Its
  * headers lie there; len counts all of it. */

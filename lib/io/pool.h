@@ -30,10 +30,6 @@ enum shunt_page_kind {
 	SHUNT_PAGE_HUGETLB, /* reserved huge pages of 2 MiB */
 };
 
-/* Bytes of a frame: a page holds two, or one. */
-#define SHUNT_FRAME_SIZE_MIN 2048
-#define SHUNT_FRAME_SIZE_MAX 4096
-
 /* One piece of a packet that lies in several frames. */
 struct shunt_link {
 	uint64_t next; /* UMEM address of the next piece's first byte; while cnt > 1 */

@@ -26,8 +26,6 @@
 /* Bytes of a frame that no packet can use: the headroom, and the 32 that virtio_net asks for. */
 #define SHUNT_FRAME_OVERHEAD (SHUNT_FRAME_HEADROOM + 32)
 
-#define SHUNT_PORT_MAX	     64 /* ports of one engine */
-
 /* Counters of a queue: one writer, the worker; read with shunt_counter_read. */
 #define SHUNT_QUEUE_COUNTERS(X)                                                     \
 	X(rx_packets, "packets received")                                           \

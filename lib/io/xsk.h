@@ -14,15 +14,6 @@
 #include "io/queue.h"
 #include "shunt_steer.h"
 
-/* auto: zero-copy where the driver has it */
-#define SHUNT_COPY_MODES(X) X(AUTO, auto) X(ZEROCOPY, zerocopy) X(COPY, copy)
-
-enum shunt_copy_mode {
-#define X(name, word) SHUNT_COPY_##name,
-	SHUNT_COPY_MODES(X)
-#undef X
-};
-
 struct shunt_xsk_opts {
 	const char *ifname;
 	uint16_t port;	/* index in the engine */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "lane/bulk.h"
+#include "lane/lanes.h"
 
 #include "base/clock.h"
 #include "device/driver.h"

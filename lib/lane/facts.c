@@ -10,6 +10,7 @@
 #include "device/kernel.h"
 #include "device/tags.h"
 #include "device/netdev_xdp.h"
+#include "io/xsk.h"
 #include "lane/detours.h"
 #include "lane/judged.h"
 #include "router/router.h"

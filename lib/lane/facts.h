@@ -14,11 +14,6 @@ void shunt_lane_facts_open(struct shunt_lanes *lanes);
  * syscall a queue. */
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes);
 
-/* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, or the
- * states of a kernel bridge's ports. What others forward by changes at this daemon's word alone.
- * Thread: any. */
-bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port);
-
 /* shunt_lane_facts_ask_sockets asks whether the port's queues are zero-copy. A port without sockets
  * is not. Thread: control. Cost: a syscall a queue. */
 void shunt_lane_facts_ask_sockets(struct shunt_port *port);

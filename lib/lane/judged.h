@@ -15,7 +15,7 @@ void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_p
 
 /* shunt_lanes_bar_judged gives all frames of ports that are judged now to the kernel, at once.
  * Returns whether there are such. Their lanes are to be chosen anew (lanes.h), which takes longer,
- * and takes the bars away. Thread: who has the guard. Cost: a store a port. */
+ * and takes the bars away. Thread: the one that holds the guard. Cost: a store a port. */
 bool shunt_lanes_bar_judged(struct shunt_lanes *lanes);
 
 /* shunt_lanes_unbar takes the bars away, unless judges barred more ports since the facts in force
@@ -23,7 +23,7 @@ bool shunt_lanes_bar_judged(struct shunt_lanes *lanes);
 void shunt_lanes_unbar(struct shunt_lanes *lanes);
 
 /* shunt_lane_judge returns the first judge that frames of the port would meet in the kernel, NULL
- * where there is none. Thread: who has the guard, which it is valid with. */
+ * where there is none. It is valid while the guard is held. Thread: the one that holds it. */
 const struct shunt_judge *shunt_lane_judge(const struct shunt_lanes *lanes, unsigned port);
 
 /* shunt_lanes_asks_firewall says whether the port's mode is one that the firewall is asked about.

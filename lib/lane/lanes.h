@@ -66,6 +66,32 @@ bool shunt_lanes_choose(struct shunt_lanes *lanes);
  * with err set. Thread: control. */
 int shunt_lanes_follow(struct shunt_lanes *lanes, bool is_new, struct shunt_err *err);
 
+/* shunt_lanes_look_for_bulk looks for TCP in bulk (choice/bulk.h) on every port where the kernel
+ * would do better, and closes a second. Thread: control, every second, before lanes are chosen.
+ * Cost: no syscall; a netlink exchange for a port with bulk. */
+void shunt_lanes_look_for_bulk(struct shunt_lanes *lanes);
+
+/* shunt_lanes_open_gates tells every port's program rules, mode, lane and the other ports, and
+ * opens it. shunt_lanes_tell_ports tells one port's only which other ports take frames from it.
+ * Both return 0 or -errno with err set. Thread: control. */
+int shunt_lanes_open_gates(struct shunt_lanes *lanes, struct shunt_err *err);
+int shunt_lanes_tell_ports(const struct shunt_lanes *lanes, const struct shunt_port *port,
+			   struct shunt_err *err);
+
+/* shunt_lanes_prepare_crossing configures the programs of a takeover's bridges (are_bridges), or of
+ * its cross-connects, before they are attached: rules, mode, other ports. Those for which the
+ * kernel forwards are left out. Returns 0 or -errno with err set. shunt_lanes_cross asks the
+ * firewall what it judges, then has frames of those ports cross from now on without sockets
+ * (shunt_xdp_cross). Thread: control. */
+int shunt_lanes_prepare_crossing(struct shunt_lanes *lanes, bool are_bridges,
+				 struct shunt_err *err);
+void shunt_lanes_cross(struct shunt_lanes *lanes);
+
+/* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, or the
+ * states of a kernel bridge's ports. What others forward by changes at this daemon's word alone.
+ * Thread: any. */
+bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port);
+
 /* shunt_lanes_take_new says whether the port's choice is new since the last call. Thread: control.
  */
 bool shunt_lanes_take_new(struct shunt_port *port);

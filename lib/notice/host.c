@@ -40,9 +40,9 @@ uint64_t shunt_notice_check_helper(const struct shunt_engine *engine,
 	if (!shunt_helper_is_lost(engine->lanes.helper))
 		return 0;
 	shunt_err_set(text, 0,
-		      "the helper process (%d) has ended: shuntd goes on forwarding, but takes no "
-		      "program off a device or back, also at stop, and its tables of lane xdp do "
-		      "not grow; start shuntd again, with --takeover if it may not pause",
+		      "the helper process (%d) has ended: shuntd forwards, but cannot remove or "
+		      "restore programs, even at stop, and its tables of lane xdp do not grow; "
+		      "start shuntd again, with --takeover if it may not pause",
 		      (int)shunt_helper_pid(engine->lanes.helper));
 	return 1;
 }
@@ -143,23 +143,22 @@ uint64_t shunt_notice_check_unfollowed(const struct shunt_engine *engine,
  */
 #define SUSPECT_MIN_NS (SHUNT_NS_PER_SEC / 2)
 
-/* This is for people. The watch notices within 10 ms, or 100 where the worker waits for a CPU, and
- * gives its frames to the kernel. */
+/* This is for people. The watch notices within 10 ms, or 100 ms where the thread merely waits for a
+ * CPU (shunt_steer_queue.h), and the steering programs forward without the worker. */
 uint64_t shunt_notice_check_hang(const struct shunt_engine *engine,
 				 const struct shunt_notice *before, struct shunt_err *text)
 {
-	struct shunt_worker *w = engine->workers[before->worker];
+	const struct shunt_worker *w = engine->workers[before->worker];
+	struct shunt_suspect *suspect = before->suspect;
 	const uint64_t now = shunt_clock_ns(), beat = shunt_counter_read(&w->stats.heartbeat_ns);
 
 	if (now <= beat || now - beat <= BEAT_MAX_NS * engine->config->patience) {
-		w->beat_suspected = 0;
+		suspect->beat_ns = 0;
 		return 0;
 	}
-	if (beat != w->beat_suspected) {
-		w->beat_suspected = beat;
-		w->suspected_ns = now;
-	}
-	if (now - w->suspected_ns < SUSPECT_MIN_NS)
+	if (beat != suspect->beat_ns)
+		*suspect = (struct shunt_suspect){beat, now};
+	if (now - suspect->since_ns < SUSPECT_MIN_NS)
 		return before->key;
 	shunt_err_set(text, 0,
 		      "worker %u has given no sign of life for %.1f s: it hangs, or gets no CPU; "

@@ -14,6 +14,7 @@ struct shunt_notices {
 	struct shunt_notice
 		*list; /* [cnt]; those that stand, and those that are over but not told */
 	unsigned cnt, max;
+	struct shunt_suspect suspects[SHUNT_WORKER_MAX];
 };
 
 enum about { ABOUT_host, ABOUT_port, ABOUT_queue, ABOUT_worker };
@@ -124,8 +125,10 @@ static void look_for(struct shunt_notices *n, enum shunt_notice_kind kind)
 			look_at_queues(n, like);
 		return;
 	case ABOUT_worker:
-		for (like.worker = 0; like.worker < (int)n->engine->worker_cnt; like.worker++)
+		for (like.worker = 0; like.worker < (int)n->engine->worker_cnt; like.worker++) {
+			like.suspect = &n->suspects[like.worker];
 			look_at(n, like);
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 /* Notices: what an operator should know, and what helps. There is one table of kinds, and all have
  * one life. A notice is raised when its cause is seen, and told once in the log. It stands in show
  * and metrics while the cause lasts. When the cause ends it is cleared, and that is told, too. It
- *is raised anew when the cause changes, as when an MTU is raised once more.
+ * is raised anew when the cause changes, as when an MTU is raised once more.
  *
  *	shunt_notices_create(&notices, engine, &err);
  *	shunt_notices_look(notices);			every second, and before they are shown
@@ -48,11 +48,17 @@ enum shunt_notice_kind {
 		SHUNT_NOTICE_CNT,
 };
 
+/* A worker's heartbeat that was found too old, and when; 0: none. */
+struct shunt_suspect {
+	uint64_t beat_ns, since_ns; /* CLOCK_MONOTONIC */
+};
+
 struct shunt_notice {
 	enum shunt_notice_kind kind;
-	int port, queue, worker; /* what it is about; -1: not about one */
-	uint64_t key;		 /* of the cause; another key raises the notice anew; 0: over */
-	uint64_t since_ns;	 /* CLOCK_MONOTONIC */
+	int port, queue, worker;       /* what it is about; -1: not about one */
+	struct shunt_suspect *suspect; /* the worker's; NULL: not about one */
+	uint64_t key;	   /* of the cause; another key raises the notice anew; 0: over */
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
 	bool is_told;
 	struct shunt_err text; /* a sentence, with what helps */
 };

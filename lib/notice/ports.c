@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Notices about ports and their queues. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bridge/bridge.h"
@@ -35,8 +36,8 @@ uint64_t shunt_notice_check_unbridged(const struct shunt_engine *engine,
 		return 0;
 	shunt_err_set(text, 0,
 		      "no kernel bridge lies beneath %s and the ports bridged with it: when shuntd "
-		      "ends, nothing bridges them; make one (ip link add br0 type bridge; ip link "
-		      "set %s master br0 ...) and run shuntd bridge br0",
+		      "is stopped, nothing bridges them; make one (ip link add br0 type bridge; "
+		      "ip link set %s master br0 ...) and run shuntd bridge br0",
 		      name, name);
 	return 1;
 }
@@ -101,19 +102,21 @@ uint64_t shunt_notice_check_tags(const struct shunt_engine *engine,
 	return 1;
 }
 
-static const char *why_unseen(const struct shunt_xdp_info *info)
+static void print_why_unseen(const struct shunt_xdp_info *info, char *out, size_t len)
 {
 	struct shunt_kernel kernel;
 
 	shunt_kernel_query(&kernel);
 	if (!shunt_kernel_has(&kernel, SHUNT_KERNEL_tag_beside))
-		return "before Linux 6.8";
-	if (info->in_use == SHUNT_XDP_GENERIC)
-		return "in generic mode";
-	if (info->dispatcher)
-		return "under libxdp's dispatcher";
-	return info->external ? "the program that was attached does not ask for them"
-			      : "the kernel refused the program that asks for them";
+		snprintf(out, len, "before %s", shunt_kernel_since(SHUNT_KERNEL_tag_beside));
+	else if (info->in_use == SHUNT_XDP_GENERIC)
+		snprintf(out, len, "in generic mode");
+	else if (info->dispatcher)
+		snprintf(out, len, "under libxdp's dispatcher");
+	else if (info->external)
+		snprintf(out, len, "the program that was attached does not ask for them");
+	else
+		snprintf(out, len, "the kernel refused the program that asks for them");
 }
 
 /* A veth, where frames leave by another port while the program does not see such tags. */
@@ -123,17 +126,19 @@ uint64_t shunt_notice_check_tags_beside(const struct shunt_engine *engine,
 	const struct shunt_port *port = port_of(engine, before);
 	struct shunt_tags_beside t = {0};
 	struct shunt_xdp_info info;
+	char why[64];
 
 	if (port->xdp && port->lane.choice.lane != SHUNT_LANE_KERNEL &&
 	    !shunt_xdp_info(port->xdp, &info, NULL) && !info.reads_tags)
 		t = shunt_tags_beside(port->netdev.ifindex, port->netdev.driver);
 	if (!t.may_come)
 		return 0;
+	print_why_unseen(&info, why, sizeof(why));
 	shunt_err_set(text, 0,
 		      "%s: VLAN tags that come beside frames are not seen (%s), and such frames "
 		      "leave without; %s hands them over so while its txvlan is on; %sethtool -K "
 		      "%s txvlan off tx-vlan-stag-hw-insert off",
-		      port->name, why_unseen(&info),
+		      port->name, why,
 		      *t.peer ? t.peer : "its other end, in another network namespace,",
 		      *t.peer ? "" : "there: ", *t.peer ? t.peer : "PEER");
 	return 1;
@@ -157,7 +162,7 @@ uint64_t shunt_notice_check_mtu(const struct shunt_engine *engine,
 }
 
 /* The kernel refuses fewer queues while they have sockets. What a cross-connect gets on a new queue
- * is lost. */
+ * crosses in the steering program, unless on_death is kernel: then it is lost. */
 uint64_t shunt_notice_check_queues(const struct shunt_engine *engine,
 				   const struct shunt_notice *before, struct shunt_err *text)
 {
@@ -171,7 +176,8 @@ uint64_t shunt_notice_check_queues(const struct shunt_engine *engine,
 				    sizeof(command));
 	shunt_err_set(text, 0,
 		      "%s: it has %u queues now, and shuntd serves %u of the %u that it had: what "
-		      "arrives on the others is the kernel's; start it again (--takeover), or: %s",
+		      "arrives on the others reaches no worker; start it again (--takeover), or: "
+		      "%s",
 		      port->name, now, port->queue_cnt, port->netdev.queue_cnt, command);
 	return now;
 }

@@ -47,8 +47,8 @@ static uint32_t frames_max(const struct shunt_jumbo *j, char *why, unsigned len)
 	uint32_t max;
 
 	if (!shunt_kernel_has(&j->kernel, SHUNT_KERNEL_xsk_sg)) {
-		snprintf(why, len, "packets over several frames need Linux 6.6, and this is %u.%u",
-			 j->kernel.major, j->kernel.minor);
+		snprintf(why, len, "packets over several frames need %s, and this is %u.%u",
+			 shunt_kernel_since(SHUNT_KERNEL_xsk_sg), j->kernel.major, j->kernel.minor);
 		return 1;
 	}
 	if (!j->is_generic && !(j->xdp.features & SHUNT_NETDEV_XDP_rx_sg)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Neighbours that shunt sends to are kept true. The kernel asks a neighbour anew when it sends to
- *one that it has not heard of for a while (state stale). It knows nothing of what shunt sends.
- *Without being asked, a station that got another address, or is gone, would be sent to for ever. So
- *the kernel is told that they are in use (NTF_USE), and asks.
+ * one that it has not heard of for a while (state stale). It knows nothing of what shunt sends.
+ * Without being asked, a station that got another address, or is gone, would be sent to for ever.
+ * So the kernel is told that they are in use (NTF_USE), and asks.
  *
  * Limits: which of them packets go to is not known. A neighbour counts as used when it is a next
- *hop of a route, or when an address of its link leads to it.
+ * hop of a route, or when an address of its link leads to it.
  *
  *	shunt_neigh_use_open(&use, &err);
  *	shunt_neigh_use_collect(use, mirror, now_ns);	every second

@@ -12,7 +12,7 @@
 #include "router/tables.h"
 #include "xdp/tables.h"
 
-/* Longer than most tables take. Who waits longer is not answered meanwhile. */
+/* Longer than most loads take. Clients wait meanwhile. */
 #define LOAD_MAX_NS    (SHUNT_NS_PER_SEC / 2)
 #define SERVICE_BUDGET 1024 /* messages: a millisecond or two with the guard held */
 #define TELLS_MAX      5    /* in a second, some 400 neighbours each: the rest has the next one */

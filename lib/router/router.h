@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the routing ports of an engine have in common: forwarding tables, the mirror that fills
- *them, this host's addresses, the punt device, and whether the kernel would forward at all. The
- *follower (engine/follower.h) keeps it, with the ports' guard held. The control thread reads it
- *with the guard. The workers read the tables between quiescent states.
+ * them, this host's addresses, the punt device, and whether the kernel would forward at all. The
+ * follower (engine/follower.h) keeps it, with the ports' guard held. The control thread reads it
+ * with the guard. The workers read the tables between quiescent states.
  *
  *	shunt_router_create(&router, &ports, &err);
  *	shunt_router_load(router, &err);	the first dump, or some of it
@@ -79,6 +79,10 @@ void shunt_router_tell(struct shunt_router *router);
 /* shunt_router_take_addrs_new says whether this host's addresses changed since the last call. With
  * the guard. Thread: any. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
+
+/* shunt_router_tables_are_wanted says whether the programs are to read the tables. They are not
+ * where lane user is certain: its lookups want huge pages. Thread: control. */
+bool shunt_router_tables_are_wanted(const struct shunt_ports *ports);
 
 /* shunt_router_is_current says whether is_following is as the mirror says; for router.c. With the
  * guard. */

@@ -7,10 +7,6 @@
 
 #include "router/router.h"
 
-/* shunt_router_tables_are_wanted says whether the programs are to read the tables. They are not
- * where lane user is certain: its lookups want huge pages. Thread: control. */
-bool shunt_router_tables_are_wanted(const struct shunt_ports *ports);
-
 /* shunt_router_tables_join lets every routing port's program read the tables. Returns 0 or -errno
  * with err set. Does nothing where the programs cannot read them. Thread: control. */
 int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "port/counters.h"
 #include "graph/drop.h"
+#include "io/xsk.h"
 #include "steer/steer.h"
 
 /* lost: the frame is gone. Otherwise it is the kernel's, or none was lost. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "engine/worker.h"
+#include "firewall/firewall.h"
 #include "lane/judged.h"
 #include "lane/share.h"
 #include "base/json.h"
@@ -104,13 +104,28 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 	return row;
 }
 
+/* How often the firewall was asked about: after events, and every second. */
+static json_t *answers_json(const struct shunt_firewall *firewall)
+{
+	json_t *row;
+
+	if (!firewall)
+		return json_null();
+	row = json_object();
+	set_u64(row, "followed", shunt_firewall_answers(firewall, SHUNT_FIREWALL_FOLLOWS));
+	set_u64(row, "looked", shunt_firewall_answers(firewall, SHUNT_FIREWALL_LOOKS));
+	return row;
+}
+
 json_t *shunt_show_lanes(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *result;
 	unsigned i;
 
 	for (i = 0; i < engine->ports.cnt; i++)
 		json_array_append_new(rows, port_json(engine, &engine->ports.at[i]));
-	return timed("lanes", rows);
+	result = timed("lanes", rows);
+	json_object_set_new(result, "firewall_answers", answers_json(engine->firewall));
+	return result;
 }

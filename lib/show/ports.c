@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "port/counters.h"
 #include "device/ntuple.h"
+#include "io/xsk.h"
 #include "steer/steer.h"
 
 /* What the queues of a port agree on. */

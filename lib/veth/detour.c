@@ -141,6 +141,13 @@ static int make(const char *name, const char *end, uint32_t mtu, uint32_t queues
 	return 0;
 }
 
+static int set_mtus(const char *name, const char *end, uint32_t mtu)
+{
+	const int ret = shunt_veth_set_mtu(name, mtu);
+
+	return ret ? ret : shunt_veth_set_mtu(end, mtu);
+}
+
 int shunt_detour_open(struct shunt_detours *detours, unsigned far, uint32_t mtu, uint32_t queues,
 		      struct shunt_err *err)
 {
@@ -156,7 +163,7 @@ int shunt_detour_open(struct shunt_detours *detours, unsigned far, uint32_t mtu,
 	if (!ret)
 		ret = connect_ends(detours, if_nametoindex(name), if_nametoindex(end), far);
 	if (!ret)
-		ret = shunt_detour_set_mtu(far, mtu);
+		ret = set_mtus(name, end, mtu);
 	if (!ret)
 		return (int)if_nametoindex(name);
 	shunt_veth_delete(name, NULL);
@@ -165,17 +172,6 @@ int shunt_detour_open(struct shunt_detours *detours, unsigned far, uint32_t mtu,
 				     ? "; the kernel needs CONFIG_NET_CLS_ACT and "
 				       "CONFIG_NET_CLS_BPF"
 				     : "");
-}
-
-int shunt_detour_set_mtu(unsigned far, uint32_t mtu)
-{
-	char name[IFNAMSIZ], end[IFNAMSIZ];
-	int ret;
-
-	shunt_detour_name(far, name);
-	far_end_name(far, end);
-	ret = shunt_veth_set_mtu(name, mtu);
-	return ret ? ret : shunt_veth_set_mtu(end, mtu);
 }
 
 void shunt_detour_close(struct shunt_detours *detours, unsigned far)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A detour lets programs redirect to a device that takes no frames from XDP. They redirect to a
- *veth pair of shunt's. A tc program at its other end sends each frame by the device's ordinary
- *transmit, in its qdisc. That costs a socket buffer a frame, but no copy and no worker.
+ * veth pair of shunt's. A tc program at its other end sends each frame by the device's ordinary
+ * transmit, in its qdisc. That costs a socket buffer a frame, but no copy and no worker.
  *
  *	shunt_detours_open(&detours, &err);
  *	ifindex = shunt_detour_open(detours, far_ifindex, mtu, queues, &err);	for the devmap
@@ -43,9 +43,6 @@ unsigned shunt_detour_find(unsigned far);
  * CAP_NET_ADMIN. Cost: some ms. */
 int shunt_detour_open(struct shunt_detours *detours, unsigned far, uint32_t mtu, uint32_t queues,
 		      struct shunt_err *err);
-
-/* shunt_detour_set_mtu returns 0 or -errno. Thread: control. */
-int shunt_detour_set_mtu(unsigned far, uint32_t mtu);
 
 /* shunt_detour_close removes the pair, and forgets it. Thread: control. */
 void shunt_detour_close(struct shunt_detours *detours, unsigned far);

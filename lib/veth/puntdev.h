@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The punt device gives frames back to the kernel. A frame that userspace does not finish is sent
- *on a veth device of shunt's, marked with the index of the port that it came in on. A tc program on
- * egress makes it ingress of that port. To the kernel it is a frame off the wire: taps see it, its
- * checksums are verified, its MAC address decides whether it is for this host. It does not pass the
- * port's XDP program a second time.
+ * on a veth device of shunt's, marked with the index of the port that it came in on. A tc program
+ * on egress makes it ingress of that port. To the kernel it is a frame off the wire: taps see it,
+ * its checksums are verified, its MAC address decides whether it is for this host. It does not pass
+ * the port's XDP program a second time.
  *
  * There is one veth pair a daemon, and one queue of copies a worker, sent once a turn. Limits: the
  * kernel works on the frame inside the sending call, on the worker's CPU. A frame that the kernel's

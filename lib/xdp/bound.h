@@ -14,7 +14,7 @@ struct bpf_object;
  * Returns 0; -ENOENT without such a program; -EXDEV where the kernel moved the program while it
  * verified it, and would crash when the device goes (bpf/steer/bound.bpf.h says how a program
  * avoids that; where constants are blinded, net.core.bpf_jit_harden=2, it cannot); -errno of the
- * kernel. The object stays the caller's, who closes it at once after an error. Thread: control.
+ * kernel. The object stays the caller's, which closes it at once after an error. Thread: control.
  * Cost: setup. */
 int shunt_xdp_bound_load(struct bpf_object *obj, const char *name, unsigned ifindex);
 

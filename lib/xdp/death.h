@@ -15,8 +15,8 @@
 
 struct shunt_xdp_death;
 
-/* shunt_xdp_death_open watches over the calling process for these ports, which are attached. A port
- * whose cfg said `crosses` goes on crossing after the end, the others' frames are the kernel's.
+/* shunt_xdp_death_open watches over the calling process for these ports, which are attached. Ports
+ * with `crosses` go on crossing after the end. Frames of other ports go to the kernel.
  * Returns 0 with *out set, or -errno with err set: -E2BIG above SHUNT_DEATH_PORTS_MAX; -EPERM;
  * -EOPNOTSUPP where the kernel has no such tracepoints or no BTF. Thread: init. Cost: setup; then a
  * comparison for each signal and each task that ends, of the whole machine. */

@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
+#include "device/kernel.h"
 #include "xdp/private.h"
 
-#define LOG_LEN	   4096
-#define KERNEL_MIN "6.1" /* the oldest kernel that was seen to load the program */
+#define LOG_LEN 4096
 
 /* What libbpf and libxdp say during one of our calls goes into an error sentence, not to stderr.
  * The callbacks are the process's. The text is the thread's. */
@@ -89,25 +88,18 @@ int shunt_xdp_err_rights(const char *ifname, struct shunt_err *err)
 		has_sys ? "" : "CAP_SYS_ADMIN");
 }
 
-static bool kernel_is_too_old(struct utsname *uts)
-{
-	unsigned major = 0, minor = 0;
-
-	uname(uts);
-	return sscanf(uts->release, "%u.%u", &major, &minor) == 2 &&
-	       (major < 6 || (major == 6 && minor < 1));
-}
-
 int shunt_xdp_err_load(const char *ifname, int code, struct shunt_err *err)
 {
-	struct utsname uts;
+	struct shunt_kernel kernel;
 	char words[120];
 
-	if (kernel_is_too_old(&uts))
+	shunt_kernel_query(&kernel);
+	if (kernel.major && !shunt_kernel_has(&kernel, SHUNT_KERNEL_load_bytes))
 		return shunt_err_set(err, ENOSYS,
-				     "%s: kernel %s cannot load the steering program; it needs "
+				     "%s: Linux %s cannot load the steering program, which needs "
 				     "%s or newer",
-				     ifname, uts.release, KERNEL_MIN);
+				     ifname, kernel.release,
+				     shunt_kernel_since(SHUNT_KERNEL_load_bytes));
 	if (code == EPERM)
 		return shunt_err_set(err, EPERM,
 				     "%s: bpf(BPF_PROG_LOAD): not permitted, though this process "

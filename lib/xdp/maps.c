@@ -92,7 +92,7 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 
 	if (strcmp(info->name, ".data.shunt_cfg") == 0) {
 		rc = global_map(fd, info, sizeof(*x->ctl), (void **)&x->ctl);
-		if (!rc && x->ctl_fd < 0) { /* for who watches over the daemon */
+		if (!rc && x->ctl_fd < 0) { /* for the program that watches the daemon */
 			x->ctl_fd = fd;
 			return 0;
 		}

@@ -2,7 +2,7 @@
 /* What the files of this folder share. No other includes it. xdp.c: open, attach, detach.
  * program.c: which program. device.c: what else is on the device. before.c: how the program takes
  * the place of that. fds.c: what libxdp leaves open. maps.c: configuration and counters. owner.c:
- * which process serves. delegate.c: who has the program. err.c: error sentences. */
+ * which process serves. delegate.c: which process has the program. err.c: error sentences. */
 #ifndef SHUNT_XDP_PRIVATE_H
 #define SHUNT_XDP_PRIVATE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A NIC with ntuple filters and an RSS table for those who preload this: ethtool's ioctls about
- * them are answered from the file $FAKE_NIC, which outlives the processes as a NIC does. Its
+/* A NIC with ntuple filters and an RSS table for programs that preload this: ethtool's ioctls
+ * about them are answered from the file $FAKE_NIC, which outlives the processes as a NIC does. Its
  * filters are what the igb driver takes (Ethernet type, MAC addresses, VLAN priority), in 16
  * places, and it refuses what igb refuses; its table has 8 entries for 2 rings, the kernel's
  * default until somebody sets it. It is eth1, and eth10 once it is renamed. No device of the

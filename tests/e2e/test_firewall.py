@@ -2,6 +2,7 @@
 """What the host's firewall would judge is the kernel's: before the start, while shuntd runs, after the
 rules are gone. What it would not judge stays shunt's. At the operator's word all of it is bypassed."""
 import concurrent.futures
+import contextlib
 import os
 import socket
 import threading
@@ -97,12 +98,24 @@ def test_rules_of_nftables_before_and_while_it_runs(lab, name):
         wait_until(lambda: is_judged(daemon, only), 5, "the rules seen")
 
 
+@contextlib.contextmanager
+def asked_about(daemon):
+    """What changes in here was asked about when this ends, after its event, and in a second's look that
+    began later."""
+    def answers():
+        return daemon.show("lanes")["firewall_answers"]
+    before = answers()
+    yield
+    looked = answers()["looked"]
+    wait_until(lambda: answers()["followed"] > before["followed"] and answers()["looked"] >= looked + 2)
+
+
 def test_what_can_do_nothing_leaves_shunt_on(lab, each_lane):
     nft(lab, DEBIAN)
     with route(lab) as daemon:
         assert is_free(daemon)
-        nft(lab, ALL_ACCEPT)
-        time.sleep(2.5)
+        with asked_about(daemon):
+            nft(lab, ALL_ACCEPT)
         assert {row["in_use"] for row in daemon.show("lanes")["lanes"]} == {each_lane}
 
 
@@ -175,16 +188,16 @@ def test_tc_and_ipsec(lab):
                 (("qdisc", "add", "dev", "eth2", "root", "tbf", "rate", "1mbit", "burst", "10k",
                   "latency", "50ms"), ("qdisc", "del", "dev", "eth2", "root"), "eth1")]:
             if add[0] == "filter":
-                tc("qdisc", "add", "dev", add[3], "clsact")
-                time.sleep(0.3)
+                with asked_about(daemon):
+                    tc("qdisc", "add", "dev", add[3], "clsact")
                 assert is_free(daemon)
             if lab.exec("dut", "tc", *add, check=False).returncode:
                 continue  # a kernel without that classifier or queue
             wait_until(lambda only=only: is_judged(daemon, only), 5, f"seen: {add}")
             tc(*remove)
             wait_until(lambda: is_free(daemon), 5, f"seen: {remove}")
-        xfrm("add", "src", "10.0.1.0/24", "dst", "10.0.2.0/24", "dir", "in", "action", "block")
-        time.sleep(0.3)
+        with asked_about(daemon):
+            xfrm("add", "src", "10.0.1.0/24", "dst", "10.0.2.0/24", "dir", "in", "action", "block")
         assert is_free(daemon)
         for direction in "fwd", "out":
             xfrm("add", "src", "10.0.1.0/24", "dst", "10.9.0.0/16", "dir", direction, "action", "block")

@@ -71,9 +71,9 @@ def test_hung_follower(lab, moving, each_lane):
             wait_until(lambda: stations.arrives_at(MOVED))
             assert all(stations.arrives_at(MOVED) for _ in range(50))
             assert daemon.ask("show", "lanes")["lanes"], "control does not answer"
-            daemon.said_until("what follows the kernel's routes")
+            daemon.said_until(wait_until(lambda: daemon.notice("unfollowed"))["text"].partition(" for ")[0])
         goes_on(daemon, stations, each_lane, MOVED)
-        daemon.said_until("are followed again")
+        wait_until(lambda: daemon.notice("unfollowed") is None)
 
 
 def test_hung_follower_and_a_new_rule(lab, each_lane):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lanes: frames that XDP forwards by itself, what is left to the kernel, and who chooses."""
+"""The lanes: frames that XDP forwards by itself, what is left to the kernel, and what chooses."""
 import os
 import signal
 

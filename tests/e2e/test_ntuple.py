@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """ntuple filters on request: set beside those of others, listed by ethtool and by shuntctl, gone after
 a clean stop and after kill -9 and the next start, as is their switch. What the device cannot do is one
-sentence, and nothing is left behind. No driver here has such filters: fake_ntuple.c, preloaded,
+sentence, and nothing is left behind. No driver here has such filters: fake_nic.c, preloaded,
 answers ethtool's ioctls about eth1 for shuntd, shuntctl and ethtool alike, and keeps the table."""
 
 import pytest

@@ -57,9 +57,9 @@ def test_queues_that_come_meanwhile(make_lab):
         assert daemon.port()["queues_of_device"] == 4
         notice, = wait_until(lambda: daemon.notices("queues"))
         assert "ethtool -L eth1 rx 2 tx 2" in notice["text"], "the remedy"
-        daemon.said_until("4 queues")
-        said = lab.exec("dut", "shuntctl", "-s", daemon.control, "doctor", "eth1").stdout
-        assert "2 of 4 queues are served" in said
+        daemon.said_until(notice["text"])
+        _, found = doctor(lab, "-s", daemon.control, "eth1")
+        assert notice["text"] in [row["sentence"] for row in found["eth1", "in use"]], found
         with Shuntd(lab, *STATIC3, "--takeover", check=False, chatty=True) as successor:
             assert daemon.process.wait(60) == 0
             assert successor.port()["queues_served"] == 4 and not successor.notices("queues")

@@ -52,7 +52,7 @@ _numbers = itertools.count()
 
 
 def taken_by(daemon, gen, sink, port):
-    """Who forwards a frame to that port: user, kernel or nobody. The kernel may also do it because the
+    """What forwards a frame to that port: user, kernel or nobody. The kernel may also do it because the
     worker got no CPU: that is no answer."""
     before = None
     while before != daemon.steered("hung"):
@@ -117,7 +117,7 @@ def test_bad_files_change_nothing(lab, tmp_path):
 
 
 def test_as_another_user(lab, tmp_path):
-    """Who became another user reads the file with that one's rights."""
+    """A daemon that became another user reads the file with that user's rights."""
     with Reloaded(lab, tmp_path, "--user", "nobody", control="run/shuntd.sock") as daemon:
         tmp_path.chmod(0o755)
         daemon.write(["proto udp dport 5000 lane drop"])

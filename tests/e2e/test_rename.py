@@ -68,7 +68,7 @@ def test_it_is_called_as_it_is_now(renamed):
         rows = daemon.ask("lane", "set", "eth1", "xdp")["lanes"]
         assert [(row["port"], row["in_use"]) for row in rows] == [(NOW, "user"), ("eth1", "xdp")]
         renamed.crosses(FRAME)
-        daemon.said_until("was called", 2)
+        wait_until(lambda: daemon.notices("renamed", NOW) and daemon.notices("renamed", "eth1"))
         rename(renamed, "eth1", "eth2")
 
 

@@ -65,7 +65,6 @@ def test_transparent_keeps_nothing(lab, each_lane):
         assert row["transparent"]
         assert row["lanes"][each_lane]["packets"] >= len(whole)
     assert kernels(daemon) == before
-    assert any(" connected transparently" in line for line in daemon.log)
     done = daemon.ctl("lane", "set", "eth1", "user=50%", "xdp=50%", check=False)
     assert done.returncode == 1 and "eth1 is connected transparently" in done.stderr
     daemon.kill()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Netlink messages, as the kernel sends them, to all who read them. Must hold: nothing behind a
+/* Netlink messages, as the kernel sends them, to all that read them. Must hold: nothing behind a
  * message is read, every message is read in bounded time, and what was made of them does not
  * contradict itself (netlink_*.c say what that means).
  *

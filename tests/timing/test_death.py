@@ -24,6 +24,8 @@ PAUSE_NS = 2_000_000
 HANG_NS = 12_000_000  # 10 ms, and what the kernel takes to forward the next frame
 TICK_NS = 4_000_000  # by so much later the kernel may count CPU time (CONFIG_HZ=250)
 IN_RINGS = 4  # of a sender that sends one every third of a millisecond
+# Spans that are measured: after a death, of a hang and after it, of a fast stream before the death.
+DEATH_S, HANG_S, ALIVE_S = 0.3, 0.2, 1
 
 
 def die(lab, args, number, make):
@@ -33,7 +35,7 @@ def die(lab, args, number, make):
         wait_until(lambda: daemon.port()["lanes"]["user"] + daemon.port()["lanes"]["xdp"] > 100)
         stream.account()
         os.kill(daemon.process.pid, number)
-        time.sleep(0.3)
+        time.sleep(DEATH_S)
         account = stream.account()
         daemon.process.communicate(timeout=20)
         assert daemon.process.returncode == -number
@@ -60,8 +62,8 @@ def hang(lab, args, poll, hanging):
         before = daemon.worker()["hangs"]
         stream.account()
         with hanging(daemon):
-            time.sleep(0.2)
-        time.sleep(0.2)
+            time.sleep(HANG_S)
+        time.sleep(HANG_S)
         account = stream.account()
         return account.still_ns, account.lost, account.late, daemon.worker()["hangs"] - before
 
@@ -109,8 +111,8 @@ def die_fast(lab, args, mac, number):
     that would take the worker's CPU. number: the signal, 0 for none."""
     daemon, sink = Watched(lab, *args, "--cpu", "1"), lab.sink("sink", "eth1", "--gaps", "--idle", "0.5")
     lab.wire("sink").send(udp4(eth_src=SINK, eth_dst=GEN))  # a bridge knows it then
-    with subprocess.Popen(["sh", "-c", f"sleep 1; kill -{number} {daemon.process.pid}"]):
-        sent = lab.send("gen", "eth1", "--rate", str(FAST), "--duration", "1.5", "--dst-mac", mac,
+    with subprocess.Popen(["sh", "-c", f"sleep {ALIVE_S}; kill -{number} {daemon.process.pid}"]):
+        sent = lab.send("gen", "eth1", "--rate", str(FAST), "--duration", ALIVE_S + 0.5, "--dst-mac", mac,
                         first=("taskset", "-c", "0"))["sent"]
     got = sink.finish()
     if number:
@@ -154,7 +156,7 @@ def test_a_wire_that_must_not_go_on(lab):
     args = ("xconnect", "eth1", "eth2", "--on-death", "kernel")
     Watched(lab, *args).kill()
     with Stream(lab, RATE, lambda **more: udp4(eth_dst=SINK, **more)) as stream:
-        time.sleep(0.3)
+        time.sleep(DEATH_S)
         account = stream.account(patience=0.5)
     assert account.sent > 100 and account.lost == account.sent
     Watched(lab, *args).stop()

@@ -2,8 +2,8 @@
 /* Which frames of the numbered stream (tools/shuntlab/stream.py) the kernel's stack sends by a
  * device: what AF_XDP and the steering program send does not pass this tracepoint. It looks on and
  * changes nothing, which a firewall or tc would. Of what the kernel forwards in a busy poll it
- * misses some, one in a thousand (seen on Linux 6.18; nftables counts them): who must know exactly
- * counts otherwise. */
+ * misses some, one in a thousand (seen on Linux 6.18; nftables counts them): a program that
+ * must know exactly counts otherwise. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_core_read.h>
@@ -25,7 +25,7 @@ struct head {
 	__u64 number;
 } __attribute__((packed));
 
-/* The device, set by who loads this: its namespace's number and its name. */
+/* The device, set by the program that loads this: its namespace's number and its name. */
 struct {
 	__u32 netns;
 	char name[16];

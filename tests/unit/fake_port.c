@@ -115,6 +115,17 @@ void fake_port_init(struct fake_port *fake, struct shunt_pool *pool, uint16_t po
 	fake->room = UINT32_MAX;
 }
 
+void fake_ports_init(struct fake_port *fakes, struct shunt_queue **queues, unsigned cnt,
+		     struct shunt_pool *pool)
+{
+	unsigned i;
+
+	for (i = 0; i < cnt; i++) {
+		fake_port_init(&fakes[i], pool, (uint16_t)i);
+		queues[i] = &fakes[i].queue;
+	}
+}
+
 void fake_port_complete(struct fake_port *fake, unsigned cnt)
 {
 	cr_assert_leq(cnt, fake->held_cnt);

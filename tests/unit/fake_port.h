@@ -35,6 +35,10 @@ struct fake_port {
 /* fake_port_init makes a queue of a port over pool: nothing arrives, all is taken. */
 void fake_port_init(struct fake_port *fake, struct shunt_pool *pool, uint16_t port);
 
+/* fake_ports_init does that for ports 0 to cnt - 1, and puts their queues into queues[]. */
+void fake_ports_init(struct fake_port *fakes, struct shunt_queue **queues, unsigned cnt,
+		     struct shunt_pool *pool);
+
 /* fake_port_complete lets cnt of the frames held go back at the next reclaim. */
 void fake_port_complete(struct fake_port *fake, unsigned cnt);
 

@@ -36,6 +36,7 @@ Test(driver, versions_of_kernels)
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		cr_expect_eq(shunt_kernel_has(&cases[i].kernel, SHUNT_KERNEL_xsk_sg), cases[i].has,
 			     "%u.%u", cases[i].kernel.major, cases[i].kernel.minor);
+	cr_expect_str_eq(shunt_kernel_since(SHUNT_KERNEL_load_bytes), "Linux 5.18");
 	shunt_kernel_query(&now);
 	cr_expect_not(shunt_kernel_is_before(&now, 5, 18), "%s", now.release);
 }

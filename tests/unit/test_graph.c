@@ -78,10 +78,7 @@ static void build(unsigned nodes)
 	unsigned i;
 
 	cr_assert_eq(shunt_pool_init(&pool, FRAMES, 2048, &err), 0);
-	for (i = 0; i < PORTS; i++) {
-		fake_port_init(&fakes[i], &pool, (uint16_t)i);
-		queues[i] = &fakes[i].queue;
-	}
+	fake_ports_init(fakes, queues, PORTS, &pool);
 	shunt_graph_init(&graph, &pool, queues, PORTS);
 	for (i = 0; i < nodes; i++) {
 		snprintf(name, sizeof(name), "n%u", i);

@@ -56,7 +56,7 @@ Test(guard, without)
 	cr_assert_not(shunt_guard_is_stuck(NULL));
 }
 
-/* Who hangs with the guard is found out, and forgiven once it leaves. */
+/* A thread that hangs with the guard is found out, and forgiven once it leaves. */
 Test(guard, held_by_one_that_hangs)
 {
 	struct other o;

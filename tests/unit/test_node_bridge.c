@@ -27,7 +27,6 @@ static const uint32_t max_lens[PORTS] = {1518, 1518, 1518, 1518, 1518};
 static void init(void)
 {
 	struct shunt_bridge_params params = {.bridge = {0, 0, 0, 1, 1}, .members = {0x7, 0x18}};
-	unsigned i;
 
 	cr_assert_eq(shunt_pool_init(&pool, FRAMES, 2048, &err), 0);
 	cr_assert_eq(shunt_mac_create(&macs, 1000, SEED, &err), 0);
@@ -36,10 +35,7 @@ static void init(void)
 	params.macs = macs;
 	params.learn = &learn;
 	params.masks = &masks;
-	for (i = 0; i < PORTS; i++) {
-		fake_port_init(&fakes[i], &pool, (uint16_t)i);
-		queues[i] = &fakes[i].queue;
-	}
+	fake_ports_init(fakes, queues, PORTS, &pool);
 	shunt_graph_init(&graph, &pool, queues, PORTS);
 	cr_assert_eq(shunt_graph_add(&graph, &shunt_node_bridge, NULL, &params, &err), 0);
 	cr_assert_eq(shunt_graph_seal(&graph, port_names, max_lens, &err), 0, "%s", err.msg);

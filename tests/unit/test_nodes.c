@@ -28,8 +28,6 @@ static const uint8_t own_mac[6] = {0x06, 0xaa, 0xbb, 0xcc, 0xdd, 0xee};
  * to next_mac and own_mac, on 1 to all 01 and all 02. */
 static void build(const struct shunt_node_type *type)
 {
-	unsigned i;
-
 	cr_assert_eq(shunt_pool_init(&pool, FRAMES, 2048, &err), 0);
 	memset(pairs.out_port, 0xff, sizeof(pairs.out_port));
 	pairs.out_port[0] = 1;
@@ -39,10 +37,7 @@ static void build(const struct shunt_node_type *type)
 	memset(pairs.dst_mac[1], 1, 6);
 	memset(&macs[0], 2, 6);
 	pairs.macs = macs;
-	for (i = 0; i < PORTS; i++) {
-		fake_port_init(&fakes[i], &pool, (uint16_t)i);
-		queues[i] = &fakes[i].queue;
-	}
+	fake_ports_init(fakes, queues, PORTS, &pool);
 	shunt_graph_init(&graph, &pool, queues, PORTS);
 	cr_assert_eq(shunt_graph_add(&graph, type, NULL, &pairs, &err), 0);
 	cr_assert_eq(shunt_graph_seal(&graph, port_names, max_lens, &err), 0, "%s", err.msg);

@@ -184,7 +184,7 @@ Test(show, the_ledger_balances_while_packets_move)
 	unsigned i;
 
 	start();
-	/* a worker who waits for a processor does not answer at once */
+	/* a worker that waits for a processor does not answer at once */
 	while (json_is_null(json_object_get(first(result = ask("ledger"), "ledger"), "balanced")))
 		json_decref(result);
 	row = first(result, "ledger");

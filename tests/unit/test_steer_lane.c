@@ -9,15 +9,13 @@
 #include <criterion/criterion.h>
 
 #include "base/bytes.h"
-#include "steer_rig.h"
+#include "steer_words.h"
 
 #define LOOPBACK 1u /* an ifindex that is always there */
 #define OUT	 5u /* slot of the other port */
 
 static struct steer_rig rig;
 static int xsk = -1;
-
-#define expect(f, reason) steer_expect(&rig, __FILE__, __LINE__, f, SHUNT_STEER_##reason)
 
 static void set_port(unsigned slot, unsigned ifindex)
 {

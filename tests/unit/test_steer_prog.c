@@ -13,17 +13,9 @@
 #include "base/bytes.h"
 #include "steer/steer.h"
 #include "steer_naive.h"
-#include "steer_rig.h"
-
-#define OWN   FRAME_OWN_MAC
-#define PEER  FRAME_PEER_MAC
-#define THIRD FRAME_THIRD_MAC
-#define BCAST "\xff\xff\xff\xff\xff\xff"
+#include "steer_words.h"
 
 static struct steer_rig rig;
-
-#define expect(f, reason)     steer_expect(&rig, __FILE__, __LINE__, f, SHUNT_STEER_##reason)
-#define expect_at(n, f, want) steer_expect(&rig, __FILE__, n, f, want)
 
 /* ---- the configuration word ----------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include "effort.h"
 #include "steer/steer.h"
 #include "steer_naive.h"
-#include "steer_rig.h"
+#include "steer_words.h"
 
 #define RULE_SETS	 150
 #define FRAMES_PER_SET	 400
@@ -281,8 +281,6 @@ Test(steer_random, program_agrees_with_naive_oracle, .timeout = 120)
 }
 
 /* ---- by table ------------------------------------------------------------------------------- */
-
-#define expect(f, reason) steer_expect(&rig, __FILE__, __LINE__, f, SHUNT_STEER_##reason)
 
 Test(steer_rules, first_match_decides)
 {

@@ -134,7 +134,7 @@ Test(xdp_fail, counted_by_port_and_reason)
 	rig_fini(&rig);
 }
 
-/* Devices of another namespace have the same indices: one who listens there hears nothing. */
+/* Devices of another namespace have the same indices: a listener there hears nothing. */
 Test(xdp_fail, other_namespaces_are_not_ours)
 {
 	struct shunt_xdp_fail *there = NULL;

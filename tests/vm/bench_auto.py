@@ -37,7 +37,7 @@ def by_itself(lab, *args):
 
 
 class Case:
-    """Arguments of shuntd, and who of the kernel does the same: what has no like there is beside the
+    """Arguments of shuntd, and what of the kernel does the same: what has no like there is beside the
     nearest, the bridge."""
 
     def __init__(self, name, kernel, *args, over=False):

@@ -9,7 +9,7 @@ import time
 
 import arguments
 import document
-import guest
+import in_guest
 import lab_points
 import machine
 import markdown
@@ -168,7 +168,7 @@ def check_ports(name, args):
     if ports == "mem":
         raise Refused(f"{name} does not run on in-memory ports, only: {', '.join(sorted(IN_MEMORY))}")
     if ports == "vm":
-        why = None if guest.is_here() else guest.why_not(name, args.driver)
+        why = None if in_guest.is_here() else in_guest.why_not(name, args.driver)
         if why:
             raise Refused(f"--ports vm: {why}")
         return
@@ -211,7 +211,7 @@ def run_in_guest(args, names):
     """Experiments, all in one guest; their documents' data, saved."""
     progress = terminal.Progress("vm", args.quiet)
     try:
-        docs, failures = guest.run(args, names, progress)
+        docs, failures = in_guest.run(args, names, progress)
     finally:
         progress.end()
     for line in failures:
@@ -242,7 +242,7 @@ def run_all(args, names):
     """The experiments asked for, one after the other; `all`, with no ports asked for, runs those that
     can on in-memory ports as well."""
     asked, docs = args.ports, []
-    if asked == "vm" and not guest.is_here():
+    if asked == "vm" and not in_guest.is_here():
         return run_in_guest(args, names)
     for name in names:
         for ports in ALL_PORTS.get(name, ("lab",)) if args.is_all and not asked else (asked,):
@@ -300,7 +300,7 @@ def main():
     args.is_all = names == ["all"]
     if names[0] not in ("report", "table"):
         if args.is_all:
-            names = [n for n in EXPERIMENTS if args.ports != "vm" or not guest.cannot(n, args.driver)]
+            names = [n for n in EXPERIMENTS if args.ports != "vm" or not in_guest.cannot(n, args.driver)]
         for name in names:
             if name in ("all", "report", "table"):
                 print(f"shunt-bench: '{name}' stands {'alone' if name == 'all' else 'first'}, not beside "

@@ -3,7 +3,7 @@
 import argparse
 import os
 
-import guest
+import in_guest
 
 
 def number(low, high, kind=float):
@@ -70,7 +70,7 @@ def parser(experiments):
     where.add_argument("-p", "--ports", metavar="WHERE",
                        help="lab: network namespaces; mem: in-memory ports; vm: zero-copy in a guest, "
                             "instructions for cycles; or two devices of this machine, as eth1,eth2 (lab)")
-    where.add_argument("--driver", choices=guest.DRIVERS, help="vm: the guest's devices (igb)")
+    where.add_argument("--driver", choices=in_guest.DRIVERS, help="vm: the guest's devices (igb)")
     where.add_argument("--gen-ports", metavar="DEV,DEV",
                        help="with devices: those of generator and sink, at the other ends; also "
                             "NAMESPACE/DEV")

@@ -2,7 +2,7 @@
 """Transmission efficiency (Gallenmüller et al. 2015, section 5.3): a task of so many cycles on every
 packet, more and more, until the throughput falls. Where it falls c_busy is 0 and c_task known, so
 f = n (c_io + c_task + c_busy) gives c_io; below, it gives c_busy. Held against what the worker
-counts himself."""
+counts itself."""
 import stats
 from document import series
 

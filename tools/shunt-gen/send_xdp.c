@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/bytes.h"
+#include "device/kernel.h"
 #include "gen.h"
 #include "tools/shunt_gen.skel.h"
 
@@ -118,9 +119,9 @@ static int run_failed(int rc, struct shunt_err *err)
 {
 	if (rc == -EINVAL || rc == -EOPNOTSUPP)
 		return shunt_err_set(err, -rc,
-				     "BPF_PROG_TEST_RUN with live frames: %s: that needs kernel "
-				     "5.18; use --way xsk or packet",
-				     strerror(-rc));
+				     "BPF_PROG_TEST_RUN with live frames: %s: that needs %s; use "
+				     "--way xsk or packet",
+				     strerror(-rc), shunt_kernel_since(SHUNT_KERNEL_live_frames));
 	return shunt_err_set(err, -rc, "BPF_PROG_TEST_RUN with live frames: %s", strerror(-rc));
 }
 

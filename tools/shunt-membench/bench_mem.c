@@ -4,33 +4,13 @@
 #include "bench.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "rig.h"
 
 #define PACKETS (4u << 20) /* a run: 20 ms to 100 ms */
-
-static int add_ports(struct shunt_config *config, enum shunt_forward_mode mode, uint32_t size,
-		     bool copy, struct shunt_err *err)
-{
-	static const char *const names[] = {"mem0", "mem1"};
-	struct shunt_pair_config pair = {.mode = mode, .port = {0, 1}};
-	unsigned i;
-	int at;
-
-	for (i = 0; i < 2; i++) {
-		at = shunt_config_add_port(config, names[i], err);
-		if (at < 0)
-			return at;
-		config->ports[at].kind = SHUNT_PORT_MEM;
-		config->ports[at].mem_frame_bytes = size;
-		config->ports[at].mem_copy = copy;
-		memset(pair.next_hop[i], 2, 6);
-	}
-	return shunt_config_add_pair(config, &pair, err);
-}
 
 static double cycles_per_packet(struct shunt_worker *worker, uint64_t packets)
 {
@@ -54,7 +34,7 @@ static int measure(struct bench *bench, const char *name, enum shunt_forward_mod
 
 	shunt_config_init(&config);
 	config.batch = batch;
-	ret = add_ports(&config, mode, size, copy, &err);
+	ret = bench_pair(&config, mode, size, 1, copy, &err);
 	if (!ret)
 		ret = shunt_engine_create(&engine, &config, &err);
 	if (!ret)

@@ -9,12 +9,12 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "paced.h"
+#include "rig.h"
 
 #define WORKERS_MAX 64
 
@@ -184,27 +184,6 @@ static int take(struct point *p, int c, const char *name, const char *text)
 
 /* --- building --------------------------------------------------------------------------------- */
 
-static int add_ports(struct shunt_config *config, const struct point *point, struct shunt_err *err)
-{
-	static const char *const names[] = {"in", "out"};
-	struct shunt_pair_config pair = {.mode = (enum shunt_forward_mode)point->mode,
-					 .port = {0, 1}};
-	unsigned i;
-	int at;
-
-	for (i = 0; i < 2; i++) {
-		at = shunt_config_add_port(config, names[i], err);
-		if (at < 0)
-			return at;
-		config->ports[at].kind = SHUNT_PORT_MEM;
-		config->ports[at].mem_frame_bytes = point->size;
-		config->ports[at].mem_flows = point->flows;
-		config->ports[at].mem_copy = point->copy;
-		memset(pair.next_hop[i], 2, 6);
-	}
-	return shunt_config_add_pair(config, &pair, err);
-}
-
 static int add_task(struct shunt_config *config, const struct point *point, struct shunt_err *err)
 {
 	char text[128];
@@ -224,7 +203,8 @@ static int configure(struct shunt_config *config, const struct point *point, str
 	shunt_config_init(config);
 	config->batch = point->batch;
 	config->poll = (enum shunt_poll_mode)point->poll;
-	ret = add_ports(config, point, err);
+	ret = bench_pair(config, (enum shunt_forward_mode)point->mode, point->size, point->flows,
+			 point->copy, err);
 	if (!ret)
 		ret = add_task(config, point, err);
 	if (!ret)

@@ -37,6 +37,27 @@ void bench_set_fini(struct bench_set *set)
 	memset(set, 0, sizeof(*set));
 }
 
+int bench_pair(struct shunt_config *config, enum shunt_forward_mode mode, uint32_t size,
+	       uint32_t flows, bool copy, struct shunt_err *err)
+{
+	static const char *const names[] = {"in", "out"};
+	struct shunt_pair_config pair = {.mode = mode, .port = {0, 1}};
+	unsigned i;
+	int at;
+
+	for (i = 0; i < 2; i++) {
+		at = shunt_config_add_port(config, names[i], err);
+		if (at < 0)
+			return at;
+		config->ports[at].kind = SHUNT_PORT_MEM;
+		config->ports[at].mem_frame_bytes = size;
+		config->ports[at].mem_flows = flows;
+		config->ports[at].mem_copy = copy;
+		memset(pair.next_hop[i], 2, 6);
+	}
+	return shunt_config_add_pair(config, &pair, err);
+}
+
 static int open_port(struct shunt_worker *worker, const struct bench_set *set, uint16_t port,
 		     struct shunt_err *err)
 {

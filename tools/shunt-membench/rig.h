@@ -5,6 +5,7 @@
 #define SHUNT_BENCH_RIG_H
 
 #include "bench.h"
+#include "config/config.h"
 #include "graph/worker.h"
 
 #define BENCH_FRAME_LEN 64u
@@ -26,6 +27,11 @@ static inline uint8_t *bench_set_at(const struct bench_set *set, uint32_t i)
 {
 	return set->bytes + (size_t)i * BENCH_FRAME_LEN;
 }
+
+/* bench_pair adds two ports in memory, "in" and "out", that forward to each other. size: bytes of a
+ * frame. Returns 0 or -errno with err set. */
+int bench_pair(struct shunt_config *config, enum shunt_forward_mode mode, uint32_t size,
+	       uint32_t flows, bool copy, struct shunt_err *err);
 
 /* Adds the nodes to worker->graph; the rig seals it. Returns 0 or -errno. */
 typedef int (*bench_nodes_fn)(struct shunt_worker *worker, const void *arg, struct shunt_err *err);

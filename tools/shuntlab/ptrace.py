@@ -77,7 +77,7 @@ class Stopped:
         return self
 
     def wait_killed(self):
-        """Until somebody ends its process, a part of which is there until then: who traces is told
+        """Until somebody ends its process, a part of which is there until then: a tracer is told
         first."""
         os.waitpid(self.tid, WALL)
         self.tid = 0

@@ -87,6 +87,10 @@ class Shuntd:
         """What is the matter with a port, of one kind: the rows."""
         return [row for row in self.port(port)["notices"] if row["name"] == name]
 
+    def notice(self, name):
+        """What is the matter with the host or a port, of one kind: the first row, or None."""
+        return next((row for row in self.show("notices")["notices"] if row["name"] == name), None)
+
     def total(self, key, port):
         """Sum of a counter over all queues of a port."""
         return sum(queue[key] for queue in self.port(port)["queues"])

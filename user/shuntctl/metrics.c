@@ -26,8 +26,7 @@
 	  "times that a fill ring could not be filled for want of frames")                        \
 	X(lane_packets_total, counter, "packets received on a port, by lane")                     \
 	X(lane_bytes_total, counter, "bytes received on a port, by lane")                         \
-	X(csum_finished_total, counter,                                                           \
-	  "packets that came with a checksum left to a device, and left with it finished")        \
+	X(csum_finished_total, counter, "packets whose unfinished checksum shunt finished")       \
 	X(lane_latency_seconds, gauge, "time of a frame inside shunt, mean of the latest second") \
 	X(lane_cpu_seconds_per_packet, gauge, "CPU time of a packet, mean of the latest second")  \
 	X(to_kernel_packets_total, counter, "packets that the kernel got instead, by reason")     \

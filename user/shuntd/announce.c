@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "io/xsk.h"
 #include "lane/lanes.h"
 #include "steer/steer.h"
 
