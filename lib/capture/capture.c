@@ -11,7 +11,7 @@
 #include "engine/state.h"
 #include "graph/tap.h"
 #include "tap/cbpf.h"
-#include "xdp/tap.h"
+#include "xdp/tap_opts.h"
 
 #define DIGITS_AN_INSN	 16
 #define RING_BYTES_MIN	 65536
@@ -196,7 +196,8 @@ static int tap_ports(struct shunt_capture *c, const struct wish *wish, int *fds,
 		return shunt_err_set(err, ENOMEM, "capture: not enough memory");
 	opts->ring_bytes = wish->ring_bytes;
 	opts->filter_cnt = wish->filter_cnt;
-	memcpy(opts->filter, wish->filter, wish->filter_cnt * sizeof(*wish->filter));
+	if (wish->filter_cnt)
+		memcpy(opts->filter, wish->filter, wish->filter_cnt * sizeof(*wish->filter));
 	for (i = 0; i < ports->cnt && fd >= 0; i++) {
 		const struct shunt_port *port = &ports->at[i];
 

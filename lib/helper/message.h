@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "xdp/delegate.h"
+#include "xdp/tap_opts.h"
 
 /* A verb a row: name, which fields of the request it has (below), what it does. */
 #define SHUNT_HELPER_VERBS(X)                                                                   \

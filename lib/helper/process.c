@@ -69,6 +69,8 @@ static int do_untap(struct call *call)
 
 static int do_tap(struct call *call)
 {
+	if (!call->helper->opts->rights.has_taps)
+		return shunt_err_set(&call->answer->err, EPERM, "helper: nobody may capture");
 	call->fd = shunt_xdp_tap(call->xdp, &call->request->tap, &call->answer->err);
 	call->answer->state = shunt_xdp_state_of(call->xdp);
 	return SHUNT_MIN(call->fd, 0);

@@ -12,7 +12,6 @@
 #ifndef SHUNT_XDP_DELEGATE_H
 #define SHUNT_XDP_DELEGATE_H
 
-#include "xdp/tap.h"
 #include "xdp/xdp.h"
 
 enum shunt_xdp_act {

@@ -13,7 +13,6 @@
 #include <xdp/libxdp.h>
 
 #include "xdp/delegate.h"
-#include "xdp/tap.h"
 #include "xdp/xdp.h"
 
 /* A program that gave way to a tapped one. */

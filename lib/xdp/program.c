@@ -7,6 +7,7 @@
 
 #include "xdp/private.h"
 #include "xdp/bound.h"
+#include "xdp/tap_opts.h"
 #include "shunt_steer.skel.h"
 #include "shunt_steer_tag.skel.h"
 #include "shunt_steer_tag_tapped.skel.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "xdp/tap.h"
-
+/* Taps: a port's steering program exchanged in place for one that shows its frames to a ring
+ * (bpf/steer/tap.bpf.h), and back. Both use the same maps, so nothing is lost meanwhile, and without a tap
+ * nothing is paid for it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/bytes.h"
 #include "tap/cbpf.h"
 #include "xdp/private.h"
+#include "xdp/tap_opts.h"
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 

@@ -61,6 +61,7 @@ struct shunt_xdp_info {
 };
 
 struct shunt_xdp;
+struct shunt_xdp_tap_opts; /* xdp/tap_opts.h */
 
 /* libxdp's name of its dispatcher. */
 #define SHUNT_XDP_DISPATCHER "xdp_dispatcher"
@@ -194,6 +195,20 @@ const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, uns
  * Where it finishes checksums, it looks at those of the next SHUNT_STEER_CSUM_LOOKS. Thread:
  * control. Cost: a store a queue. */
 void shunt_xdp_sample_ask(struct shunt_xdp *x);
+
+/* shunt_xdp_tap has the program show its frames. Returns the ring's descriptor, the caller's, or -errno
+ * with err set, and the program as it was: -EOPNOTSUPP see the limits; -EBUSY there is a tap; -EINVAL the
+ * filter. A port whose program is off the device is tapped when it comes back. Thread: control. Cost: a
+ * program is loaded. */
+int shunt_xdp_tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts, struct shunt_err *err);
+
+/* shunt_xdp_untap puts the plain program back, where there is a tap. Returns 0 or -errno with err set.
+ * Thread: control. Cost: a syscall. */
+int shunt_xdp_untap(struct shunt_xdp *x, struct shunt_err *err);
+
+/* shunt_xdp_tap_lost returns how many records had no room, since the program was loaded.
+ * Thread: control. */
+uint64_t shunt_xdp_tap_lost(const struct shunt_xdp *x);
 
 /* shunt_xdp_info asks the kernel in which mode the device runs the program. Returns 0, also where
  * the program is suspended; -ENOENT: somebody took it off; -errno of asking. Thread: control. Cost:

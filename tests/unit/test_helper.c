@@ -204,6 +204,8 @@ static void expect_as_before(const char *what, uint32_t prog_id, unsigned fds)
 #define VA UINT32_MAX	    /* the port's number, which the test knows later */
 #define VB (UINT32_MAX - 1) /* a device that is no port */
 
+#define GOOD_TAP {.opts.snap_len = 64, .ring_bytes = 65536}
+
 static const struct {
 	const char *what;
 	struct shunt_helper_request request;
@@ -241,7 +243,23 @@ static const struct {
 	{"detour_open: queues",
 	 {.verb = SHUNT_HELPER_detour_open, .ifindex = VA, .mtu = 1500, .queues = 4097},
 	 -ERANGE},
+	{"suspend: a tap", {.verb = SHUNT_HELPER_suspend, .ifindex = VA, .tap = GOOD_TAP}, -EINVAL},
+	{"tap: no device", {.verb = SHUNT_HELPER_tap, .tap = GOOD_TAP}, -ENODEV},
+	{"tap: an MTU", {.verb = SHUNT_HELPER_tap, .ifindex = VA, .mtu = 1, .tap = GOOD_TAP}, -EINVAL},
+	{"tap: no ring", {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap.opts.snap_len = 1}, -ERANGE},
+	{"tap: no bytes",
+	 {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap.ring_bytes = 65536},
+	 -ERANGE},
+	{"tap: a ring of three pages",
+	 {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap = {.opts.snap_len = 1, .ring_bytes = 98304}},
+	 -ERANGE},
+	{"tap: instructions",
+	 {.verb = SHUNT_HELPER_tap,
+	  .ifindex = VA,
+	  .tap = {.opts.snap_len = 1, .ring_bytes = 65536, .filter_cnt = 513}},
+	 -ERANGE},
 	/* of verbs that this daemon has no use for */
+	{"tap: no captures", {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap = GOOD_TAP}, -EPERM},
 	{"make_chunk: no tables", {.verb = SHUNT_HELPER_make_chunk}, -EPERM},
 	{"give_back: no journal", {.verb = SHUNT_HELPER_give_back}, -EPERM},
 };
@@ -282,6 +300,7 @@ Test(helper, refuses_what_is_malformed)
 				      4096,
 				      100000};
 	static char bytes[100000];
+	char expected[40];
 	struct shunt_helper_request good = {.number = 5, .verb = SHUNT_HELPER_suspend};
 	struct shunt_helper_answer answer;
 	int null_fd = open("/dev/null", O_RDONLY);
@@ -293,9 +312,10 @@ Test(helper, refuses_what_is_malformed)
 	fds = fd_cnt(shunt_helper_pid(helper));
 	good.ifindex = if_nametoindex("va");
 	memcpy(bytes, &good, sizeof(good));
+	snprintf(expected, sizeof(expected), "bytes, expected %zu", sizeof(good));
 	for (i = 0; i < SHUNT_ARRAY_LEN(lens); i++) {
 		cr_expect_eq(send_raw(bytes, lens[i], -1, &answer), -EBADMSG, "%zu bytes", lens[i]);
-		cr_expect(strstr(answer.err.msg, "bytes, expected 24"), "%s", answer.err.msg);
+		cr_expect(strstr(answer.err.msg, expected), "%s", answer.err.msg);
 		expect_as_before("length", id, fds);
 	}
 	cr_expect_eq(send_raw(&good, sizeof(good), null_fd, &answer), -EBADMSG);

@@ -170,7 +170,7 @@ Test(server, too_long_a_request_ends_the_client)
 	memset(line, 'x', SHUNT_SERVER_REQUEST_MAX);
 	line[SHUNT_SERVER_REQUEST_MAX] = 0;
 	say(fd, line);
-	cr_expect_str_eq(hear(fd), "{\"error\":\"the request is too long, expected at most 4095 "
+	cr_expect_str_eq(hear(fd), "{\"error\":\"the request is too long, expected at most 16383 "
 				   "bytes and a newline\"}\n");
 	cr_expect_str_eq(hear(fd), "EOF");
 	close(fd);

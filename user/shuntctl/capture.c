@@ -126,13 +126,13 @@ static int begin_file(struct capture *c)
 	if (!c->is_pcapng)
 		return 0;
 	ret = pcapng_begin(c->out, "shuntctl " SHUNT_VERSION);
-	for (i = 0; i < c->port_cnt && !ret; i++) {
+	for (i = 0; i < c->port_cnt && ret >= 0; i++) {
 		if (!c->ports[i].is_shown)
 			continue;
 		c->interface[i] = cnt++;
 		ret = pcapng_add_interface(c->out, c->ports[i].name, c->opts->snap_len);
 	}
-	return ret || fflush(c->out) ? file_error(c, errno) : 0;
+	return ret < 0 || fflush(c->out) ? file_error(c, errno) : 0;
 }
 
 static int end_file(struct capture *c)
@@ -146,16 +146,16 @@ static int end_file(struct capture *c)
 		return 0;
 	if (c->is_pcapng)
 		tap_lost(c->tap, lost);
-	for (i = 0; i < c->port_cnt && c->is_pcapng && !ret; i++)
+	for (i = 0; i < c->port_cnt && c->is_pcapng && ret >= 0; i++)
 		if (c->ports[i].is_shown)
 			ret = pcapng_end_interface(c->out, c->interface[i], now_ns, c->captured[i],
 						   lost[i]);
 	if (fflush(c->out) || ferror(c->out))
-		ret = ret ? ret : -EIO;
+		ret = ret < 0 ? ret : -EIO;
 	if (c->out != stdout && fclose(c->out))
-		ret = ret ? ret : -errno;
+		ret = ret < 0 ? ret : -errno;
 	c->out = NULL;
-	return ret ? file_error(c, -ret) : 0;
+	return ret < 0 ? file_error(c, -ret) : 0;
 }
 
 static bool is_file_over(const struct capture *c)
@@ -210,9 +210,14 @@ static int write_packet(struct capture *c, const struct shunt_tap_record *r, con
 		.comment = comment,
 	};
 
+	int bytes;
+
 	snprintf(comment, sizeof(comment), "lane=%s reason=%s", s->lane, s->reason);
-	c->file_bytes += r->cap_len + 96;
-	return pcapng_write(c->out, &packet) ? file_error(c, errno) : 0;
+	bytes = pcapng_write(c->out, &packet);
+	if (bytes < 0)
+		return file_error(c, -bytes);
+	c->file_bytes += (unsigned)bytes;
+	return 0;
 }
 
 static int show(struct capture *c, const struct shunt_tap_record *r, struct seen s)

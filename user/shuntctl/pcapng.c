@@ -75,7 +75,7 @@ static int write_block(FILE *file, uint32_t type, const void *fields, uint32_t f
 	    (o->len && fwrite(o->bytes, o->len, 1, file) != 1) ||
 	    fwrite(&head[1], sizeof(head[1]), 1, file) != 1)
 		return errno ? -errno : -EIO;
-	return 0;
+	return (int)head[1];
 }
 
 int pcapng_begin(FILE *file, const char *program)

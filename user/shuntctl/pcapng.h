@@ -25,7 +25,8 @@ struct pcapng_packet {
 	const char *comment; /* NULL: none */
 };
 
-/* pcapng_begin writes the head of a section. Each returns 0, or -errno of the file. */
+/* pcapng_begin writes the head of a section. Each returns the bytes that it wrote, or -errno of the
+ * file. */
 int pcapng_begin(FILE *file, const char *program);
 int pcapng_add_interface(FILE *file, const char *name, uint32_t snap_len);
 int pcapng_write(FILE *file, const struct pcapng_packet *packet);
