@@ -145,30 +145,34 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 }
 
 static int add_bridge(struct shunt_engine *engine, struct shunt_worker *worker,
-		      struct group_params *params, struct shunt_err *err)
+		      struct shunt_learn *learn, struct group_params *params,
+		      struct shunt_err *err)
 {
 	int node;
 
 	shunt_bridge_params(engine->bridge, worker->opts.id, &params->bridge);
+	if (learn)
+		params->bridge.learn = learn;
 	node = shunt_graph_add(&worker->graph, &shunt_node_bridge, NULL, &params->bridge, err);
 	enter_at(engine, worker, SHUNT_FORWARD_BRIDGE, node);
 	return SHUNT_MIN(node, 0);
 }
 
+/* queue: where frames go back to the kernel by; NULL: nowhere. */
 static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
-		    struct group_params *params, struct shunt_err *err)
+		    struct shunt_puntdev_queue **queue, struct group_params *params,
+		    struct shunt_err *err)
 {
-	struct shunt_puntdev_queue **queue = &engine->punts[worker->opts.id];
 	const struct shunt_puntdev *dev = engine->router   ? engine->router->puntdev
 					  : engine->bridge ? engine->bridge->puntdev
 							   : NULL;
 	unsigned i;
-	int ret = shunt_puntdev_queue_create(queue, dev, longest(engine), err);
+	int ret = queue ? shunt_puntdev_queue_create(queue, dev, longest(engine), err) : 0;
 
 	if (ret)
 		return ret;
-	params->punt = (struct shunt_punt_params){.queue = *queue,
-						  .rate = engine->config->punt_rate,
+	params->punt = (struct shunt_punt_params){.queue = queue ? *queue : NULL,
+						  .rate = queue ? engine->config->punt_rate : 0,
 						  .queues = worker->rx_queues,
 						  .queue_cnt = &worker->rx_queue_cnt};
 	for (i = 0; i < engine->ports.cnt; i++)
@@ -179,16 +183,19 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 
 /* In this order: edges lead to later nodes. */
 static int add_groups(struct shunt_engine *engine, struct shunt_worker *worker,
-		      struct group_params *params, struct shunt_err *err)
+		      struct shunt_learn *learn, struct group_params *params,
+		      struct shunt_err *err)
 {
+	struct shunt_puntdev_queue **queue =
+		engine->punts && !learn ? &engine->punts[worker->opts.id] : NULL;
 	int ret = 0;
 
 	if (engine->router)
 		ret = add_route(engine, worker, params, err);
 	if (!ret && engine->bridge)
-		ret = add_bridge(engine, worker, params, err);
+		ret = add_bridge(engine, worker, learn, params, err);
 	if (!ret && engine->punts)
-		ret = add_punt(engine, worker, params, err);
+		ret = add_punt(engine, worker, queue, params, err);
 	return ret;
 }
 
@@ -221,8 +228,8 @@ static void enter_by_fronts(const struct shunt_config *config, struct shunt_work
 	}
 }
 
-int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *worker,
-			     struct shunt_err *err)
+static int build(struct shunt_engine *engine, struct shunt_worker *worker, struct shunt_learn *learn,
+		 struct shunt_err *err)
 {
 	struct group_params groups;
 	const struct shunt_config *config = engine->config;
@@ -245,7 +252,19 @@ int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *w
 	if (!ret)
 		ret = add_modes(engine, worker, &params, err);
 	if (!ret)
-		ret = add_groups(engine, worker, &groups, err);
+		ret = add_groups(engine, worker, learn, &groups, err);
 	enter_by_fronts(config, worker);
 	return ret ? ret : shunt_graph_seal(&worker->graph, names, engine->ports.max_lens, err);
+}
+
+int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *worker,
+			     struct shunt_err *err)
+{
+	return build(engine, worker, NULL, err);
+}
+
+int shunt_engine_build_dry_graph(struct shunt_engine *engine, struct shunt_worker *worker,
+				 struct shunt_learn *learn, struct shunt_err *err)
+{
+	return build(engine, worker, learn, err);
 }

@@ -155,6 +155,19 @@ static int tap(void *ctx, unsigned ifindex, const struct shunt_xdp_tap_opts *opt
 	return fd < 0 ? shunt_err_set(err, EPROTO, "the helper sent no ring") : fd;
 }
 
+static int explain(void *ctx, unsigned ifindex, const struct shunt_xdp_frame *frame,
+		   struct shunt_xdp_steered *out, struct shunt_err *err)
+{
+	const struct shunt_helper_request request = {
+		.verb = SHUNT_HELPER_explain, .ifindex = ifindex, .frame = *frame};
+	struct shunt_helper_answer answer;
+	const int ret = ask(ctx, request, &answer, NULL, err);
+
+	if (!ret)
+		*out = answer.steered;
+	return ret;
+}
+
 static int make_chunk(void *ctx)
 {
 	const struct shunt_helper_request request = {.verb = SHUNT_HELPER_make_chunk};
@@ -241,7 +254,7 @@ int shunt_helper_start(struct shunt_helper **out, const struct shunt_helper_opts
 		return shunt_err_set(err, ENOMEM, "helper: not enough memory");
 	pthread_mutex_init(&h->lock, NULL);
 	h->fd = -1;
-	h->delegate = (struct shunt_xdp_delegate){.ctx = h, .act = act, .tap = tap, .make_chunk = make_chunk};
+	h->delegate = (struct shunt_xdp_delegate){.ctx = h, .act = act, .tap = tap, .explain = explain, .make_chunk = make_chunk};
 	ret = fork_it(h, opts, err);
 	if (ret)
 		shunt_helper_stop(h);

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "xdp/delegate.h"
+#include "xdp/explain.h"
 #include "xdp/tap_opts.h"
 
 /* A verb a row: name, which fields of the request it has (below), what it does. */
@@ -27,6 +28,7 @@
 	X(look, PORT, "looks whether it runs under libxdp's dispatcher, or another's is there") \
 	X(tap, TAP, "exchanges it for one that shows frames to a ring")                         \
 	X(untap, PORT, "puts the plain one back")                                               \
+	X(explain, FRAME, "says what it would do with a frame")                                 \
 	X(make_chunk, NONE, "makes an empty BPF array for the tables of lane xdp")              \
 	X(detour_open, SIZES, "makes the detour to a port, or fits the one that is there")      \
 	X(detour_close, PORT, "removes it")                                                     \
@@ -43,11 +45,12 @@ enum shunt_helper_verb {
 struct shunt_helper_request {
 	uint32_t number;  /* comes back with the answer */
 	uint32_t verb;	  /* enum shunt_helper_verb */
-	uint32_t ifindex; /* PORT, SIZES, TAP: of a configured port; else 0 */
+	uint32_t ifindex; /* PORT, SIZES, TAP, FRAME: of a configured port; else 0 */
 	uint32_t mtu;	  /* SIZES: bytes; else 0 */
 	uint32_t queues;  /* SIZES; else 0 */
 	uint32_t is_kept; /* KEEP: a successor goes on, 0 or 1; else 0 */
 	struct shunt_xdp_tap_opts tap; /* TAP; else all zeros */
+	struct shunt_xdp_frame frame;  /* FRAME; else all zeros */
 };
 
 #define SHUNT_HELPER_MTU_MIN	68 /* of IPv4, RFC 791 3.2 */
@@ -60,10 +63,12 @@ struct shunt_helper_answer {
 	uint32_t number; /* the request's; 0: it had none, or this is the first word of all */
 	int32_t ret;	 /* 0, detour_open: the detour's ifindex, or -errno */
 	struct shunt_xdp_state state; /* of the port, where the verb is about one */
+	struct shunt_xdp_steered steered; /* explain's */
 	struct shunt_err err;	      /* after an -errno */
 };
 
 _Static_assert(sizeof(struct shunt_helper_request) ==
-		       24 + sizeof(struct shunt_xdp_tap_opts), "no holes");
+		       24 + sizeof(struct shunt_xdp_tap_opts) + sizeof(struct shunt_xdp_frame),
+	       "no holes");
 
 #endif

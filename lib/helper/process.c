@@ -76,6 +76,14 @@ static int do_tap(struct call *call)
 	return SHUNT_MIN(call->fd, 0);
 }
 
+static int do_explain(struct call *call)
+{
+	if (!call->helper->opts->rights.has_taps)
+		return shunt_err_set(&call->answer->err, EPERM, "helper: nobody may capture");
+	return shunt_xdp_explain(call->xdp, &call->request->frame, &call->answer->steered,
+				 &call->answer->err);
+}
+
 static int do_make_chunk(struct call *call)
 {
 	struct shunt_err *err = &call->answer->err;
@@ -122,7 +130,7 @@ static int do_give_back(struct call *call)
 	return 0;
 }
 
-enum fields { NONE, PORT, SIZES, KEEP, TAP };
+enum fields { NONE, PORT, SIZES, KEEP, TAP, FRAME };
 
 static const struct {
 	const char *name;
@@ -177,13 +185,15 @@ static int check(const struct shunt_helper_request *r, const struct shunt_xdp *p
 {
 	const bool is_verb = r->verb && r->verb < SHUNT_HELPER_VERB_END;
 	const enum fields fields = is_verb ? verbs[r->verb].fields : NONE;
-	const bool has_port = fields == PORT || fields == SIZES || fields == TAP;
+	const bool has_port = fields == PORT || fields == SIZES || fields == TAP ||
+			      fields == FRAME;
 
 	if (!is_verb)
 		return shunt_err_set(err, ENOSYS, "helper: there is no verb %u", r->verb);
 	if ((!has_port && r->ifindex) || (fields != SIZES && (r->mtu || r->queues)) ||
 	    (fields != KEEP && r->is_kept) || r->is_kept > 1 ||
-	    (fields != TAP && !is_zero(&r->tap, sizeof(r->tap))))
+	    (fields != TAP && !is_zero(&r->tap, sizeof(r->tap))) ||
+	    (fields != FRAME && !is_zero(&r->frame, sizeof(r->frame))))
 		return shunt_err_set(err, EINVAL, "helper: %s: a field is set that it has not",
 				     verbs[r->verb].name);
 	if (has_port && !port)
@@ -195,6 +205,11 @@ static int check(const struct shunt_helper_request *r, const struct shunt_xdp *p
 				     "packet, or port %u: out of bounds",
 				     verbs[r->verb].name, r->tap.ring_bytes, r->tap.filter_cnt,
 				     r->tap.opts.snap_len, r->tap.opts.port);
+	if (fields == FRAME &&
+	    (r->frame.len < SHUNT_XDP_FRAME_MIN || r->frame.len > SHUNT_XDP_FRAME_MAX))
+		return shunt_err_set(err, ERANGE, "helper: %s: a frame of %u bytes, expected %u to %u",
+				     verbs[r->verb].name, r->frame.len, SHUNT_XDP_FRAME_MIN,
+				     SHUNT_XDP_FRAME_MAX);
 	if (fields == SIZES && is_out_of_bounds(r))
 		return shunt_err_set(err, ERANGE,
 				     "helper: %s: MTU %u or %u queues: expected %u to %u bytes "

@@ -42,6 +42,9 @@ struct shunt_xdp_delegate {
 	/* Does shunt_xdp_tap. Returns the ring's descriptor, or as act. */
 	int (*tap)(void *ctx, unsigned ifindex, const struct shunt_xdp_tap_opts *opts,
 		   struct shunt_xdp_state *state, struct shunt_err *err);
+	/* Does shunt_xdp_explain. */
+	int (*explain)(void *ctx, unsigned ifindex, const struct shunt_xdp_frame *frame,
+		       struct shunt_xdp_steered *out, struct shunt_err *err);
 	/* Makes an array for the tables of lane xdp. Returns a descriptor or -errno. */
 	int (*make_chunk)(void *ctx);
 };

@@ -34,6 +34,7 @@ struct shunt_xdp {
 	uint32_t patience; /* of the watch */
 	bool is_tapped;	   /* obj and prog_fd have a tap, and plain is what they stand for */
 	struct shunt_xdp_plain plain;
+	struct shunt_xdp_explainer *explainer; /* NULL: nobody has asked yet */
 	bool is_left;	   /* no rule leads to another lane than the kernel's */
 	bool is_bound;	   /* the one that does is loaded, by this process or its delegate */
 	bool can_replace;  /* another's program gives way */
@@ -135,11 +136,24 @@ int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err 
 void shunt_xdp_program_drop(struct shunt_xdp *x);
 
 /* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
- * shunt_xdp_program_load_tapped loads the one that x has, from an object of its own made of that.
- * Returns 0 or -errno with err set. Thread: control. */
+ * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not bound or
+ * bound; NULL: it cannot. shunt_xdp_program_load_tapped loads it with x's maps and makes it x's, whatever
+ * it returns: 0 or -errno with err set. Thread: control. */
 const void *shunt_xdp_program_tapped_elf(bool is_bound, size_t *len);
-int shunt_xdp_program_load_tapped(struct shunt_xdp *x, const void *elf, size_t len, bool is_bound,
-				  const struct shunt_xdp_tap_opts *opts, struct shunt_err *err);
+struct bpf_object *shunt_xdp_program_open_tapped(const struct shunt_xdp *x, const void *elf,
+						 size_t len, bool is_bound,
+						 const struct shunt_xdp_tap_opts *opts);
+int shunt_xdp_program_load_tapped(struct shunt_xdp *x, struct bpf_object *obj, bool is_bound,
+				  struct shunt_err *err);
+
+/* shunt_xdp_tapped_open opens an object with a tap and its filter in it. Returns it, or NULL with err
+ * set. Thread: control. */
+struct bpf_object *shunt_xdp_tapped_open(const struct shunt_xdp *x, bool is_bound,
+					 const struct shunt_xdp_tap_opts *opts,
+					 struct shunt_err *err);
+
+/* shunt_xdp_explainer_close frees what shunt_xdp_explain made; legal without. Thread: control. */
+void shunt_xdp_explainer_close(struct shunt_xdp *x);
 
 /* shunt_xdp_program_find makes x serve the program that somebody else attached. Returns 0; -ENOENT:
  * none that fits is there; -EBUSY: a live process has it; -errno. Thread: control. */

@@ -157,6 +157,13 @@ const void *shunt_xdp_program_tapped_elf(bool bound, size_t *len)
 	return bound ? shunt_steer_tag_tapped__elf_bytes(len) : shunt_steer_tapped__elf_bytes(len);
 }
 
+static const char *tapped_name(const struct shunt_xdp *x, bool bound)
+{
+	if (!bound)
+		return name_of(x, true);
+	return x->is_sg ? SHUNT_STEER_PROG_SGT : SHUNT_STEER_PROG_TAG;
+}
+
 static int set_tap(struct bpf_object *obj, const struct shunt_xdp_tap_opts *opts)
 {
 	struct bpf_map *constants = bpf_object__find_map_by_name(obj, ".rodata.shunt_tap");
@@ -166,20 +173,28 @@ static int set_tap(struct bpf_object *obj, const struct shunt_xdp_tap_opts *opts
 	return rc ? rc : bpf_map__set_initial_value(constants, &opts->opts, sizeof(opts->opts));
 }
 
-int shunt_xdp_program_load_tapped(struct shunt_xdp *x, const void *elf, size_t len, bool bound,
-				  const struct shunt_xdp_tap_opts *opts, struct shunt_err *err)
+struct bpf_object *shunt_xdp_program_open_tapped(const struct shunt_xdp *x, const void *elf,
+						 size_t len, bool bound,
+						 const struct shunt_xdp_tap_opts *opts)
 {
-	const char *name = !bound    ? name_of(x, true)
-			   : x->is_sg ? SHUNT_STEER_PROG_SGT
-				      : SHUNT_STEER_PROG_TAG;
-	int rc;
+	struct bpf_object *obj = open_elf(x, elf, len, tapped_name(x, bound));
 
-	x->obj = open_elf(x, elf, len, name);
-	rc = x->obj ? share_maps(x->maps, x->obj) : -errno;
-	rc = rc ?: set_tap(x->obj, opts);
+	if (obj && set_tap(obj, opts)) {
+		bpf_object__close(obj);
+		obj = NULL;
+	}
+	return obj;
+}
+
+int shunt_xdp_program_load_tapped(struct shunt_xdp *x, struct bpf_object *obj, bool bound,
+				  struct shunt_err *err)
+{
+	const char *name = tapped_name(x, bound);
+	int rc = obj ? share_maps(x->maps, obj) : -ENOMEM;
+
+	x->obj = obj;
 	if (!rc)
-		rc = bound ? shunt_xdp_bound_load(x->obj, name, x->ifindex)
-			   : bpf_object__load(x->obj);
+		rc = bound ? shunt_xdp_bound_load(obj, name, x->ifindex) : bpf_object__load(obj);
 	if (rc)
 		return shunt_xdp_err_load(x->ifname, -rc, err);
 	take_program(x, name);

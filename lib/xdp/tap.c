@@ -45,6 +45,32 @@ static int put_filter(struct bpf_insn *place, const struct shunt_xdp_tap_opts *o
 	return 0;
 }
 
+struct bpf_object *shunt_xdp_tapped_open(const struct shunt_xdp *x, bool is_bound,
+					 const struct shunt_xdp_tap_opts *opts,
+					 struct shunt_err *err)
+{
+	struct bpf_object *obj = NULL;
+	size_t len;
+	const void *plain = shunt_xdp_program_tapped_elf(is_bound, &len);
+	uint8_t *elf = malloc(len);
+	struct bpf_insn *place = NULL;
+
+	shunt_err_set(err, ENOMEM, "%s: not enough memory", x->ifname);
+	if (elf) {
+		memcpy(elf, plain, len);
+		place = find_place(elf, len);
+		shunt_err_set(err, ENOEXEC, "%s: the program has no place for a filter", x->ifname);
+	}
+	if (place && !put_filter(place, opts, err)) {
+		obj = shunt_xdp_program_open_tapped(x, elf, len, is_bound, opts);
+		if (!obj)
+			shunt_err_set(err, ENOEXEC, "%s: libbpf does not open the program",
+				      x->ifname);
+	}
+	free(elf);
+	return obj;
+}
+
 /* ---- exchange -------------------------------------------------------------------------------- */
 
 /* In the place of the program fd, if that is on the device. */
@@ -76,23 +102,9 @@ static void put_plain(struct shunt_xdp *x, struct shunt_xdp_plain plain)
 static int load(struct shunt_xdp *x, bool is_bound, const struct shunt_xdp_tap_opts *opts,
 		struct shunt_err *err)
 {
-	size_t len;
-	const void *plain = shunt_xdp_program_tapped_elf(is_bound, &len);
-	uint8_t *elf = malloc(len);
-	struct bpf_insn *place;
-	int rc;
+	struct bpf_object *obj = shunt_xdp_tapped_open(x, is_bound, opts, err);
 
-	if (!elf)
-		return shunt_err_set(err, ENOMEM, "%s: not enough memory", x->ifname);
-	memcpy(elf, plain, len);
-	place = find_place(elf, len);
-	rc = place ? put_filter(place, opts, err)
-		   : shunt_err_set(err, ENOEXEC, "%s: the program has no place for a filter",
-				   x->ifname);
-	if (!rc)
-		rc = shunt_xdp_program_load_tapped(x, elf, len, is_bound, opts, err);
-	free(elf);
-	return rc;
+	return obj ? shunt_xdp_program_load_tapped(x, obj, is_bound, err) : -EINVAL;
 }
 
 static int check(const struct shunt_xdp *x, struct shunt_err *err)

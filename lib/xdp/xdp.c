@@ -90,6 +90,7 @@ static void program_close(struct shunt_xdp *x)
 		x->prog = plain.prog;
 		shunt_xdp_program_drop(x);
 	}
+	shunt_xdp_explainer_close(x);
 	bpf_object__close(x->maps);
 	shunt_xdp_maps_close(x);
 	free(x);

@@ -62,6 +62,8 @@ struct shunt_xdp_info {
 
 struct shunt_xdp;
 struct shunt_xdp_tap_opts; /* xdp/tap_opts.h */
+struct shunt_xdp_frame;	   /* xdp/explain.h */
+struct shunt_xdp_steered;
 
 /* libxdp's name of its dispatcher. */
 #define SHUNT_XDP_DISPATCHER "xdp_dispatcher"
@@ -209,6 +211,13 @@ int shunt_xdp_untap(struct shunt_xdp *x, struct shunt_err *err);
 /* shunt_xdp_tap_lost returns how many records had no room, since the program was loaded.
  * Thread: control. */
 uint64_t shunt_xdp_tap_lost(const struct shunt_xdp *x);
+
+/* shunt_xdp_explain says what the program would do with a frame that arrives now, and sends none. What the
+ * port counts and remembers is left alone. Returns 0 or -errno with err set: -EOPNOTSUPP an external
+ * program; -EINVAL the device has no such queue. Thread: control. Cost: a test run; the first time a
+ * program is loaded. */
+int shunt_xdp_explain(struct shunt_xdp *x, const struct shunt_xdp_frame *frame,
+		      struct shunt_xdp_steered *out, struct shunt_err *err);
 
 /* shunt_xdp_info asks the kernel in which mode the device runs the program. Returns 0, also where
  * the program is suspended; -ENOENT: somebody took it off; -errno of asking. Thread: control. Cost:

@@ -21,6 +21,7 @@
 #include "capture/capture.h"
 #include "config/print.h"
 #include "engine/engine.h"
+#include "explain/explain.h"
 #include "helper/helper.h"
 #include "notice/notice.h"
 #include "serve/rights.h"
@@ -39,6 +40,7 @@ struct daemon {
 	struct shunt_engine *engine;
 	struct shunt_notices *notices;
 	struct shunt_captures *captures;
+	struct shunt_explain *explain;
 	struct shunt_server *server; /* NULL without a control path */
 	struct shunt_journal *journal;
 	struct shunt_helper *helper; /* NULL: no port is a device */
@@ -218,6 +220,8 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_server_more
 	}
 	if (cmd && !strcmp(cmd, "capture"))
 		return capture(d, request, more, err);
+	if (cmd && !strcmp(cmd, "explain"))
+		return shunt_explain_request(d->explain, request, err);
 	if (cmd && !strcmp(cmd, "captured"))
 		return shunt_capture_lost(d->captures, err);
 	return shunt_show_request(&(struct shunt_show){d->engine, d->notices}, request, err);
@@ -353,6 +357,8 @@ static int start(struct daemon *d, struct shunt_err *err)
 	if (!ret)
 		ret = shunt_captures_create(&d->captures, d->engine, err);
 	if (!ret)
+		ret = shunt_explain_create(&d->explain, d->engine, err);
+	if (!ret)
 		ret = listen_control(d, err);
 	if (!ret)
 		ret = recover(d, err);
@@ -424,6 +430,7 @@ static int stop(struct daemon *d, struct shunt_err *err)
 
 	shunt_server_dismiss(d->server);
 	shunt_captures_destroy(d->captures);
+	shunt_explain_destroy(d->explain);
 	if (d->engine && hands_over)
 		shunt_engine_hand_over(d->engine);
 	ret = shunt_engine_destroy(d->engine, err);

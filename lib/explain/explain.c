@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "explain/explain.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/ethernet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "engine/graph.h"
+#include "engine/state.h"
+#include "explain/dry.h"
+#include "show/show.h"
+#include "steer/rule.h"
+#include "steer/steer.h"
+#include "xdp/explain.h"
+
+struct shunt_explain {
+	struct shunt_engine *engine;
+	struct shunt_dry *dry; /* NULL: not needed yet */
+};
+
+int shunt_explain_create(struct shunt_explain **out, struct shunt_engine *engine,
+			 struct shunt_err *err)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return shunt_err_set(err, ENOMEM, "explain: not enough memory");
+	(*out)->engine = engine;
+	return 0;
+}
+
+void shunt_explain_destroy(struct shunt_explain *x)
+{
+	if (!x)
+		return;
+	shunt_dry_destroy(x->dry);
+	free(x);
+}
+
+/* ---- the question ---------------------------------------------------------------------------- */
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int read_bytes(const json_t *text, struct shunt_xdp_frame *frame, struct shunt_err *err)
+{
+	const char *hex = json_string_value(text) ?: "";
+	const size_t len = strlen(hex) / 2;
+	size_t i;
+
+	if (strlen(hex) % 2 || len < SHUNT_XDP_FRAME_MIN || len > SHUNT_XDP_FRAME_MAX)
+		return shunt_err_set(err, EINVAL,
+				     "explain: a frame of %zu bytes, expected %u to %u in hexadecimal "
+				     "digits",
+				     len, SHUNT_XDP_FRAME_MIN, SHUNT_XDP_FRAME_MAX);
+	for (i = 0; i < len; i++) {
+		const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return shunt_err_set(err, EINVAL, "explain: byte %zu is no hexadecimal number",
+					     i);
+		frame->bytes[i] = (uint8_t)(high << 4 | low);
+	}
+	frame->len = (uint32_t)len;
+	return 0;
+}
+
+static struct shunt_port *find_port(const struct shunt_engine *engine, const char *name,
+				    struct shunt_err *err)
+{
+	unsigned i;
+
+	for (i = 0; name && i < engine->ports.cnt; i++)
+		if (!strcmp(engine->ports.at[i].name, name))
+			return &engine->ports.at[i];
+	shunt_err_set(err, ENOENT, "explain: there is no port '%s'", name ? name : "?");
+	return NULL;
+}
+
+static int read_queue(const struct shunt_port *port, const json_t *number, uint32_t *out,
+		      struct shunt_err *err)
+{
+	const json_int_t queue = json_integer_value(number);
+
+	if (queue < 0 || queue >= port->queue_cnt)
+		return shunt_err_set(err, EINVAL, "explain: %s has no queue %lld that is served",
+				     port->name, (long long)queue);
+	*out = (uint32_t)queue;
+	return 0;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+json_t *shunt_explain_hex(const uint8_t *bytes, uint32_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *text = malloc(2 * (size_t)len + 1);
+	json_t *out;
+	uint32_t i;
+
+	if (!text)
+		return NULL;
+	for (i = 0; i < len; i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	out = json_stringn(text, 2 * (size_t)len);
+	free(text);
+	return out;
+}
+
+static void set_rule(json_t *row, const struct shunt_config *config, unsigned number)
+{
+	char text[SHUNT_RULE_TEXT_MAX];
+
+	json_object_set_new(row, "rule", number ? json_integer(number) : json_null());
+	if (!number || number > config->rule_cnt) {
+		set_text(row, "rule_text", NULL);
+		return;
+	}
+	shunt_rule_print(&config->rules[number - 1], text, sizeof(text));
+	set_text(row, "rule_text", text);
+}
+
+static json_t *steering(const struct shunt_config *config, const struct shunt_xdp_steered *said)
+{
+	json_t *row = json_object();
+
+	set_text(row, "lane", shunt_steer_lane_name(said->lane));
+	set_text(row, "reason", shunt_steer_reason_name(said->reason));
+	set_text(row, "why", shunt_steer_reason_help(said->reason));
+	set_rule(row, config, said->rule);
+	return row;
+}
+
+static bool is_routed(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	const int mode = shunt_config_mode(engine->config, port->index);
+
+	return engine->router && (mode == SHUNT_FORWARD_ROUTE || mode == SHUNT_FORWARD_MIX);
+}
+
+/* Of the destination of a frame to the port's own address. */
+static json_t *route(const struct shunt_engine *engine, const struct shunt_port *port,
+		     const struct shunt_xdp_frame *frame)
+{
+	const uint8_t *at = frame->bytes;
+	char text[INET6_ADDRSTRLEN] = "";
+	struct shunt_err ignored;
+
+	if (!is_routed(engine, port) || memcmp(at, port->netdev.mac, ETH_ALEN) != 0)
+		return json_null();
+	if (at[12] == 8 && at[13] == 0 && frame->len >= 34)
+		inet_ntop(AF_INET, at + 30, text, sizeof(text));
+	else if (at[12] == 0x86 && at[13] == 0xdd && frame->len >= 54)
+		inet_ntop(AF_INET6, at + 38, text, sizeof(text));
+	return *text ? shunt_show_route(engine, text, &ignored) ?: json_null() : json_null();
+}
+
+static void add_output(json_t *answer, const char *port, const uint8_t *bytes, uint32_t len)
+{
+	json_t *row = json_object();
+
+	set_text(row, "port", port);
+	json_object_set_new(row, "bytes", shunt_explain_hex(bytes, len));
+	json_array_append_new(json_object_get(answer, "outputs"), row);
+}
+
+static void set_result(json_t *answer, const char *result, const char *reason)
+{
+	set_text(answer, "result", result);
+	set_text(answer, "reason", reason);
+}
+
+static void answer_xdp(const struct shunt_engine *engine, unsigned port,
+		       const struct shunt_xdp_steered *said, json_t *answer)
+{
+	unsigned i;
+
+	set_result(answer, "sent", NULL);
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (i == said->out || (said->out == SHUNT_TAP_ALL_PORT && i != port))
+			add_output(answer, engine->ports.at[i].name, said->frame.bytes,
+				   said->frame.len);
+}
+
+static int answer_user(struct shunt_explain *x, const struct shunt_port *port,
+		       const struct shunt_xdp_frame *frame, json_t *answer, struct shunt_err *err)
+{
+	int ret = x->dry ? 0 : shunt_dry_create(&x->dry, x->engine, err);
+
+	if (ret)
+		return ret;
+	if (!shunt_guard_try(x->engine->ports.guard))
+		return shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
+	ret = shunt_dry_run(x->dry, port->index, frame->bytes, frame->len, answer, err);
+	shunt_guard_leave(x->engine->ports.guard);
+	return ret;
+}
+
+static int answer_frame(struct shunt_explain *x, struct shunt_port *port,
+			const struct shunt_xdp_frame *frame, struct shunt_xdp_steered *said,
+			json_t *answer, struct shunt_err *err)
+{
+	int ret;
+
+	json_object_set_new(answer, "route", route(x->engine, port, frame));
+	json_object_set_new(answer, "steering", json_null());
+	if (!port->xdp)
+		return answer_user(x, port, frame, answer, err);
+	ret = shunt_xdp_explain(port->xdp, frame, said, err);
+	if (ret)
+		return ret;
+	json_object_set_new(answer, "steering", steering(x->engine->config, said));
+	switch (said->lane) {
+	case SHUNT_LANE_USER:
+		/* as the program has left it: a checksum may be finished */
+		return answer_user(x, port, &said->frame, answer, err);
+	case SHUNT_LANE_XDP:
+		answer_xdp(x->engine, port->index, said, answer);
+		return 0;
+	default:
+		set_result(answer, said->lane == SHUNT_LANE_DROP ? "dropped" : "kernel",
+			   shunt_steer_reason_name(said->reason));
+		return 0;
+	}
+}
+
+json_t *shunt_explain_request(struct shunt_explain *x, const json_t *request, struct shunt_err *err)
+{
+	struct shunt_port *port = find_port(
+		x->engine, json_string_value(json_object_get(request, "port")), err);
+	struct shunt_xdp_frame *frame = calloc(1, sizeof(*frame));
+	struct shunt_xdp_steered *said = calloc(1, sizeof(*said));
+	json_t *answer = json_pack("{s:[], s:[]}", "nodes", "outputs");
+	int ret = port ? 0 : -ENOENT;
+
+	if (!ret && (!frame || !said || !answer))
+		ret = shunt_err_set(err, ENOMEM, "explain: not enough memory");
+	if (!ret)
+		ret = read_bytes(json_object_get(request, "bytes"), frame, err);
+	if (!ret)
+		ret = read_queue(port, json_object_get(request, "queue"), &frame->queue, err);
+	if (!ret) {
+		set_text(answer, "port", port->name);
+		json_object_set_new(answer, "bytes", shunt_explain_hex(frame->bytes, frame->len));
+		ret = answer_frame(x, port, frame, said, answer, err);
+	}
+	free(frame);
+	free(said);
+	if (ret) {
+		json_decref(answer);
+		return NULL;
+	}
+	return answer;
+}
