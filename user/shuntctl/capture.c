@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <linux/bpf.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "graph/drop.h"
 #include "graph/punt.h"
+#include "ending.h"
 #include "packet.h"
 #include "pcapng.h"
 #include "steer/steer.h"
@@ -52,28 +52,6 @@ struct capture {
 };
 
 /* --- the end ---------------------------------------------------------------------------------- */
-
-static int open_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	signal(SIGPIPE, SIG_IGN);
-	return sigprocmask(SIG_BLOCK, &set, NULL) ? -errno : 0;
-}
-
-static bool is_asked_to_end(void)
-{
-	const struct timespec now = {0};
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	return sigtimedwait(&set, NULL, &now) > 0;
-}
 
 static bool is_full(const struct capture *c)
 {
@@ -350,7 +328,7 @@ static int run(struct capture *c)
 	while (!ret && !is_over && !is_full(c)) {
 		poll(&daemon, 1, LOOK_MS);
 		is_gone = daemon.revents != 0;
-		is_over = is_gone || is_asked_to_end();
+		is_over = is_gone || ending_is_asked();
 		ret = take_all(c, shunt_clock_ns() - SETTLE_NS);
 	}
 	if (!ret)
@@ -404,7 +382,7 @@ int shuntctl_capture(const struct shuntctl_capture_opts *opts, struct shunt_err 
 	c->err = err;
 	c->is_pcapng = opts->file;
 	c->epoch_ns = epoch();
-	open_signals();
+	ending_prepare();
 	ret = tap_open(&c->tap, &tap, err);
 	if (!ret) {
 		c->ports = tap_ports(c->tap, &c->port_cnt);

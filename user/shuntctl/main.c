@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "capture.h"
 #include "client.h"
+#include "explain.h"
 #include "show/show.h"
 #include "doctor.h"
 #include "metrics.h"
@@ -26,6 +27,7 @@ struct options {
 	struct shuntctl_view_opts view;
 	struct shunt_doctor_opts doctor;
 	struct shuntctl_capture_opts capture;
+	struct shuntctl_explain_opts explain;
 	double interval_s;
 	unsigned iterations;
 };
@@ -38,17 +40,20 @@ enum {
 	COMMAND_METRICS,
 	COMMAND_DOCTOR,
 	COMMAND_CAPTURE,
+	COMMAND_TRACE,
+	COMMAND_EXPLAIN,
 	COMMAND_RELOAD,
 	COMMAND_HELP,
 };
 
-enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE };
+enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE, OPT_TO, OPT_FROM };
 
 static const struct shuntctl_word commands[] = {
 	[COMMAND_SHOW] = {"show"},	 [COMMAND_ROUTE] = {"route"},
 	[COMMAND_LANE] = {"lane"},	 [COMMAND_TOP] = {"top"},
 	[COMMAND_METRICS] = {"metrics"}, [COMMAND_DOCTOR] = {"doctor"},
-	[COMMAND_CAPTURE] = {"capture"}, [COMMAND_RELOAD] = {"reload"},
+	[COMMAND_CAPTURE] = {"capture"}, [COMMAND_TRACE] = {"trace"},
+	[COMMAND_EXPLAIN] = {"explain"}, [COMMAND_RELOAD] = {"reload"},
 	[COMMAND_HELP] = {"help"},
 };
 
@@ -82,6 +87,8 @@ static void print_help(void)
 	      "  doctor [DEVICE ...]  examine host and devices; needs no daemon, changes nothing\n"
 	      "  capture [PORT ...] [FILTER]\n"
 	      "                       print or write the packets that ports receive and send\n"
+	      "  trace [FILTER]       print the way of packets: steering, nodes, route, what left\n"
+	      "  explain PORT PACKET  print the way that a packet would take, and send none\n"
 	      "  metrics              print all counters in Prometheus' text format\n"
 	      "  reload               shuntd reads its file again: new rules come into force\n"
 	      "  help                 print this\n"
@@ -104,6 +111,12 @@ static void print_help(void)
 	      "  -G, --rotate SEC     begin a new file after so many seconds\n"
 	      "  -C, --size MB        begin a new file after so many millions of bytes\n"
 	      "  -B, --buffer MIB     of each ring, a power of 2, 1 to 64 (4)\n"
+	      "Options of trace, behind the command: -c, --count N; -j, --json\n"
+	      "Options of explain, behind the command:\n"
+	      "  -t, --ttl N          of the packet, 0 to 255 (64)\n"
+	      "      --to MAC, --from MAC  its addresses (the port's; 02:00:00:00:00:01)\n"
+	      "  -q, --queue N        on which it arrives (0)\n"
+	      "  -j, --json           print JSON on one line\n"
 	      "Options of show drops:\n"
 	      "  -a, --all            also print reasons that never occurred\n"
 	      "Options of top:\n"
@@ -115,7 +128,10 @@ static void print_help(void)
 	      "      --generic        judge for shuntd --driver-mode generic\n"
 	      "      --require zerocopy  it is an error if a device copies\n"
 	      "\n"
+	      "PACKET: 'udp 10.0.0.1:5 > 10.1.0.1:53', hexadecimal digits, or FILE:N of a capture\n"
+	      "\n"
 	      "Examples:\n"
+	      "  shuntctl explain eth1 'tcp 10.0.0.1:5 > 10.1.0.1:80'   why does it go there?\n"
 	      "  shuntctl show drops          what did not come out, and why\n"
 	      "  shuntctl doctor eth1 eth2    before the first start\n"
 	      "\n"
@@ -454,7 +470,78 @@ static int parse_capture(struct shuntctl_capture_opts *o, int opt, char **argv,
 	}
 }
 
-/* Options before the command, then those behind it, among its words: capture has its own. *words is set
+static const struct option explain_options[] = {
+	{"count", required_argument, NULL, 'c'},  {"json", no_argument, NULL, 'j'},
+	{"pretty", no_argument, NULL, 'p'},	  {"ttl", required_argument, NULL, 't'},
+	{"to", required_argument, NULL, OPT_TO},  {"from", required_argument, NULL, OPT_FROM},
+	{"queue", required_argument, NULL, 'q'},  {"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_small(const char *option, const char *text, unsigned max, unsigned *out,
+		       struct shunt_err *err)
+{
+	char *end;
+	const unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n > max)
+		return shunt_err_set(err, EINVAL, "%s is '%s', expected 0 to %u", option, text, max);
+	*out = (unsigned)n;
+	return 0;
+}
+
+/* Of trace and explain. */
+static int parse_explain(struct options *o, int opt, char **argv, struct shunt_err *err)
+{
+	unsigned count = 0;
+	int ret = 0;
+
+	switch (opt) {
+	case 'c':
+		ret = parse_count("--count", optarg, &count, err);
+		o->explain.packet_max = count;
+		return ret;
+	case 't':
+		return parse_small("--ttl", optarg, 255, &o->explain.ttl, err);
+	case 'q':
+		return parse_small("--queue", optarg, 4095, &o->explain.queue, err);
+	case OPT_TO:
+		o->explain.eth_dst = optarg;
+		return 0;
+	case OPT_FROM:
+		o->explain.eth_src = optarg;
+		return 0;
+	default:
+		return parse_option(o, opt, argv, err);
+	}
+}
+
+static int parse_behind(struct options *o, int command, int argc, char **argv, struct shunt_err *err)
+{
+	int opt, ret = 0;
+
+	while (!ret) {
+		switch (command) {
+		case COMMAND_CAPTURE:
+			opt = getopt_long(argc, argv, ":w:s:c:G:C:B:h", capture_options, NULL);
+			ret = opt == -1 ? 0 : parse_capture(&o->capture, opt, argv, err);
+			break;
+		case COMMAND_TRACE:
+		case COMMAND_EXPLAIN:
+			opt = getopt_long(argc, argv, ":c:jpt:q:h", explain_options, NULL);
+			ret = opt == -1 ? 0 : parse_explain(o, opt, argv, err);
+			break;
+		default:
+			opt = getopt_long(argc, argv, ":jps:ad:n:Vh", long_options, NULL);
+			ret = opt == -1 ? 0 : parse_option(o, opt, argv, err);
+		}
+		if (opt == -1)
+			break;
+	}
+	return ret;
+}
+
+/* Options before the command, then those behind it, among its words: some have their own. *words is set
  * to the command and what follows, *cnt of them. */
 static int parse_options(struct options *o, int argc, char **argv, char ***words, int *cnt,
 			 struct shunt_err *err)
@@ -471,12 +558,7 @@ static int parse_options(struct options *o, int argc, char **argv, char ***words
 	argc -= optind;
 	argv += optind;
 	optind = 0; /* a new scan, which sorts the words behind the options (getopt(3)) */
-	while (!ret && command == COMMAND_CAPTURE &&
-	       (opt = getopt_long(argc, argv, ":w:s:c:G:C:B:h", capture_options, NULL)) != -1)
-		ret = parse_capture(&o->capture, opt, argv, err);
-	while (!ret && command != COMMAND_CAPTURE &&
-	       (opt = getopt_long(argc, argv, ":jps:ad:n:Vh", long_options, NULL)) != -1)
-		ret = parse_option(o, opt, argv, err);
+	ret = parse_behind(o, command, argc, argv, err);
 	*words = argv + optind - 1;
 	*cnt = argc - optind + 1;
 	(*words)[0] = argv[0];
@@ -544,6 +626,48 @@ static int capture(struct options *o, char **words, int cnt)
 	return ret ? complain(o, &err, EXIT_FAILURE) : EXIT_SUCCESS;
 }
 
+static int trace(struct options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"not enough memory"};
+	char *filter = join(words, cnt);
+	int ret = filter ? 0 : -ENOMEM;
+
+	if (!ret) {
+		o->explain.socket = o->socket;
+		o->explain.filter = filter;
+		o->explain.is_json = o->json;
+		ret = shuntctl_trace(&o->explain, &err);
+	}
+	free(filter);
+	return ret ? complain(o, &err, EXIT_FAILURE) : EXIT_SUCCESS;
+}
+
+/* The packet may be one word, in quotes, or several. */
+static int explain(struct options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"explain needs PORT PACKET, see shuntctl help"};
+	char *parts[4], *text = cnt == 2 ? strdup(words[1]) : NULL;
+	json_t *answer;
+	int n = 0;
+
+	if (cnt < 2)
+		return complain(o, &err, EXIT_USAGE);
+	if (text && strchr(text, ' '))
+		for (char *at = strtok(text, " "); at && n < 4; at = strtok(NULL, " "))
+			parts[n++] = at;
+	o->explain.socket = o->socket;
+	answer = shuntctl_explain(&o->explain, words[0], n ? parts : words + 1, n ? n : cnt - 1, &err);
+	free(text);
+	if (!answer)
+		return complain(o, &err, EXIT_FAILURE);
+	if (o->json)
+		print_json(o, answer);
+	else
+		shuntctl_explain_print(stdout, answer);
+	json_decref(answer);
+	return EXIT_SUCCESS;
+}
+
 static int run_show(const struct options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"show needs one object, see shuntctl help"};
@@ -577,6 +701,10 @@ static int run(struct options *o, char **words, int cnt)
 		return metrics(o);
 	if (command == COMMAND_CAPTURE)
 		return capture(o, words + 1, cnt - 1);
+	if (command == COMMAND_TRACE)
+		return trace(o, words + 1, cnt - 1);
+	if (command == COMMAND_EXPLAIN)
+		return explain(o, words + 1, cnt - 1);
 	if (command == COMMAND_RELOAD && cnt == 1)
 		return run_reload(o);
 	if (command == COMMAND_DOCTOR)
@@ -594,6 +722,7 @@ int main(int argc, char **argv)
 {
 	struct options o = {.socket = SHUNT_CONTROL_PATH,
 			    .interval_s = 1,
+			    .explain = {.ttl = 64},
 			    .capture = {.snap_len = SHUNT_TAP_SNAP_MAX, .ring_mib = 4}};
 	struct shunt_err err = {""};
 	char **words;

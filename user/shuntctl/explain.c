@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/mac.h"
+#include "client.h"
+#include "craft.h"
+#include "packet.h"
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key)) ?: "";
+}
+
+/* The port's own address, to which what is routed is sent. */
+static int port_mac(int fd, const char *port, uint8_t mac[6], struct shunt_err *err)
+{
+	json_t *ports = shuntctl_client_show(fd, "ports", err);
+	const json_t *row;
+	int ret = ports ? shunt_err_set(err, ENOENT, "there is no port '%s'", port) : -EPROTO;
+	size_t i;
+
+	json_array_foreach (json_object_get(ports, "ports"), i, row) {
+		if (strcmp(text_of(row, "name"), port) != 0)
+			continue;
+		/* of a port in memory there is none: all zeros */
+		memset(mac, 0, 6);
+		(void)shunt_mac_parse(text_of(row, "mac"), mac);
+		ret = 0;
+	}
+	json_decref(ports);
+	return ret;
+}
+
+static int read_macs(int fd, const char *port, const struct shuntctl_explain_opts *opts,
+		     struct craft_opts *out, struct shunt_err *err)
+{
+	int ret = port_mac(fd, port, out->eth_dst, err);
+
+	memcpy(out->eth_src, "\x02\x00\x00\x00\x00\x01", 6);
+	if (!ret && opts->eth_dst && shunt_mac_parse(opts->eth_dst, out->eth_dst))
+		ret = shunt_err_set(err, EINVAL, "--to is '%s', expected a MAC address", opts->eth_dst);
+	if (!ret && opts->eth_src && shunt_mac_parse(opts->eth_src, out->eth_src))
+		ret = shunt_err_set(err, EINVAL, "--from is '%s', expected a MAC address",
+				    opts->eth_src);
+	return ret;
+}
+
+void shuntctl_explain_hex(char *out, const uint8_t *bytes, uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		sprintf(out + 2 * i, "%02x", bytes[i]);
+}
+
+json_t *shuntctl_explain_bytes(int fd, const char *port, const uint8_t *bytes, uint32_t len,
+			       unsigned queue, struct shunt_err *err)
+{
+	char hex[2 * CRAFT_MAX + 1] = "";
+
+	shuntctl_explain_hex(hex, bytes, len);
+	return shuntctl_client_ask(fd,
+				   json_pack("{s:s, s:s, s:s, s:i}", "cmd", "explain", "port", port,
+					     "bytes", hex, "queue", (int)queue),
+				   NULL, err);
+}
+
+json_t *shuntctl_explain(const struct shuntctl_explain_opts *opts, const char *port, char **words,
+			 int cnt, struct shunt_err *err)
+{
+	struct craft_opts craft_opts = {.ttl = (uint8_t)opts->ttl};
+	struct craft *packet = malloc(sizeof(*packet));
+	const int fd = shuntctl_client_open(opts->socket, err);
+	json_t *answer = NULL;
+
+	if (packet && fd >= 0 && !read_macs(fd, port, opts, &craft_opts, err) &&
+	    !craft_packet(packet, words, cnt, &craft_opts, err))
+		answer = shuntctl_explain_bytes(fd, port, packet->bytes, packet->len, opts->queue,
+						err);
+	if (fd >= 0)
+		close(fd);
+	free(packet);
+	return answer;
+}
+
+/* --- for people ------------------------------------------------------------------------------- */
+
+static uint32_t read_hex(const char *text, uint8_t *out)
+{
+	uint32_t len = 0;
+	unsigned value;
+
+	for (; len < CRAFT_MAX && sscanf(text + 2 * len, "%2x", &value) == 1; len++)
+		out[len] = (uint8_t)value;
+	return len;
+}
+
+static void print_packet(FILE *out, const char *name, const char *port, const char *hex)
+{
+	uint8_t bytes[CRAFT_MAX];
+	const uint32_t len = read_hex(hex, bytes);
+
+	fprintf(out, "%-9s %s: ", name, port);
+	shuntctl_packet_print(out, bytes, len, len);
+	putc('\n', out);
+}
+
+static void print_steering(FILE *out, const json_t *said)
+{
+	if (!json_is_object(said)) {
+		fputs("steering  none: the port has no XDP program\n", out);
+		return;
+	}
+	fprintf(out, "steering  lane %s, reason %s: %s\n", text_of(said, "lane"),
+		text_of(said, "reason"), text_of(said, "why"));
+	if (json_is_integer(json_object_get(said, "rule")))
+		fprintf(out, "rule      %lld: %s\n",
+			(long long)json_integer_value(json_object_get(said, "rule")),
+			text_of(said, "rule_text"));
+}
+
+static void print_route(FILE *out, const json_t *route)
+{
+	const json_t *hop = json_array_get(json_object_get(route, "next_hops"), 0);
+
+	if (!json_is_object(route))
+		return;
+	fprintf(out, "route     %s: %s", *text_of(route, "prefix") ? text_of(route, "prefix") : "none",
+		text_of(hop, "kind"));
+	if (*text_of(hop, "port"))
+		fprintf(out, " by %s to %s", text_of(hop, "port"), text_of(hop, "mac"));
+	if (json_array_size(json_object_get(route, "next_hops")) > 1)
+		fprintf(out, ", one of %zu",
+			json_array_size(json_object_get(route, "next_hops")));
+	putc('\n', out);
+}
+
+static void print_nodes(FILE *out, const json_t *nodes)
+{
+	const json_t *row;
+	size_t i;
+
+	if (!json_array_size(nodes))
+		return;
+	fputs("nodes     ", out);
+	json_array_foreach (nodes, i, row)
+		fprintf(out, "%s%s", i ? " > " : "", text_of(row, "node"));
+	putc('\n', out);
+}
+
+/* Bytes that differ, as "0-11 22 24-25". */
+static void print_changes(FILE *out, const char *before, const char *after)
+{
+	uint8_t old[CRAFT_MAX], new[CRAFT_MAX];
+	const uint32_t len = SHUNT_MIN(read_hex(before, old), read_hex(after, new));
+	uint32_t i, from;
+
+	if (strlen(before) == strlen(after) && !memcmp(old, new, len)) {
+		fputs("changed   nothing\n", out);
+		return;
+	}
+	fputs("changed   bytes", out);
+	for (i = 0; i < len; i++) {
+		if (old[i] == new[i])
+			continue;
+		for (from = i; i + 1 < len && old[i + 1] != new[i + 1]; i++)
+			;
+		fprintf(out, from == i ? " %u" : " %u-%u", from, i);
+	}
+	if (strlen(before) != strlen(after))
+		fprintf(out, ", length %zu to %zu", strlen(before) / 2, strlen(after) / 2);
+	putc('\n', out);
+}
+
+void shuntctl_explain_print(FILE *out, const json_t *answer)
+{
+	const char *bytes = text_of(answer, "bytes");
+	const json_t *row;
+	size_t i;
+
+	print_packet(out, "arrives", text_of(answer, "port"), bytes);
+	print_steering(out, json_object_get(answer, "steering"));
+	print_route(out, json_object_get(answer, "route"));
+	print_nodes(out, json_object_get(answer, "nodes"));
+	fprintf(out, "result    %s%s%s\n", text_of(answer, "result"),
+		*text_of(answer, "reason") ? ": " : "", text_of(answer, "reason"));
+	json_array_foreach (json_object_get(answer, "outputs"), i, row) {
+		print_packet(out, "leaves", text_of(row, "port"), text_of(row, "bytes"));
+		print_changes(out, bytes, text_of(row, "bytes"));
+	}
+}
