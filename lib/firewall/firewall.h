@@ -57,10 +57,8 @@ void shunt_firewall_ask(struct shunt_firewall *firewall, enum shunt_firewall_sid
 bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_side side);
 
 /* shunt_firewall_judges returns what is in force, with the guard; valid until the next put.
- * shunt_firewall_calls_ip says whether br_netfilter shows the IP hooks what the bridge forwards.
  * shunt_firewall_query asks once, without following. Thread: control. */
 const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall);
-bool shunt_firewall_calls_ip(int bridge);
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out);
 
 #endif

@@ -74,6 +74,7 @@ struct shunt_judged {
 	bool is_routed;	   /* its IP packets pass the kernel's IP layer: modes route and mix */
 	bool is_bridged;   /* its frames pass a bridge of the kernel: bridge and mix over one */
 	bool calls_ip;	   /* is_bridged, and br_netfilter shows what is bridged to the IP hooks */
+	bool is_untold;	   /* the bridge above could not be asked for: every judge counts */
 	uint64_t leave_by; /* bit p: its frames can leave by port p */
 };
 

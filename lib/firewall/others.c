@@ -59,10 +59,20 @@ int shunt_firewall_take_default(const struct nlmsghdr *nlh, void *arg)
 	const struct xfrm_userpolicy_default *found = shunt_netlink_head(nlh, sizeof(*found));
 	bool *blocks = arg;
 
-	if (found && nlh->nlmsg_type == XFRM_MSG_GETDEFAULT) /* else an error: not known */
+	if (found && nlh->nlmsg_type == XFRM_MSG_GETDEFAULT)
 		*blocks |=
 			found->fwd == XFRM_USERPOLICY_BLOCK || found->out == XFRM_USERPOLICY_BLOCK;
 	return MNL_CB_OK;
+}
+
+/* EINVAL: a kernel that does not know the question. */
+static int error_of(const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *error = shunt_netlink_head(nlh, sizeof(*error));
+
+	if (nlh->nlmsg_type != NLMSG_ERROR || !error || error->error == -EINVAL)
+		return 0;
+	return error->error;
 }
 
 /* What becomes of packets that no policy is about (ip xfrm policy setdefault). Before Linux 5.15
@@ -87,9 +97,10 @@ static int ask_default(bool *blocks)
 	mnl_socket_close(nl);
 	if (n < 0)
 		return -errno;
-	if (shunt_netlink_ok(nlh, (int)n))
-		shunt_firewall_take_default(nlh, blocks);
-	return 0;
+	if (!shunt_netlink_ok(nlh, (int)n))
+		return -EBADMSG;
+	shunt_firewall_take_default(nlh, blocks);
+	return error_of(nlh);
 }
 
 void shunt_firewall_ask_ipsec(struct shunt_judges *judges)

@@ -119,7 +119,7 @@ static void forget_filter(void *arg)
 	*(bool *)arg = false;
 }
 
-/* What has no filters, or is gone, answers with an error or with nothing. */
+/* What has no filters, or is gone, answers with an empty list. */
 static bool has_filter(int ifindex, uint32_t parent, int *ret)
 {
 	char buf[MNL_NLMSG_HDRLEN + MNL_ALIGN(sizeof(struct tcmsg))];
@@ -137,7 +137,7 @@ static bool has_filter(int ifindex, uint32_t parent, int *ret)
 							       .take = take_filter,
 							       .forget = forget_filter,
 							       .arg = &has});
-	if (done == -EINTR || done == -EAGAIN)
+	if (done)
 		*ret = done;
 	return has;
 }
@@ -161,7 +161,7 @@ static void ask_filters(const struct shunt_firewall_device *device, struct shunt
 
 /* --- tcx -------------------------------------------------------------------------------------- */
 
-/* EINVAL: a kernel that has none. */
+/* EINVAL: a kernel that has none. ENODEV: the device is gone. */
 static void ask_tcx(int ifindex, enum bpf_attach_type at, enum shunt_judge_place place,
 		    struct shunt_judges *judges)
 {
@@ -174,6 +174,9 @@ static void ask_tcx(int ifindex, enum bpf_attach_type at, enum shunt_judge_place
 	else if (ret == -EPERM)
 		shunt_judges_add(judges, SHUNT_JUDGE_untold, place, ifindex,
 				 "tcx without CAP_NET_ADMIN");
+	else if (ret && ret != -EINVAL && ret != -ENODEV)
+		shunt_judges_add(judges, SHUNT_JUDGE_untold, place, ifindex, "tcx: %s",
+				 strerror(-ret));
 }
 
 void shunt_firewall_ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judges *judges)

@@ -2,10 +2,19 @@
 /* Whose frames a judge judges: a row for each case, then what a list keeps and says. What the
  * kernel is asked for is looked at with real rules, in tests/e2e/test_firewall.py. */
 #include <criterion/criterion.h>
+#include <arpa/inet.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <net/if.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#include <libmnl/libmnl.h>
 
 #include "base/bytes.h"
 #include "firewall/judge.h"
+#include "firewall/take.h"
 
 /* Interface indexes. The last device is no port's. */
 enum { ETH1 = 3, ETH2, BR0, OTHER };
@@ -23,7 +32,8 @@ static const struct shunt_judged routed[] = PAIR(.is_routed = true),
 					 PAIR(.master = BR0, .is_bridged = true, .calls_ip = true),
 				 mixed[] =
 					 PAIR(.master = BR0, .is_routed = true, .is_bridged = true),
-				 alone[] = PAIR(.master = 0); /* a bridge that the kernel has not */
+				 alone[] = PAIR(.master = 0), /* a bridge that the kernel has not */
+	untold[] = PAIR(.is_untold = true);
 
 Test(judge, of_every_mode_and_place)
 {
@@ -55,6 +65,11 @@ Test(judge, of_every_mode_and_place)
 		{"egress of a stranger", bridged, SHUNT_JUDGE_OUT, OTHER, false, false},
 		{"egress of every device", bridged, SHUNT_JUDGE_OUT, 0, true, true},
 		{"egress of the bridge", mixed, SHUNT_JUDGE_OUT, BR0, true, true},
+		{"ingress of the bridge, bridge", bridged, SHUNT_JUDGE_IN, BR0, false, false},
+		{"egress of the bridge, bridge", bridged, SHUNT_JUDGE_OUT, BR0, false, false},
+		{"forward hook, untold", untold, SHUNT_JUDGE_IP, 0, true, true},
+		{"bridge hook, untold", untold, SHUNT_JUDGE_BRIDGE, 0, true, true},
+		{"egress of a stranger, untold", untold, SHUNT_JUDGE_OUT, OTHER, true, true},
 	};
 	unsigned i;
 
@@ -111,4 +126,61 @@ Test(judge, a_full_list_judges_everything)
 	cr_assert_eq(judges.cnt, SHUNT_JUDGES_MAX);
 	cr_expect_not_null(shunt_judge_find(&judges, routed, 2, 0));
 	cr_expect_not_null(shunt_judge_find(&judges, alone, 2, 1));
+}
+
+/* --- what a message says ---------------------------------------------------------------------- */
+
+/* A chain with a rule in ingress of devices, NULL at the end: the kernel lists them, and tells one
+ * alone a second time, behind the list. */
+static const struct shunt_judges *take_chain(const char *const *devices)
+{
+	static struct shunt_judges judges;
+	static char buf[1024];
+	struct shunt_firewall_dormants dormants = {0};
+	struct shunt_firewall_chains chains = {&dormants, &judges, 0};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
+	struct nlattr *hook, *list;
+	unsigned i;
+
+	judges.cnt = 0;
+	nfg->nfgen_family = NFPROTO_NETDEV;
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, "t");
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, "c");
+	mnl_attr_put_u32(nlh, NFTA_CHAIN_USE, htonl(1));
+	hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
+	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_NETDEV_INGRESS));
+	list = mnl_attr_nest_start(nlh, NFTA_HOOK_DEVS);
+	for (i = 0; devices[i]; i++)
+		mnl_attr_put_strz(nlh, NFTA_DEVICE_NAME, devices[i]);
+	mnl_attr_nest_end(nlh, list);
+	if (i == 1)
+		mnl_attr_put_strz(nlh, NFTA_HOOK_DEV, devices[0]);
+	mnl_attr_nest_end(nlh, hook);
+	shunt_firewall_take_chain(nlh, &chains);
+	return &judges;
+}
+
+Test(judge, a_chain_counts_once_a_device)
+{
+	const struct shunt_judges *judges = take_chain((const char *[]){"lo", NULL});
+
+	cr_assert_eq(judges->cnt, 1);
+	cr_expect_eq(judges->at[0].cnt, 1);
+	cr_expect_eq(judges->at[0].ifindex, (int)if_nametoindex("lo"));
+	judges = take_chain((const char *[]){"lo", "is-not-there", NULL});
+	cr_assert_eq(judges->cnt, 1);
+	cr_expect_eq(judges->at[0].cnt, 1);
+}
+
+/* Without a file that could be opened the device is not asked for: the chain counts everywhere. */
+Test(judge, a_device_that_cannot_be_asked_for_is_every_device)
+{
+	const struct shunt_judges *judges;
+
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 4096}), 0);
+	judges = take_chain((const char *[]){"lo", NULL});
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){1024, 4096}), 0);
+	cr_assert_eq(judges->cnt, 1);
+	cr_expect_eq(judges->at[0].ifindex, 0);
 }
