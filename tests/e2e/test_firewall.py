@@ -91,6 +91,7 @@ def test_rules_of_nftables_before_and_while_it_runs(lab, name):
     nft(lab, rules)
     with route(lab) as daemon:
         assert is_judged(daemon, only), daemon.show("lanes")
+        assert "more" not in str(daemon.show("lanes"))  # a chain of one device counts once
         flush(lab)
         wait_until(lambda: is_free(daemon), 5, "forwarding without the rules")
         nft(lab, rules)
@@ -176,6 +177,14 @@ def test_tc_and_ipsec(lab):
         wait_until(lambda: is_free(daemon), 5, "the default gone")
 
 
+def test_a_qdisc_that_has_one_side(lab):
+    """ingress answers for its filters whichever side is asked for. The other port's frames meet none."""
+    lab.exec("dut", "tc", "qdisc", "add", "dev", "eth1", "ingress")
+    lab.exec("dut", "tc", "filter", "add", "dev", "eth1", "ingress", "bpf", "da", "bytecode", "1,6 0 0 0,")
+    with route(lab) as daemon:
+        assert is_judged(daemon, "eth1"), daemon.show("lanes")
+
+
 def in_dut(lab):
     return inside(f"/run/netns/{lab.netns('dut')}")
 
@@ -202,15 +211,19 @@ def test_a_program_on_a_hook(lab):
         os.close(link)
 
 
-def test_bridges(lab):
-    """A bridge of the kernel's meets the bridge family, and the IP hooks where br_netfilter has them
-    called. One of shunt's own meets neither, but what is at its ports."""
+def make_bridge(lab):
+    """One that shows nothing to the hooks of IP and ARP."""
     lab.ip("link", "add", "br0", "type", "bridge")
     for port in "eth1", "eth2":
         lab.link("dut", port, "master", "br0")
     lab.link("dut", "br0", "up")
-    lab.exec("dut", "sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0",
-             "net.bridge.bridge-nf-call-ip6tables=0")
+    lab.exec("dut", "sysctl", "-qw", *[f"net.bridge.bridge-nf-call-{what}tables=0" for what in ("ip", "ip6", "arp")])
+
+
+def test_bridges(lab):
+    """A bridge of the kernel's meets the bridge family, and the IP hooks where br_netfilter has them
+    called. One of shunt's own meets neither, but what is at its ports."""
+    make_bridge(lab)
     nft(lab, DROP)
     with Shuntd(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
         assert is_free(daemon)
@@ -228,6 +241,16 @@ def test_bridges(lab):
         assert is_free(daemon)
         nft(lab, JUDGES["netdev ingress"][0])
         wait_until(lambda: is_judged(daemon, "eth1", "firewall_in_vain"), 5, "the port's rule seen")
+
+
+def test_what_is_at_the_bridge_itself(lab):
+    """What a bridge forwards passes its ports, not the bridge as a device."""
+    make_bridge(lab)
+    lab.exec("dut", "tc", "qdisc", "add", "dev", "br0", "root", "tbf", "rate", "1mbit", "burst", "10k", "latency",
+             "50ms")
+    nft(lab, "table netdev n { chain i { type filter hook ingress device br0 priority 0; policy drop; } }")
+    with Shuntd(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
+        assert is_free(daemon), daemon.show("lanes")
 
 
 def test_no_gap_while_rules_are_replaced(lab):

@@ -6,7 +6,10 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -183,4 +186,108 @@ Test(judge, a_device_that_cannot_be_asked_for_is_every_device)
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){1024, 4096}), 0);
 	cr_assert_eq(judges->cnt, 1);
 	cr_expect_eq(judges->at[0].ifindex, 0);
+}
+
+static char qdisc_buf[512];
+
+static struct nlmsghdr *begin_qdisc(const char *kind, uint32_t handle, uint32_t parent)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(qdisc_buf);
+	struct tcmsg *tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
+
+	nlh->nlmsg_type = RTM_NEWQDISC;
+	tcm->tcm_ifindex = ETH1;
+	tcm->tcm_handle = handle;
+	tcm->tcm_parent = parent;
+	mnl_attr_put_strz(nlh, TCA_KIND, kind);
+	return nlh;
+}
+
+/* What is asked of a device after one message about its queues. */
+struct asks {
+	bool ingress, egress, is_judge;
+	int parent; /* of filters of a queue, -1: of none */
+};
+
+static struct asks take_qdisc(const struct nlmsghdr *nlh)
+{
+	struct shunt_judges judges = {0};
+	struct shunt_firewall_device device = {.ifindex = ETH1};
+	struct shunt_firewall_devices devices = {&device, 1, .judges = &judges};
+	struct asks asks;
+
+	shunt_firewall_take_qdisc(nlh, &devices);
+	asks = (struct asks){device.has_ingress, device.has_egress, judges.cnt,
+			     devices.queue_cnt ? (int)devices.queues[0].parent : -1};
+	free(devices.queues);
+	return asks;
+}
+
+Test(judge, of_queues)
+{
+	static const struct {
+		const char *kind;
+		uint32_t handle, parent;
+		struct asks asks;
+	} rows[] = {
+		{"ingress", 0xffff0000, TC_H_INGRESS, {true, false, false, -1}},
+		{"clsact", 0xffff0000, TC_H_CLSACT, {true, true, false, -1}},
+		{"noqueue", 0, TC_H_ROOT, {false, false, false, -1}},
+		{"fq_codel", 0, TC_H_ROOT, {false, false, false, 0}},
+		{"fq_codel", 0x80010000, TC_H_ROOT, {false, false, false, 0}},
+		{"fq_codel", 0x100000, 0x10001, {false, false, false, 0x100000}},
+		{"fq_codel", 0, 0x10001, {false, false, false, -1}},
+		{"prio", 0x100000, 0x10001, {false, false, false, 0x100000}},
+		{"fq", 0x10000, TC_H_ROOT, {false, false, false, -1}},
+		{"tbf", 0x100000, 0x10001, {false, false, true, -1}},
+		{"drr", 0x10000, TC_H_ROOT, {false, false, true, -1}},
+		{"qfq", 0x10000, TC_H_ROOT, {false, false, true, -1}},
+		{"a new one", 0x10000, TC_H_ROOT, {false, false, true, -1}},
+	};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++) {
+		const struct asks asks =
+			take_qdisc(begin_qdisc(rows[i].kind, rows[i].handle, rows[i].parent));
+
+		cr_expect_eq(asks.ingress, rows[i].asks.ingress, "%s, row %u", rows[i].kind, i);
+		cr_expect_eq(asks.egress, rows[i].asks.egress, "%s, row %u", rows[i].kind, i);
+		cr_expect_eq(asks.is_judge, rows[i].asks.is_judge, "%s, row %u", rows[i].kind, i);
+		cr_expect_eq(asks.parent, rows[i].asks.parent, "%s, row %u", rows[i].kind, i);
+	}
+}
+
+static bool judges_fq(uint32_t max_rate, uint32_t is_on)
+{
+	struct nlmsghdr *nlh = begin_qdisc("fq", 0x10000, TC_H_ROOT);
+	struct nlattr *options = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+
+	mnl_attr_put_u32(nlh, TCA_FQ_PLIMIT, 10000);
+	mnl_attr_put_u32(nlh, TCA_FQ_RATE_ENABLE, is_on);
+	mnl_attr_put_u32(nlh, TCA_FQ_FLOW_MAX_RATE, max_rate);
+	mnl_attr_nest_end(nlh, options);
+	return take_qdisc(nlh).is_judge;
+}
+
+static bool judges_mqprio(uint16_t shaper)
+{
+	struct nlmsghdr *nlh = begin_qdisc("mqprio", 0x10000, TC_H_ROOT);
+	struct nlattr *options = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+	struct tc_mqprio_qopt *opt = mnl_nlmsg_get_payload_tail(nlh);
+
+	memset(opt, 0, MNL_ALIGN(sizeof(*opt)));
+	nlh->nlmsg_len += MNL_ALIGN(sizeof(*opt));
+	mnl_attr_put_u16(nlh, TCA_MQPRIO_SHAPER, shaper);
+	mnl_attr_nest_end(nlh, options);
+	return take_qdisc(nlh).is_judge;
+}
+
+/* What queues only judges where it has a rate. */
+Test(judge, a_queue_with_a_rate_shapes)
+{
+	cr_expect_not(judges_fq(UINT32_MAX, 1));
+	cr_expect(judges_fq(125000, 1));
+	cr_expect_not(judges_fq(125000, 0), "pacing is off");
+	cr_expect_not(judges_mqprio(TC_MQPRIO_SHAPER_DCB));
+	cr_expect(judges_mqprio(TC_MQPRIO_SHAPER_BW_RATE));
 }
