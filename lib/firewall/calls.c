@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "firewall/calls.h"
-
+/* What br_netfilter shows to other hooks. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/netlink.h"
 #include "device/link.h"
+#include "firewall/firewall.h"
 
 /* Without br_netfilter there is no such file. */
 static int read_setting(const char *name, bool *is_set)

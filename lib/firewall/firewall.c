@@ -109,7 +109,7 @@ static void ask(enum part part, const struct shunt_firewall_asker *asker, const 
 		shunt_firewall_ask_iptables(asker, out);
 		shunt_firewall_ask_ebtables(asker, out);
 		shunt_firewall_ask_ipvs(out);
-		shunt_firewall_ask_bpf(asker, out);
+		shunt_firewall_ask_hooks(asker, out);
 	}
 }
 

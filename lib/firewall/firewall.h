@@ -61,4 +61,15 @@ bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_sid
 const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall);
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out);
 
+/* What br_netfilter shows of the frames that a bridge of the kernel's forwards: to the hooks of IP,
+ * and to those of ARP. */
+struct shunt_firewall_calls {
+	bool ip, arp;
+};
+
+/* shunt_firewall_calls_ask asks the network namespace's settings and the bridge's own: either is
+ * enough. Returns 0 or -errno; then nothing is known. Thread: control. Cost: some files, and a
+ * netlink exchange. */
+int shunt_firewall_calls_ask(int bridge, struct shunt_firewall_calls *out);
+
 #endif

@@ -101,6 +101,8 @@ static bool meets(const struct shunt_judge *judge, const struct shunt_judged *po
 		return port->is_routed || port->calls_ip;
 	case SHUNT_JUDGE_BRIDGE:
 		return port->is_bridged;
+	case SHUNT_JUDGE_ARP:
+		return port->calls_arp;
 	case SHUNT_JUDGE_IN:
 		return !judge->ifindex || is_at(port, judge->ifindex);
 	case SHUNT_JUDGE_OUT:

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "device/link.h"
-#include "firewall/calls.h"
 #include "firewall/firewall.h"
 
 static int ask_bridge(struct shunt_judged *judged)
@@ -16,6 +15,7 @@ static int ask_bridge(struct shunt_judged *judged)
 		ret = shunt_firewall_calls_ask(judged->master, &calls);
 	judged->is_bridged = judged->master;
 	judged->calls_ip = calls.ip;
+	judged->calls_arp = calls.arp;
 	return ret == -ENODEV ? 0 : ret; /* what is gone has no frames */
 }
 
@@ -26,6 +26,7 @@ static void keep(const struct shunt_judged *last, struct shunt_judged *judged)
 	judged->master = last->master;
 	judged->is_bridged = last->is_bridged;
 	judged->calls_ip = last->calls_ip;
+	judged->calls_arp = last->calls_arp;
 }
 
 void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_port *port,

@@ -8,6 +8,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <linux/xfrm.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,8 @@ static const struct shunt_judged routed[] = PAIR(.is_routed = true),
 				 bridged[] = PAIR(.master = BR0, .is_bridged = true),
 				 nf_bridged[] =
 					 PAIR(.master = BR0, .is_bridged = true, .calls_ip = true),
+				 arp_bridged[] =
+					 PAIR(.master = BR0, .is_bridged = true, .calls_arp = true),
 				 mixed[] =
 					 PAIR(.master = BR0, .is_routed = true, .is_bridged = true),
 				 alone[] = PAIR(.master = 0), /* a bridge that the kernel has not */
@@ -57,6 +60,11 @@ Test(judge, of_every_mode_and_place)
 		{"bridge hook, bridge", bridged, SHUNT_JUDGE_BRIDGE, 0, true, true},
 		{"bridge hook, mix", mixed, SHUNT_JUDGE_BRIDGE, 0, true, true},
 		{"bridge hook, bridge of shunt's own", alone, SHUNT_JUDGE_BRIDGE, 0, false, false},
+		{"ARP hook, bridge", bridged, SHUNT_JUDGE_ARP, 0, false, false},
+		{"ARP hook, bridge with br_netfilter", arp_bridged, SHUNT_JUDGE_ARP, 0, true, true},
+		{"ARP hook, route", routed, SHUNT_JUDGE_ARP, 0, false, false},
+		{"forward hook, bridge that calls ARP's", arp_bridged, SHUNT_JUDGE_IP, 0, false,
+		 false},
 		{"ingress of a port", routed, SHUNT_JUDGE_IN, ETH1, true, false},
 		{"ingress of the other", routed, SHUNT_JUDGE_IN, ETH2, false, true},
 		{"ingress of a stranger", routed, SHUNT_JUDGE_IN, OTHER, false, false},
@@ -290,4 +298,78 @@ Test(judge, a_queue_with_a_rate_shapes)
 	cr_expect_not(judges_fq(125000, 0), "pacing is off");
 	cr_expect_not(judges_mqprio(TC_MQPRIO_SHAPER_DCB));
 	cr_expect(judges_mqprio(TC_MQPRIO_SHAPER_BW_RATE));
+}
+
+static unsigned policies(uint8_t dir, uint32_t if_id)
+{
+	static char buf[512] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct xfrm_userpolicy_info info = {.dir = dir};
+	unsigned cnt = 0;
+
+	memcpy(mnl_nlmsg_put_extra_header(nlh, sizeof(info)), &info, sizeof(info));
+	if (if_id)
+		mnl_attr_put_u32(nlh, XFRMA_IF_ID, if_id);
+	shunt_firewall_take_policy(nlh, &cnt);
+	return cnt;
+}
+
+Test(judge, policies_that_forwarded_packets_can_meet)
+{
+	cr_expect_eq(policies(XFRM_POLICY_FWD, 0), 1);
+	cr_expect_eq(policies(XFRM_POLICY_OUT, 0), 1);
+	cr_expect_eq(policies(XFRM_POLICY_IN, 0), 0);
+	cr_expect_eq(policies(XFRM_POLICY_FWD, 7), 0, "of an XFRM interface");
+}
+
+/* The numbers of linux/netfilter/nfnetlink_hook.h. type 0: no chain. */
+static struct shunt_firewall_hook take_hook(const char *function, uint32_t type)
+{
+	static char buf[512];
+	struct shunt_firewall_hook hook = {0};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct nlattr *info;
+
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
+	if (*function)
+		mnl_attr_put_strz(nlh, 4, function);
+	if (type) {
+		info = mnl_attr_nest_start(nlh, 6);
+		mnl_attr_put_u32(nlh, 2, htonl(type));
+		mnl_attr_nest_end(nlh, info);
+	}
+	shunt_firewall_take_hook(nlh, &hook);
+	return hook;
+}
+
+/* As kernels list them, 6.12 and 7.3. */
+Test(judge, of_functions_on_hooks)
+{
+	static const struct {
+		const char *function;
+		uint32_t type;
+		bool is_bpf;
+		const char *stranger;
+	} rows[] = {
+		{"ipv4_conntrack_defrag", 0, false, ""},
+		{"ipv6_conntrack_in", 0, false, ""},
+		{"nf_confirm", 0, false, ""},
+		{"nf_nat_ipv4_out", 0, false, ""},
+		{"apparmor_ip_postroute", 0, false, ""},
+		{"iptable_mangle_hook", 0, false, ""},
+		{"br_nf_forward", 0, false, ""},
+		{"nft_do_chain_inet", 1, false, ""},
+		{"nft_nat_do_chain", 1, false, ""},
+		{"nf_hook_run_bpf", 2, true, ""},
+		{"ila_nf_input", 0, false, "ila_nf_input"},
+		{"", 0, false, "of an owner untold"},
+	};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++) {
+		const struct shunt_firewall_hook hook = take_hook(rows[i].function, rows[i].type);
+
+		cr_expect_eq(hook.has_bpf, rows[i].is_bpf, "%s", rows[i].function);
+		cr_expect_str_eq(hook.stranger, rows[i].stranger);
+	}
 }

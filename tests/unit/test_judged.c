@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "device/link.h"
-#include "firewall/calls.h"
+#include "firewall/firewall.h"
 #include "lane/judged.h"
 #include "mirror_rig.h"
 
