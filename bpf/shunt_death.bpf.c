@@ -20,14 +20,30 @@
 #include "shunt_death.h"
 #include "shunt_steer.h"
 
-#define SIGQUIT	  3
-#define SIGILL	  4
-#define SIGABRT	  6
-#define SIGBUS	  7
-#define SIGFPE	  8
-#define SIGKILL	  9
-#define SIGSEGV	  11
-#define SIGSYS	  31
+/* As on x86 and ARM (asm-generic/signal.h). */
+#define SIGHUP	 1
+#define SIGINT	 2
+#define SIGKILL	 9
+#define SIGPIPE	 13
+#define SIGTERM	 15
+#define SIGCHLD	 17
+#define SIGCONT	 18
+#define SIGSTOP	 19
+#define SIGTSTP	 20
+#define SIGTTIN	 21
+#define SIGTTOU	 22
+#define SIGURG	 23
+#define SIGWINCH 28
+#define SIG_MAX	 64
+
+#define BIT(sig) (1ULL << ((sig)-1))
+
+/* What ends no process, what the daemon waits for or ignores, and what its C library handles: of
+ * the real-time signals, the first two. */
+#define NOT_FATAL                                                                                  \
+	(BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | \
+	 BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGTERM) | BIT(SIGPIPE) |   \
+	 BIT(32) | BIT(33))
 
 /* The results of signal_generate with which a signal is under way: delivered, pending already. */
 #define DELIVERED 0
@@ -36,6 +52,7 @@
 struct task_struct {
 	int pid;
 	int tgid;
+	unsigned ptrace;
 } __attribute__((preserve_access_index));
 
 struct shunt_death_state shunt_death_state SEC(".data.shunt_death");
@@ -95,8 +112,13 @@ static __always_inline int end_all(void)
 /* Signals that end the daemon, which handles none of them. */
 static __always_inline bool is_fatal(int sig)
 {
-	return sig == SIGKILL || sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS ||
-	       sig == SIGILL || sig == SIGFPE || sig == SIGSYS || sig == SIGQUIT;
+	return sig >= 1 && sig <= SIG_MAX && !(NOT_FATAL & BIT(sig));
+}
+
+/* A debugger gets all signals but one, and need not hand them on. */
+static __always_inline bool is_held(int sig, const struct task_struct *task)
+{
+	return sig != SIGKILL && BPF_CORE_READ(task, ptrace);
 }
 
 SEC("raw_tp/signal_generate")
@@ -107,7 +129,7 @@ int BPF_PROG(shunt_death_signal, int sig, const void *info, const struct task_st
 
 	if (!tgid || !is_fatal(sig) || (result != DELIVERED && result != PENDING))
 		return 0;
-	return (__u32)BPF_CORE_READ(task, tgid) == tgid ? end_all() : 0;
+	return (__u32)BPF_CORE_READ(task, tgid) == tgid && !is_held(sig, task) ? end_all() : 0;
 }
 
 /* Runs in the task that ends. */

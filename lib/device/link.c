@@ -90,10 +90,8 @@ unsigned shunt_link_peer(unsigned ifindex)
 	return peer.is_elsewhere ? 0 : peer.ifindex;
 }
 
-int shunt_link_master(unsigned ifindex)
+int shunt_link_master(unsigned ifindex, int *master)
 {
-	int master = 0;
-
-	shunt_link_ask(ifindex, take_master, &master);
-	return master;
+	*master = 0;
+	return shunt_link_ask(ifindex, take_master, master);
 }

@@ -11,9 +11,10 @@
  * control. Cost: a netlink exchange. */
 int shunt_link_ask(unsigned ifindex, mnl_attr_cb_t take, void *arg);
 
-/* shunt_link_master returns the index of the device (a bridge, a bond, a VRF) that this one is a
- * port of, 0 where it is of none, or does not answer. Thread: control. Cost: a netlink exchange. */
-int shunt_link_master(unsigned ifindex);
+/* shunt_link_master sets the index of the device (a bridge, a bond, a VRF) that this one is a port
+ * of, 0 where it is of none. Returns 0 or -errno as shunt_link_ask does; then nothing is known.
+ * Thread: control. Cost: a netlink exchange. */
+int shunt_link_master(unsigned ifindex, int *master);
 
 /* shunt_link_peer returns the index of the device that what is sent into this one comes out of (a
  * veth's other end), or that lies beneath it (a VLAN device's), if that is in the caller's network

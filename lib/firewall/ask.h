@@ -11,14 +11,15 @@
 /* What is kept open, since the daemon opens no such socket or file once it has dropped its rights.
  * -1: not to be had. */
 struct shunt_firewall_asker {
-	int inet_fd, inet6_fd;	 /* sockets that iptables' tables are asked through */
-	int names_fd, names6_fd; /* /proc/net/ip_tables_names, ip6_tables_names: root's */
-	bool lists_hooks;	 /* the kernel lists netfilter's hooks */
-	bool has_bpf;		 /* it does not, and a program was on one */
+	int inet_fd, inet6_fd; /* sockets that tables of iptables and its like are asked through */
+	int names_fds[3];      /* /proc/net/ip_tables_names, ip6_, arp_: root's */
+	unsigned built_in_bridge_tables; /* of ebtables, a bit each */
+	bool lists_hooks;		 /* the kernel lists netfilter's hooks */
+	bool has_bpf;			 /* it does not, and a program was on one */
 };
 
 void shunt_firewall_ask_nft(struct shunt_judges *judges);
-void shunt_firewall_ask_iptables(const struct shunt_firewall_asker *asker,
+void shunt_firewall_ask_iptables(const struct shunt_firewall_asker *asker, /* and arptables */
 				 struct shunt_judges *judges);
 void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,
 				 struct shunt_judges *judges);
@@ -28,11 +29,13 @@ void shunt_firewall_ask_ipvs(struct shunt_judges *judges);
 /* shunt_firewall_ask_tc asks about devices alone: ifindexes[cnt]. */
 void shunt_firewall_ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judges *judges);
 
-/* shunt_firewall_ask_bpf asks for programs on netfilter's hooks. Where the kernel does not list its
- * hooks (CONFIG_NETFILTER_NETLINK_HOOK), only root can ask, by all of BPF's links. So the answer
- * stays the one that shunt_firewall_open_bpf got. */
-void shunt_firewall_ask_bpf(const struct shunt_firewall_asker *asker, struct shunt_judges *judges);
-void shunt_firewall_open_bpf(struct shunt_firewall_asker *asker);
+/* shunt_firewall_ask_hooks asks for BPF programs on netfilter's hooks, and for what is there of
+ * owners that nobody else here asks about. Where the kernel does not list its hooks
+ * (CONFIG_NETFILTER_NETLINK_HOOK), only root can ask, and for programs alone, by all of BPF's
+ * links. So the answer stays the one that shunt_firewall_open_hooks got. */
+void shunt_firewall_ask_hooks(const struct shunt_firewall_asker *asker,
+			      struct shunt_judges *judges);
+void shunt_firewall_open_hooks(struct shunt_firewall_asker *asker);
 
 /* shunt_firewall_open_asker opens what it can, shunt_firewall_close_asker closes it. Thread: init.
  */

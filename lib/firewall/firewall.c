@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
-#include <linux/if_link.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/netlink.h"
 #include "device/link.h"
 #include "firewall/ask.h"
 
@@ -65,26 +63,33 @@ static bool has(const int *ifindexes, unsigned cnt, int ifindex)
 	return false;
 }
 
-/* The devices, and after them the bridges that they are ports of. */
-static unsigned add_masters(const int *ifindexes, unsigned cnt, int *out)
+/* The devices, and after them the bridges that they are ports of. Returns 0 or -errno. */
+static int add_masters(const int *ifindexes, unsigned cnt, int *out, unsigned *out_cnt)
 {
 	unsigned i, n = SHUNT_MIN(cnt, DEVICES_MAX / 2u);
+	int master, ret, failed = 0;
 
 	memcpy(out, ifindexes, n * sizeof(*out));
 	for (i = 0, cnt = n; i < cnt; i++) {
-		const int master = shunt_link_master((unsigned)ifindexes[i]);
-
+		ret = shunt_link_master((unsigned)ifindexes[i], &master);
+		if (ret && ret != -ENODEV)
+			failed = ret;
 		if (master && !has(out, n, master))
 			out[n++] = master;
 	}
-	return n;
+	*out_cnt = n;
+	return failed;
 }
 
 static void ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judges *out)
 {
 	int devices[DEVICES_MAX];
-	const unsigned device_cnt = add_masters(ifindexes, cnt, devices);
+	unsigned device_cnt;
+	const int ret = add_masters(ifindexes, cnt, devices, &device_cnt);
 
+	if (ret)
+		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "tc of bridges: %s",
+				 strerror(-ret));
 	shunt_firewall_ask_tc(devices, device_cnt, out);
 }
 
@@ -105,7 +110,7 @@ static void ask(enum part part, const struct shunt_firewall_asker *asker, const 
 		shunt_firewall_ask_iptables(asker, out);
 		shunt_firewall_ask_ebtables(asker, out);
 		shunt_firewall_ask_ipvs(out);
-		shunt_firewall_ask_bpf(asker, out);
+		shunt_firewall_ask_hooks(asker, out);
 	}
 }
 
@@ -119,53 +124,6 @@ void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judge
 	for (part = 0; part < PARTS; part++)
 		ask(part, &asker, ifindexes, cnt, out);
 	shunt_firewall_close_asker(&asker);
-}
-
-/* br_netfilter asks its network namespace's setting or the bridge's own. */
-static bool is_one(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	int value = 0;
-
-	if (file && fscanf(file, "%d", &value) != 1)
-		value = 0;
-	if (file)
-		fclose(file);
-	return value;
-}
-
-static int take_setting(const struct nlattr *attr, void *arg)
-{
-	bool *calls = arg;
-
-	if (mnl_attr_get_type(attr) == IFLA_BR_NF_CALL_IPTABLES ||
-	    mnl_attr_get_type(attr) == IFLA_BR_NF_CALL_IP6TABLES)
-		*calls |= shunt_netlink_u8(attr);
-	return MNL_CB_OK;
-}
-
-static int take_data(const struct nlattr *attr, void *arg)
-{
-	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA)
-		mnl_attr_parse_nested(attr, take_setting, arg);
-	return MNL_CB_OK;
-}
-
-static int take_bridge(const struct nlattr *attr, void *arg)
-{
-	if (mnl_attr_get_type(attr) == IFLA_LINKINFO)
-		mnl_attr_parse_nested(attr, take_data, arg);
-	return MNL_CB_OK;
-}
-
-bool shunt_firewall_calls_ip(int bridge)
-{
-	bool calls = is_one("/proc/sys/net/bridge/bridge-nf-call-iptables") ||
-		     is_one("/proc/sys/net/bridge/bridge-nf-call-ip6tables");
-
-	if (!calls)
-		shunt_link_ask((unsigned)bridge, take_bridge, &calls);
-	return calls;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */

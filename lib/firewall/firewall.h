@@ -64,10 +64,19 @@ uint64_t shunt_firewall_answers(const struct shunt_firewall *firewall,
 				enum shunt_firewall_side side);
 
 /* shunt_firewall_judges returns what is in force, with the guard; valid until the next put.
- * shunt_firewall_calls_ip says whether br_netfilter shows the IP hooks what the bridge forwards.
  * shunt_firewall_query asks once, without following. Thread: control. */
 const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall);
-bool shunt_firewall_calls_ip(int bridge);
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out);
+
+/* What br_netfilter shows of the frames that a bridge of the kernel's forwards: to the hooks of IP,
+ * and to those of ARP. */
+struct shunt_firewall_calls {
+	bool ip, arp;
+};
+
+/* shunt_firewall_calls_ask asks the network namespace's settings and the bridge's own: either is
+ * enough. Returns 0 or -errno; then nothing is known. Thread: control. Cost: some files, and a
+ * netlink exchange. */
+int shunt_firewall_calls_ask(int bridge, struct shunt_firewall_calls *out);
 
 #endif

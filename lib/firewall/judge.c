@@ -73,6 +73,12 @@ bool shunt_judges_equal(const struct shunt_judges *a, const struct shunt_judges 
 
 /* --- whose frames ----------------------------------------------------------------------------- */
 
+/* What is routed passes the bridge as a device. What is bridged passes the ports alone. */
+static bool is_at(const struct shunt_judged *port, int ifindex)
+{
+	return port->ifindex == ifindex || (port->is_routed && port->master == ifindex);
+}
+
 /* Frames that leave by the device, or pass its bridge on their way. */
 static bool leaves_by(const struct shunt_judged *ports, unsigned cnt,
 		      const struct shunt_judged *port, int ifindex)
@@ -80,8 +86,7 @@ static bool leaves_by(const struct shunt_judged *ports, unsigned cnt,
 	unsigned i;
 
 	for (i = 0; i < cnt; i++)
-		if (port->leave_by >> i & 1 &&
-		    (ports[i].ifindex == ifindex || ports[i].master == ifindex))
+		if (port->leave_by >> i & 1 && is_at(&ports[i], ifindex))
 			return true;
 	return false;
 }
@@ -89,14 +94,17 @@ static bool leaves_by(const struct shunt_judged *ports, unsigned cnt,
 static bool meets(const struct shunt_judge *judge, const struct shunt_judged *ports, unsigned cnt,
 		  const struct shunt_judged *port)
 {
+	if (port->is_untold)
+		return true;
 	switch (judge->place) {
 	case SHUNT_JUDGE_IP:
 		return port->is_routed || port->calls_ip;
 	case SHUNT_JUDGE_BRIDGE:
 		return port->is_bridged;
+	case SHUNT_JUDGE_ARP:
+		return port->calls_arp;
 	case SHUNT_JUDGE_IN:
-		return !judge->ifindex || judge->ifindex == port->ifindex ||
-		       judge->ifindex == port->master;
+		return !judge->ifindex || is_at(port, judge->ifindex);
 	case SHUNT_JUDGE_OUT:
 		return !judge->ifindex || leaves_by(ports, cnt, port, judge->ifindex);
 	}

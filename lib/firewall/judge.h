@@ -14,14 +14,15 @@
 #include <stdint.h>
 
 /* X(kind, what it is called) */
-#define SHUNT_JUDGE_KINDS(X)                                                      \
-	X(nftables, "nftables") /* a base chain with a rule, or that drops */     \
-	X(iptables, "legacy")	/* a table of iptables-legacy */                  \
-	X(ebtables, "legacy")	/* a table of ebtables-legacy */                  \
-	X(tc, "tc")		/* filters, programs, and queues that shape */    \
-	X(bpf, "BPF netfilter") /* a program on a hook of netfilter, Linux 6.4 */ \
-	X(ipsec, "IPsec")	/* a policy, or a default that blocks */          \
-	X(ipvs, "IPVS")		/* a virtual service */                           \
+#define SHUNT_JUDGE_KINDS(X)                                                        \
+	X(nftables, "nftables")	  /* a base chain with a rule, or that drops */     \
+	X(iptables, "legacy")	  /* a table of iptables-legacy */                  \
+	X(ebtables, "legacy")	  /* a table of ebtables-legacy */                  \
+	X(tc, "tc")		  /* filters, programs, and queues that shape */    \
+	X(bpf, "BPF netfilter")	  /* a program on a hook of netfilter, Linux 6.4 */ \
+	X(hook, "netfilter hook") /* a function there that shunt does not know */   \
+	X(ipsec, "IPsec")	  /* a policy, or a default that blocks */          \
+	X(ipvs, "IPVS")		  /* a virtual service */                           \
 	X(untold, "what the kernel does not tell of") /* what cannot be asked counts */
 
 enum shunt_judge_kind {
@@ -35,6 +36,7 @@ enum shunt_judge_kind {
 enum shunt_judge_place {
 	SHUNT_JUDGE_IP,	    /* prerouting, forward and postrouting of IP packets */
 	SHUNT_JUDGE_BRIDGE, /* the same of the kernel's bridges */
+	SHUNT_JUDGE_ARP,    /* forward of ARP that a bridge shows to the hooks of ARP */
 	SHUNT_JUDGE_IN,	    /* where it comes in by a device, */
 	SHUNT_JUDGE_OUT,    /* or leaves by it */
 };
@@ -74,6 +76,8 @@ struct shunt_judged {
 	bool is_routed;	   /* its IP packets pass the kernel's IP layer: modes route and mix */
 	bool is_bridged;   /* its frames pass a bridge of the kernel: bridge and mix over one */
 	bool calls_ip;	   /* is_bridged, and br_netfilter shows what is bridged to the IP hooks */
+	bool calls_arp;	   /* and to those of ARP */
+	bool is_untold;	   /* the bridge above could not be asked for: every judge counts */
 	uint64_t leave_by; /* bit p: its frames can leave by port p */
 };
 

@@ -129,10 +129,11 @@ static int take_hook(const struct nlattr *attr, void *arg)
 	case NFTA_HOOK_HOOKNUM:
 		chain->hook = ntohl(shunt_netlink_u32(attr));
 		break;
-	case NFTA_HOOK_DEV:
-		add_device(chain, attr, true);
+	case NFTA_HOOK_DEV: /* a list of one has it, too, behind the list */
+		if (!chain->device_cnt)
+			add_device(chain, attr, true);
 		break;
-	case NFTA_HOOK_DEVS: /* the first of them stands in NFTA_HOOK_DEV, too */
+	case NFTA_HOOK_DEVS:
 		chain->device_cnt = 0;
 		mnl_attr_parse_nested(attr, take_device, chain);
 		break;
@@ -182,7 +183,8 @@ static void add(struct shunt_judges *judges, const struct chain *chain,
 			 family_name(chain->family), chain->table, chain->name);
 }
 
-/* A device that is not there has no frames. */
+/* A device that is not there has no frames. One that cannot be asked for stands for every device.
+ */
 static void add_of_devices(struct shunt_judges *judges, const struct chain *chain,
 			   enum shunt_judge_place place)
 {
@@ -194,7 +196,7 @@ static void add_of_devices(struct shunt_judges *judges, const struct chain *chai
 	}
 	for (i = 0; i < chain->device_cnt; i++) {
 		ifindex = if_nametoindex(chain->devices[i]);
-		if (ifindex)
+		if (ifindex || errno != ENODEV)
 			add(judges, chain, place, (int)ifindex);
 	}
 }

@@ -29,22 +29,36 @@ int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg);
 /* A device whose queueing disciplines are asked for. */
 struct shunt_firewall_device {
 	int ifindex;
-	bool has_entrance; /* clsact or ingress */
-	bool has_classes;  /* a root that may have filters */
+	bool has_ingress; /* filters where frames come in: ingress or clsact */
+	bool has_egress;  /* or leave: clsact alone */
+};
+
+/* One that queues only, but for filters that it may have. */
+struct shunt_firewall_queue {
+	int ifindex;
+	uint32_t parent; /* of its filters: its handle, 0 for the root */
 };
 
 struct shunt_firewall_devices {
 	struct shunt_firewall_device *at;
 	unsigned cnt, judge_cnt_before;
 	struct shunt_judges *judges;
+	struct shunt_firewall_queue *queues; /* owned; free() */
+	unsigned queue_cnt;
 };
 
 /* shunt_firewall_take_qdisc: arg is a struct shunt_firewall_devices. */
 int shunt_firewall_take_qdisc(const struct nlmsghdr *nlh, void *arg);
 
+/* What is on a hook of netfilter, beside what is asked for elsewhere. */
+struct shunt_firewall_hook {
+	bool has_bpf;
+	char stranger[40]; /* a function, "" none */
+};
+
 /* shunt_firewall_take_policy counts IPsec policies that forwarded packets meet: arg is an unsigned.
  * shunt_firewall_take_default: arg is a bool, set where a default of IPsec blocks them.
- * shunt_firewall_take_hook: arg is a bool, set where a BPF program is on a hook of netfilter. */
+ * shunt_firewall_take_hook: arg is a struct shunt_firewall_hook. */
 int shunt_firewall_take_policy(const struct nlmsghdr *nlh, void *arg);
 int shunt_firewall_take_default(const struct nlmsghdr *nlh, void *arg);
 int shunt_firewall_take_hook(const struct nlmsghdr *nlh, void *arg);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The tables of iptables-legacy and ebtables-legacy. A table judges if, at a hook that forwarded
- * packets pass, it has a rule or a policy that is not ACCEPT. No message tells of their changes.
+/* The tables of iptables-, arptables- and ebtables-legacy. A table judges if, at a hook that
+ * forwarded packets pass, it has a rule or a policy that is not ACCEPT. No message tells of their
+ * changes.
  *
  * To ask for a table that is not there makes it. So a table of iptables is asked for only if the
- * kernel lists it. Of ebtables there is no list: its table's module must be loaded.
+ * kernel lists it. Of ebtables there is no list: its table's module must be loaded, or built in.
  *
  * Source: net/ipv4/netfilter/ip_tables.c, net/bridge/netfilter/ebtables.c of Linux 6.12. */
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include <linux/if.h>
+#include <linux/netfilter_arp/arp_tables.h>
 #include <linux/netfilter_bridge/ebtables.h>
 #include <linux/netfilter_ipv4/ip_tables.h>
 #include <linux/netfilter_ipv6/ip6_tables.h>
@@ -24,49 +26,94 @@
 #include "base/bytes.h"
 #include "firewall/ask.h"
 
-/* Of the tables' hooks, those that forwarded packets pass. */
-static const unsigned hooks[] = {NF_INET_PRE_ROUTING, NF_INET_FORWARD, NF_INET_POST_ROUTING};
-
 static const char *const tables[] = {"filter", "nat", "mangle", "raw", "security"};
 
-/* --- iptables, ip6tables ---------------------------------------------------------------------- */
+/* --- iptables, ip6tables, arptables ----------------------------------------------------------- */
 
 /* What differs between the families; the structures behind have the same members. */
 struct family {
-	const char *command, *module, *names;
+	const char *command, *core, *module, *names;
+	enum shunt_judge_place place;
+	unsigned hooks;	   /* that forwarded packets pass, a bit each */
+	unsigned hook_cnt; /* of all */
+	bool is_ip6;
 	int level, get_info, get_entries;
+	socklen_t info_len;
 	size_t entries_head;  /* of struct ipt_get_entries */
 	size_t target_offset; /* of an entry's own header: the target's when it matches nothing */
 	size_t entry_len;
 };
 
-static const struct family family4 = {
-	.command = "iptables",
-	.module = "iptable_",
-	.names = "/proc/net/ip_tables_names",
-	.level = IPPROTO_IP,
-	.get_info = IPT_SO_GET_INFO,
-	.get_entries = IPT_SO_GET_ENTRIES,
-	.entries_head = sizeof(struct ipt_get_entries),
-	.target_offset = offsetof(struct ipt_entry, target_offset),
-	.entry_len = sizeof(struct ipt_entry),
+#define IP_HOOKS (1 << NF_INET_PRE_ROUTING | 1 << NF_INET_FORWARD | 1 << NF_INET_POST_ROUTING)
+
+static const struct family families[] = {
+	{
+		.command = "iptables",
+		.core = "ip_tables",
+		.module = "iptable_",
+		.names = "/proc/net/ip_tables_names",
+		.place = SHUNT_JUDGE_IP,
+		.hooks = IP_HOOKS,
+		.hook_cnt = NF_INET_NUMHOOKS,
+		.level = IPPROTO_IP,
+		.get_info = IPT_SO_GET_INFO,
+		.get_entries = IPT_SO_GET_ENTRIES,
+		.info_len = sizeof(struct ipt_getinfo),
+		.entries_head = sizeof(struct ipt_get_entries),
+		.target_offset = offsetof(struct ipt_entry, target_offset),
+		.entry_len = sizeof(struct ipt_entry),
+	},
+	{
+		.command = "ip6tables",
+		.core = "ip6_tables",
+		.module = "ip6table_",
+		.names = "/proc/net/ip6_tables_names",
+		.place = SHUNT_JUDGE_IP,
+		.hooks = IP_HOOKS,
+		.hook_cnt = NF_INET_NUMHOOKS,
+		.is_ip6 = true,
+		.level = IPPROTO_IPV6,
+		.get_info = IP6T_SO_GET_INFO,
+		.get_entries = IP6T_SO_GET_ENTRIES,
+		.info_len = sizeof(struct ip6t_getinfo),
+		.entries_head = sizeof(struct ip6t_get_entries),
+		.target_offset = offsetof(struct ip6t_entry, target_offset),
+		.entry_len = sizeof(struct ip6t_entry),
+	},
+	{
+		.command = "arptables",
+		.core = "arp_tables",
+		.module = "arptable_",
+		.names = "/proc/net/arp_tables_names",
+		.place = SHUNT_JUDGE_ARP,
+		.hooks = 1 << NF_ARP_FORWARD,
+		.hook_cnt = NF_ARP_NUMHOOKS,
+		.level = IPPROTO_IP,
+		.get_info = ARPT_SO_GET_INFO,
+		.get_entries = ARPT_SO_GET_ENTRIES,
+		.info_len = sizeof(struct arpt_getinfo),
+		.entries_head = sizeof(struct arpt_get_entries),
+		.target_offset = offsetof(struct arpt_entry, target_offset),
+		.entry_len = sizeof(struct arpt_entry),
+	},
 };
 
-static const struct family family6 = {
-	.command = "ip6tables",
-	.module = "ip6table_",
-	.names = "/proc/net/ip6_tables_names",
-	.level = IPPROTO_IPV6,
-	.get_info = IP6T_SO_GET_INFO,
-	.get_entries = IP6T_SO_GET_ENTRIES,
-	.entries_head = sizeof(struct ip6t_get_entries),
-	.target_offset = offsetof(struct ip6t_entry, target_offset),
-	.entry_len = sizeof(struct ip6t_entry),
+/* What the kernel says of a table, whatever number of hooks the family has: a name and numbers. */
+struct info {
+	char name[XT_TABLE_MAXNAMELEN];
+	unsigned numbers[1 + 2 * NF_INET_NUMHOOKS + 2]; /* valid hooks, starts, ends, count, size */
 };
 
+_Static_assert(sizeof(struct info) == sizeof(struct ipt_getinfo), "as in the kernel");
 _Static_assert(sizeof(struct ipt_getinfo) == sizeof(struct ip6t_getinfo), "one structure for both");
-_Static_assert(offsetof(struct ipt_get_entries, size) == offsetof(struct ip6t_get_entries, size),
-	       "one head for both");
+_Static_assert(offsetof(struct arpt_getinfo, size) ==
+		       offsetof(struct info, numbers) +
+			       (2 + 2 * NF_ARP_NUMHOOKS) * sizeof(unsigned),
+	       "the same members");
+_Static_assert(offsetof(struct ipt_get_entries, size) == offsetof(struct ip6t_get_entries, size) &&
+		       offsetof(struct ipt_get_entries, size) ==
+			       offsetof(struct arpt_get_entries, size),
+	       "one head for all");
 
 /* A base chain ends with its policy, at underflow: an entry that matches all, whose target is a
  * verdict. The verdict is stored as -verdict - 1. */
@@ -84,49 +131,56 @@ static bool is_accept(const struct family *family, const char *entries, size_t l
 	return target.verdict == -NF_ACCEPT - 1;
 }
 
-static bool judges_at(const struct family *family, const struct ipt_getinfo *info,
-		      const char *entries, unsigned hook)
+static bool judges(const struct family *family, const struct info *info, const char *entries,
+		   size_t len)
 {
-	if (!(info->valid_hooks & 1u << hook))
-		return false;
-	return info->hook_entry[hook] != info->underflow[hook] ||
-	       !is_accept(family, entries, info->size, info->underflow[hook]);
+	const unsigned *starts = &info->numbers[1], *ends = starts + family->hook_cnt;
+	unsigned i;
+
+	for (i = 0; i < family->hook_cnt; i++)
+		if (info->numbers[0] & family->hooks & 1u << i &&
+		    (starts[i] != ends[i] || !is_accept(family, entries, len, ends[i])))
+			return true;
+	return false;
 }
 
 /* Returns 0 or -errno; -EAGAIN where the table changed between the two questions. */
-static int ask_table(const struct family *family, int fd, const char *name, bool *judges)
+static int ask_table(const struct family *family, int fd, const char *name, bool *is_judge)
 {
-	struct ipt_getinfo info = {0};
+	struct info info = {0};
 	struct ipt_get_entries *get;
-	socklen_t len = sizeof(info);
-	unsigned i;
+	socklen_t len = family->info_len;
+	unsigned size;
 	int ret = 0;
 
 	snprintf(info.name, sizeof(info.name), "%s", name);
 	if (getsockopt(fd, family->level, family->get_info, &info, &len))
 		return errno == ENOENT || errno == ENOPROTOOPT ? 0 : -errno;
-	len = (socklen_t)(family->entries_head + info.size);
+	size = info.numbers[2 + 2 * family->hook_cnt];
+	len = (socklen_t)(family->entries_head + size);
 	get = calloc(1, len);
 	if (!get)
 		return -ENOMEM;
 	snprintf(get->name, sizeof(get->name), "%s", name);
-	get->size = info.size;
+	get->size = size;
 	if (getsockopt(fd, family->level, family->get_entries, get, &len))
 		ret = -errno;
-	for (i = 0; i < SHUNT_ARRAY_LEN(hooks) && !ret; i++)
-		*judges |= judges_at(family, &info, (char *)get + family->entries_head, hooks[i]);
+	else
+		*is_judge = judges(family, &info, (char *)get + family->entries_head, size);
 	free(get);
 	return ret;
 }
 
 /* The names in the kernel's list, one a line, as a string with a newline before each: root's to
- * read, so it was opened while the daemon was root. Empty where it could not be. */
-static void read_names(int fd, char *out, size_t len)
+ * read, so it was opened while the daemon was root. Returns whether it can be read: not that of a
+ * module that came later, or that was loaded anew. */
+static bool read_names(int fd, char *out, size_t len)
 {
-	ssize_t n = fd < 0 ? 0 : pread(fd, out + 1, len - 2, 0);
+	ssize_t n = fd < 0 ? -1 : pread(fd, out + 1, len - 2, 0);
 
 	out[0] = '\n';
 	out[n > 0 ? n + 1 : 1] = '\0';
+	return n >= 0;
 }
 
 static bool has_module(const char *prefix, const char *name)
@@ -137,12 +191,14 @@ static bool has_module(const char *prefix, const char *name)
 	return !access(path, F_OK);
 }
 
-static bool is_there(const struct family *family, int names_fd, const char *names, const char *name)
+/* names: NULL where the list cannot be read. A module that is built in has no folder. */
+static bool is_there(const struct family *family, const char *names, const char *name)
 {
 	char line[40];
 
-	if (names_fd < 0) /* the module came later than this daemon */
-		return !access(family->names, F_OK) && has_module(family->module, name);
+	if (!names)
+		return !access(family->names, F_OK) &&
+		       (has_module(family->module, name) || !has_module(family->core, ""));
 	snprintf(line, sizeof(line), "\n%s\n", name);
 	return strstr(names, line);
 }
@@ -151,31 +207,34 @@ static void ask_family(const struct family *family, int fd, int names_fd,
 		       struct shunt_judges *judges)
 {
 	char names[256];
+	const bool is_listed = read_names(names_fd, names, sizeof(names));
 	unsigned i;
 
-	read_names(names_fd, names, sizeof(names));
 	for (i = 0; i < SHUNT_ARRAY_LEN(tables) && fd >= 0; i++) {
 		bool is_judge = false;
 		int ret = -EAGAIN, tries = 4;
 
-		if (!is_there(family, names_fd, names, tables[i]))
+		if (!is_there(family, is_listed ? names : NULL, tables[i]))
 			continue;
 		while (ret == -EAGAIN && tries--)
 			ret = ask_table(family, fd, tables[i], &is_judge);
 		if (ret)
-			shunt_judges_add(judges, SHUNT_JUDGE_untold, SHUNT_JUDGE_IP, 0, "%s: %s",
+			shunt_judges_add(judges, SHUNT_JUDGE_untold, family->place, 0, "%s: %s",
 					 family->command, strerror(-ret));
 		else if (is_judge)
-			shunt_judges_add(judges, SHUNT_JUDGE_iptables, SHUNT_JUDGE_IP, 0,
-					 "%s -t %s", family->command, tables[i]);
+			shunt_judges_add(judges, SHUNT_JUDGE_iptables, family->place, 0, "%s -t %s",
+					 family->command, tables[i]);
 	}
 }
 
 void shunt_firewall_ask_iptables(const struct shunt_firewall_asker *asker,
 				 struct shunt_judges *judges)
 {
-	ask_family(&family4, asker->inet_fd, asker->names_fd, judges);
-	ask_family(&family6, asker->inet6_fd, asker->names6_fd, judges);
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(families); i++)
+		ask_family(&families[i], families[i].is_ip6 ? asker->inet6_fd : asker->inet_fd,
+			   asker->names_fds[i], judges);
 }
 
 /* --- ebtables --------------------------------------------------------------------------------- */
@@ -243,6 +302,26 @@ static int ask_bridge_table(int fd, const char *name, bool *judges)
 	return ret;
 }
 
+/* Of what is built in there is no module to be seen. It does not change, so the start tells. */
+static bool is_built_in(int fd, const char *name)
+{
+	struct ebt_replace table = {0};
+	socklen_t len = sizeof(table);
+
+	snprintf(table.name, sizeof(table.name), "%s", name);
+	return !has_module("ebtables", "") &&
+	       !getsockopt(fd, IPPROTO_IP, EBT_SO_GET_INFO, &table, &len);
+}
+
+static unsigned find_built_in(int fd)
+{
+	unsigned i, found = 0;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(bridge_tables); i++)
+		found |= (unsigned)is_built_in(fd, bridge_tables[i]) << i;
+	return found;
+}
+
 void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,
 				 struct shunt_judges *judges)
 {
@@ -252,7 +331,8 @@ void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,
 		bool is_judge = false;
 		int ret = -EINVAL, tries = 4;
 
-		if (!has_module("ebtable_", bridge_tables[i]))
+		if (!has_module("ebtable_", bridge_tables[i]) &&
+		    !(asker->built_in_bridge_tables >> i & 1))
 			continue;
 		while (ret == -EINVAL && tries--)
 			ret = ask_bridge_table(asker->inet_fd, bridge_tables[i], &is_judge);
@@ -269,11 +349,14 @@ void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,
 
 void shunt_firewall_open_asker(struct shunt_firewall_asker *asker)
 {
+	unsigned i;
+
 	asker->inet_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	asker->inet6_fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	asker->names_fd = open(family4.names, O_RDONLY | O_CLOEXEC);
-	asker->names6_fd = open(family6.names, O_RDONLY | O_CLOEXEC);
-	shunt_firewall_open_bpf(asker);
+	for (i = 0; i < SHUNT_ARRAY_LEN(families); i++)
+		asker->names_fds[i] = open(families[i].names, O_RDONLY | O_CLOEXEC);
+	asker->built_in_bridge_tables = find_built_in(asker->inet_fd);
+	shunt_firewall_open_hooks(asker);
 }
 
 static void close_fd(int *fd)
@@ -285,8 +368,10 @@ static void close_fd(int *fd)
 
 void shunt_firewall_close_asker(struct shunt_firewall_asker *asker)
 {
+	unsigned i;
+
 	close_fd(&asker->inet_fd);
 	close_fd(&asker->inet6_fd);
-	close_fd(&asker->names_fd);
-	close_fd(&asker->names6_fd);
+	for (i = 0; i < SHUNT_ARRAY_LEN(families); i++)
+		close_fd(&asker->names_fds[i]);
 }

@@ -1,20 +1,44 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lane/judged.h"
 
+#include <errno.h>
+
 #include "device/link.h"
 #include "firewall/firewall.h"
+
+static int ask_bridge(struct shunt_judged *judged)
+{
+	struct shunt_firewall_calls calls = {0};
+	int ret = shunt_link_master((unsigned)judged->ifindex, &judged->master);
+
+	if (!ret && judged->master)
+		ret = shunt_firewall_calls_ask(judged->master, &calls);
+	judged->is_bridged = judged->master;
+	judged->calls_ip = calls.ip;
+	judged->calls_arp = calls.arp;
+	return ret == -ENODEV ? 0 : ret; /* what is gone has no frames */
+}
+
+/* The last answer stands while the kernel gives none: it may be busy for seconds. */
+static void keep(const struct shunt_judged *last, struct shunt_judged *judged)
+{
+	judged->is_untold = !last->ifindex || last->is_untold;
+	judged->master = last->master;
+	judged->is_bridged = last->is_bridged;
+	judged->calls_ip = last->calls_ip;
+	judged->calls_arp = last->calls_arp;
+}
 
 void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_port *port,
 			   struct shunt_judged *judged)
 {
+	const struct shunt_judged last = port->lane.judged; /* may be where the answer goes */
+
 	*judged = (struct shunt_judged){.ifindex = port->netdev.ifindex,
 					.leave_by = port->lane.facts.far,
 					.is_routed = shunt_ports_routes(lanes->ports, port->index)};
-	if (!shunt_ports_bridges(lanes->ports, port->index))
-		return;
-	judged->master = shunt_link_master((unsigned)judged->ifindex);
-	judged->is_bridged = judged->master;
-	judged->calls_ip = judged->master && shunt_firewall_calls_ip(judged->master);
+	if (shunt_ports_bridges(lanes->ports, port->index) && ask_bridge(judged))
+		keep(&last, judged);
 }
 
 bool shunt_lanes_asks_firewall(const struct shunt_lanes *lanes, unsigned port)

@@ -9,7 +9,9 @@
 #include "lane/lanes.h"
 
 /* shunt_lane_judged_ask asks what decides that: the bridge above a port, and what that bridge
- * calls. Thread: control, without the guard. Cost: two netlink exchanges where the port bridges. */
+ * calls. Where the kernel does not answer, the port's answer before stands; where there was none,
+ * every judge counts. Thread: control, without the guard. Cost: two netlink exchanges where the
+ * port bridges. */
 void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_port *port,
 			   struct shunt_judged *out);
 

@@ -92,6 +92,7 @@ def test_rules_of_nftables_before_and_while_it_runs(lab, name):
     nft(lab, rules)
     with route(lab) as daemon:
         assert is_judged(daemon, only), daemon.show("lanes")
+        assert "more" not in str(daemon.show("lanes"))  # a chain of one device counts once
         flush(lab)
         wait_until(lambda: is_free(daemon), 5, "forwarding without the rules")
         nft(lab, rules)
@@ -210,6 +211,47 @@ def test_tc_and_ipsec(lab):
         wait_until(lambda: is_free(daemon), 5, "the default gone")
 
 
+def test_policies_of_an_xfrm_interface(lab):
+    """One with an if_id is about what is sent into such an interface, never about what is forwarded."""
+    def xfrm(verb, *args):
+        lab.exec("dut", "ip", "xfrm", "policy", verb, "src", "10.0.1.0/24", "dst", "10.0.2.0/24",
+                 "dir", "fwd", *args)
+
+    with route(lab) as daemon:
+        xfrm("add", "if_id", "7", "action", "block")
+        xfrm("add", "action", "block")
+        wait_until(lambda: is_judged(daemon), 5, "the policy seen")
+        assert "policies (1)" in str(daemon.show("lanes"))
+        xfrm("del")
+        wait_until(lambda: is_free(daemon), 5, "only the policy of an interface left")
+
+
+def test_a_qdisc_that_has_one_side(lab):
+    """ingress answers for its filters whichever side is asked for. The other port's frames meet none."""
+    lab.exec("dut", "tc", "qdisc", "add", "dev", "eth1", "ingress")
+    lab.exec("dut", "tc", "filter", "add", "dev", "eth1", "ingress", "bpf", "da", "bytecode", "1,6 0 0 0,")
+    with route(lab) as daemon:
+        assert is_judged(daemon, "eth1"), daemon.show("lanes")
+
+
+@pytest.mark.parametrize("command", ["iptables-legacy", "ip6tables-legacy"])
+def test_legacy_tables(lab, command):
+    """Rules and policies, of which no event tells. A table without any is no judge, nor is a rule where
+    forwarded packets never pass."""
+    with route(lab) as daemon:
+        lab.exec("dut", command, "-A", "INPUT", "-p", "udp", "-j", "DROP")
+        for make, end in [
+                (("-A", "FORWARD", "-p", "udp", "--dport", "4444", "-j", "DROP"), ("-F", "FORWARD")),
+                (("-P", "FORWARD", "DROP"), ("-P", "FORWARD", "ACCEPT")),
+                (("-t", "mangle", "-A", "PREROUTING", "-j", "MARK", "--set-mark", "1"),
+                 ("-t", "mangle", "-F"))]:
+            assert is_free(daemon)
+            lab.exec("dut", command, *make)
+            wait_until(lambda: is_judged(daemon), 5, f"seen: {make}")
+            lab.exec("dut", command, *end)
+            wait_until(lambda: is_free(daemon), 5, f"gone: {end}")
+
+
 def in_dut(lab):
     return inside(f"/run/netns/{lab.netns('dut')}")
 
@@ -236,15 +278,20 @@ def test_a_program_on_a_hook(lab):
         os.close(link)
 
 
-def test_bridges(lab):
-    """A bridge of the kernel's meets the bridge family, and the IP hooks where br_netfilter has them
-    called. One of shunt's own meets neither, but what is at its ports."""
+def make_bridge(lab):
+    """One that shows nothing to the hooks of IP and ARP."""
     lab.ip("link", "add", "br0", "type", "bridge")
     for port in "eth1", "eth2":
         lab.link("dut", port, "master", "br0")
     lab.link("dut", "br0", "up")
-    lab.exec("dut", "sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0",
-             "net.bridge.bridge-nf-call-ip6tables=0")
+    lab.exec("dut", "sysctl", "-qw",
+             *[f"net.bridge.bridge-nf-call-{what}tables=0" for what in ("ip", "ip6", "arp")])
+
+
+def test_bridges(lab):
+    """A bridge of the kernel's meets the bridge family, and the IP hooks where br_netfilter has them
+    called. One of shunt's own meets neither, but what is at its ports."""
+    make_bridge(lab)
     nft(lab, DROP)
     with Shuntd(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
         assert is_free(daemon)
@@ -262,6 +309,32 @@ def test_bridges(lab):
         assert is_free(daemon)
         nft(lab, JUDGES["netdev ingress"][0])
         wait_until(lambda: is_judged(daemon, "eth1", "firewall_in_vain"), 5, "the port's rule seen")
+
+
+def test_what_is_at_the_bridge_itself(lab):
+    """What a bridge forwards passes its ports, not the bridge as a device."""
+    make_bridge(lab)
+    lab.exec("dut", "tc", "qdisc", "add", "dev", "br0", "root", "tbf", "rate", "1mbit", "burst", "10k",
+             "latency", "50ms")
+    nft(lab, "table netdev n { chain i { type filter hook ingress device br0 priority 0; policy drop; } }")
+    with Shuntd(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
+        assert is_free(daemon), daemon.show("lanes")
+
+
+def test_rules_of_arp(lab):
+    """Those of arptables-legacy, where the bridge calls them."""
+    make_bridge(lab)
+    with Shuntd(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
+        lab.exec("dut", "sysctl", "-qw", "net.bridge.bridge-nf-call-arptables=1")
+        assert is_free(daemon)
+        lab.exec("dut", "arptables-legacy", "-A", "FORWARD", "-j", "DROP")
+        wait_until(lambda: is_judged(daemon), 5, "the rule seen")
+        lab.exec("dut", "sysctl", "-qw", "net.bridge.bridge-nf-call-arptables=0")
+        wait_until(lambda: is_free(daemon), 5, "called no more")
+        lab.ip("link", "set", "br0", "type", "bridge", "nf_call_arptables", "1")
+        wait_until(lambda: is_judged(daemon), 5, "the bridge's own word seen")
+        lab.exec("dut", "arptables-legacy", "-F", "FORWARD")
+        wait_until(lambda: is_free(daemon), 5, "the rule gone")
 
 
 def test_no_gap_while_rules_are_replaced(lab):

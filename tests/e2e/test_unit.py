@@ -89,6 +89,14 @@ def test_the_unit_is_well_formed_and_hardened(tmp_path):
     assert found and float(found[1]) <= EXPOSURE_MAX, said
 
 
+def test_a_start_that_fails_is_tried_for_ever():
+    """A network card may come minutes later. By itself systemd gives up after five starts in ten seconds."""
+    with open(UNIT, encoding="ascii") as file:
+        sections = dict(re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[|\Z)", file.read(), re.M | re.S))
+    assert re.search("^StartLimitIntervalSec=0$", sections["Unit"], re.M)
+    assert re.search("^Restart=on-failure$", sections["Service"], re.M)
+
+
 def test_shuntctl_asks_the_socket_of_the_unit_by_default():
     with open(UNIT, encoding="ascii") as file:
         unit = file.read()

@@ -16,7 +16,9 @@
 static struct shunt_judges judges;
 static struct shunt_firewall_dormants dormants;
 static struct shunt_firewall_device devices[PORT_CNT];
-static bool has_bpf, blocks;
+static struct shunt_firewall_devices asked = {devices, PORT_CNT, .judges = &judges};
+static struct shunt_firewall_hook hook;
+static bool blocks;
 static unsigned policy_cnt;
 
 void netlink_firewall_start(void)
@@ -24,7 +26,8 @@ void netlink_firewall_start(void)
 	unsigned i;
 
 	judges.cnt = 0;
-	has_bpf = blocks = false;
+	hook = (struct shunt_firewall_hook){0};
+	blocks = false;
 	policy_cnt = 0;
 	for (i = 0; i < PORT_CNT; i++)
 		devices[i] = (struct shunt_firewall_device){.ifindex = (int)(FIRST_PORT + i)};
@@ -35,7 +38,7 @@ static void take_netfilter(const struct nlmsghdr *nlh)
 	struct shunt_firewall_chains chains = {&dormants, &judges, 0};
 
 	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_HOOK)
-		shunt_firewall_take_hook(nlh, &has_bpf);
+		shunt_firewall_take_hook(nlh, &hook);
 	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWTABLE)
 		shunt_firewall_take_table(nlh, &dormants);
 	else
@@ -44,8 +47,6 @@ static void take_netfilter(const struct nlmsghdr *nlh)
 
 void netlink_firewall_take(const struct nlmsghdr *nlh, int bus)
 {
-	struct shunt_firewall_devices asked = {devices, PORT_CNT, 0, &judges};
-
 	if (nlh->nlmsg_type < NLMSG_MIN_TYPE)
 		return;
 	if (bus == NETLINK_NETFILTER)
@@ -82,6 +83,9 @@ static void check_judges(void)
 void netlink_firewall_finish(void)
 {
 	check_judges();
+	free(asked.queues);
+	asked.queues = NULL;
+	asked.queue_cnt = 0;
 	free(dormants.at);
 	dormants = (struct shunt_firewall_dormants){0};
 }

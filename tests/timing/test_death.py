@@ -84,9 +84,9 @@ def test_a_hang_is_found_in_ten_milliseconds(lab, poll, hanging, limit_ns, alarm
     assert 1 <= hangs <= alarms and lost <= 2 * hangs * RATE * limit_ns / 1e9, seen
 
 
-def check(lab, args, make=udp4):
+def check(lab, args, make=udp4, numbers=(signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)):
     """A machine that is busy elsewhere may stop the sender or the receiver, not five times."""
-    for number in signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT:
+    for number in numbers:
         seen = []
         while not seen or seen[-1][0] > IN_RINGS or seen[-1][1] > PAUSE_NS:
             assert len(seen) < 5, (number, seen)
@@ -98,6 +98,10 @@ def check(lab, args, make=udp4):
 @pytest.mark.parametrize("mode", ROUTED)
 def test_the_kernel_routes_on(lab, mode, lane):
     check(lab, (*ROUTED[mode], "--lane", lane))
+
+
+def test_by_signals_that_seldom_end_a_daemon(lab):
+    check(lab, ROUTED["route"], numbers=(signal.SIGUSR1, signal.SIGRTMIN))
 
 
 @pytest.mark.parametrize("lane", ["user", "xdp"])

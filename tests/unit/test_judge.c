@@ -2,10 +2,23 @@
 /* Whose frames a judge judges: a row for each case, then what a list keeps and says. What the
  * kernel is asked for is looked at with real rules, in tests/e2e/test_firewall.py. */
 #include <criterion/criterion.h>
+#include <arpa/inet.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/xfrm.h>
+#include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#include <libmnl/libmnl.h>
 
 #include "base/bytes.h"
 #include "firewall/judge.h"
+#include "firewall/take.h"
 
 /* Interface indexes. The last device is no port's. */
 enum { ETH1 = 3, ETH2, BR0, OTHER };
@@ -21,9 +34,12 @@ static const struct shunt_judged routed[] = PAIR(.is_routed = true),
 				 bridged[] = PAIR(.master = BR0, .is_bridged = true),
 				 nf_bridged[] =
 					 PAIR(.master = BR0, .is_bridged = true, .calls_ip = true),
+				 arp_bridged[] =
+					 PAIR(.master = BR0, .is_bridged = true, .calls_arp = true),
 				 mixed[] =
 					 PAIR(.master = BR0, .is_routed = true, .is_bridged = true),
-				 alone[] = PAIR(.master = 0); /* a bridge that the kernel has not */
+				 alone[] = PAIR(.master = 0), /* a bridge that the kernel has not */
+	untold[] = PAIR(.is_untold = true);
 
 Test(judge, of_every_mode_and_place)
 {
@@ -44,6 +60,11 @@ Test(judge, of_every_mode_and_place)
 		{"bridge hook, bridge", bridged, SHUNT_JUDGE_BRIDGE, 0, true, true},
 		{"bridge hook, mix", mixed, SHUNT_JUDGE_BRIDGE, 0, true, true},
 		{"bridge hook, bridge of shunt's own", alone, SHUNT_JUDGE_BRIDGE, 0, false, false},
+		{"ARP hook, bridge", bridged, SHUNT_JUDGE_ARP, 0, false, false},
+		{"ARP hook, bridge with br_netfilter", arp_bridged, SHUNT_JUDGE_ARP, 0, true, true},
+		{"ARP hook, route", routed, SHUNT_JUDGE_ARP, 0, false, false},
+		{"forward hook, bridge that calls ARP's", arp_bridged, SHUNT_JUDGE_IP, 0, false,
+		 false},
 		{"ingress of a port", routed, SHUNT_JUDGE_IN, ETH1, true, false},
 		{"ingress of the other", routed, SHUNT_JUDGE_IN, ETH2, false, true},
 		{"ingress of a stranger", routed, SHUNT_JUDGE_IN, OTHER, false, false},
@@ -55,6 +76,11 @@ Test(judge, of_every_mode_and_place)
 		{"egress of a stranger", bridged, SHUNT_JUDGE_OUT, OTHER, false, false},
 		{"egress of every device", bridged, SHUNT_JUDGE_OUT, 0, true, true},
 		{"egress of the bridge", mixed, SHUNT_JUDGE_OUT, BR0, true, true},
+		{"ingress of the bridge, bridge", bridged, SHUNT_JUDGE_IN, BR0, false, false},
+		{"egress of the bridge, bridge", bridged, SHUNT_JUDGE_OUT, BR0, false, false},
+		{"forward hook, untold", untold, SHUNT_JUDGE_IP, 0, true, true},
+		{"bridge hook, untold", untold, SHUNT_JUDGE_BRIDGE, 0, true, true},
+		{"egress of a stranger, untold", untold, SHUNT_JUDGE_OUT, OTHER, true, true},
 	};
 	unsigned i;
 
@@ -111,4 +137,239 @@ Test(judge, a_full_list_judges_everything)
 	cr_assert_eq(judges.cnt, SHUNT_JUDGES_MAX);
 	cr_expect_not_null(shunt_judge_find(&judges, routed, 2, 0));
 	cr_expect_not_null(shunt_judge_find(&judges, alone, 2, 1));
+}
+
+/* --- what a message says ---------------------------------------------------------------------- */
+
+/* A chain with a rule in ingress of devices, NULL at the end: the kernel lists them, and tells one
+ * alone a second time, behind the list. */
+static const struct shunt_judges *take_chain(const char *const *devices)
+{
+	static struct shunt_judges judges;
+	static char buf[1024];
+	struct shunt_firewall_dormants dormants = {0};
+	struct shunt_firewall_chains chains = {&dormants, &judges, 0};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
+	struct nlattr *hook, *list;
+	unsigned i;
+
+	judges.cnt = 0;
+	nfg->nfgen_family = NFPROTO_NETDEV;
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, "t");
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, "c");
+	mnl_attr_put_u32(nlh, NFTA_CHAIN_USE, htonl(1));
+	hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
+	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_NETDEV_INGRESS));
+	list = mnl_attr_nest_start(nlh, NFTA_HOOK_DEVS);
+	for (i = 0; devices[i]; i++)
+		mnl_attr_put_strz(nlh, NFTA_DEVICE_NAME, devices[i]);
+	mnl_attr_nest_end(nlh, list);
+	if (i == 1)
+		mnl_attr_put_strz(nlh, NFTA_HOOK_DEV, devices[0]);
+	mnl_attr_nest_end(nlh, hook);
+	shunt_firewall_take_chain(nlh, &chains);
+	return &judges;
+}
+
+Test(judge, a_chain_counts_once_a_device)
+{
+	const struct shunt_judges *judges = take_chain((const char *[]){"lo", NULL});
+
+	cr_assert_eq(judges->cnt, 1);
+	cr_expect_eq(judges->at[0].cnt, 1);
+	cr_expect_eq(judges->at[0].ifindex, (int)if_nametoindex("lo"));
+	judges = take_chain((const char *[]){"lo", "is-not-there", NULL});
+	cr_assert_eq(judges->cnt, 1);
+	cr_expect_eq(judges->at[0].cnt, 1);
+}
+
+/* Without a file that could be opened the device is not asked for: the chain counts everywhere. */
+Test(judge, a_device_that_cannot_be_asked_for_is_every_device)
+{
+	const struct shunt_judges *judges;
+
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 4096}), 0);
+	judges = take_chain((const char *[]){"lo", NULL});
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){1024, 4096}), 0);
+	cr_assert_eq(judges->cnt, 1);
+	cr_expect_eq(judges->at[0].ifindex, 0);
+}
+
+static char qdisc_buf[512];
+
+static struct nlmsghdr *begin_qdisc(const char *kind, uint32_t handle, uint32_t parent)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(qdisc_buf);
+	struct tcmsg *tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
+
+	nlh->nlmsg_type = RTM_NEWQDISC;
+	tcm->tcm_ifindex = ETH1;
+	tcm->tcm_handle = handle;
+	tcm->tcm_parent = parent;
+	mnl_attr_put_strz(nlh, TCA_KIND, kind);
+	return nlh;
+}
+
+/* What is asked of a device after one message about its queues. */
+struct asks {
+	bool ingress, egress, is_judge;
+	int parent; /* of filters of a queue, -1: of none */
+};
+
+static struct asks take_qdisc(const struct nlmsghdr *nlh)
+{
+	struct shunt_judges judges = {0};
+	struct shunt_firewall_device device = {.ifindex = ETH1};
+	struct shunt_firewall_devices devices = {&device, 1, .judges = &judges};
+	struct asks asks;
+
+	shunt_firewall_take_qdisc(nlh, &devices);
+	asks = (struct asks){device.has_ingress, device.has_egress, judges.cnt,
+			     devices.queue_cnt ? (int)devices.queues[0].parent : -1};
+	free(devices.queues);
+	return asks;
+}
+
+Test(judge, of_queues)
+{
+	static const struct {
+		const char *kind;
+		uint32_t handle, parent;
+		struct asks asks;
+	} rows[] = {
+		{"ingress", 0xffff0000, TC_H_INGRESS, {true, false, false, -1}},
+		{"clsact", 0xffff0000, TC_H_CLSACT, {true, true, false, -1}},
+		{"noqueue", 0, TC_H_ROOT, {false, false, false, -1}},
+		{"fq_codel", 0, TC_H_ROOT, {false, false, false, 0}},
+		{"fq_codel", 0x80010000, TC_H_ROOT, {false, false, false, 0}},
+		{"fq_codel", 0x100000, 0x10001, {false, false, false, 0x100000}},
+		{"fq_codel", 0, 0x10001, {false, false, false, -1}},
+		{"prio", 0x100000, 0x10001, {false, false, false, 0x100000}},
+		{"fq", 0x10000, TC_H_ROOT, {false, false, false, -1}},
+		{"tbf", 0x100000, 0x10001, {false, false, true, -1}},
+		{"drr", 0x10000, TC_H_ROOT, {false, false, true, -1}},
+		{"qfq", 0x10000, TC_H_ROOT, {false, false, true, -1}},
+		{"a new one", 0x10000, TC_H_ROOT, {false, false, true, -1}},
+	};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++) {
+		const struct asks asks =
+			take_qdisc(begin_qdisc(rows[i].kind, rows[i].handle, rows[i].parent));
+
+		cr_expect_eq(asks.ingress, rows[i].asks.ingress, "%s, row %u", rows[i].kind, i);
+		cr_expect_eq(asks.egress, rows[i].asks.egress, "%s, row %u", rows[i].kind, i);
+		cr_expect_eq(asks.is_judge, rows[i].asks.is_judge, "%s, row %u", rows[i].kind, i);
+		cr_expect_eq(asks.parent, rows[i].asks.parent, "%s, row %u", rows[i].kind, i);
+	}
+}
+
+static bool judges_fq(uint32_t max_rate, uint32_t is_on)
+{
+	struct nlmsghdr *nlh = begin_qdisc("fq", 0x10000, TC_H_ROOT);
+	struct nlattr *options = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+
+	mnl_attr_put_u32(nlh, TCA_FQ_PLIMIT, 10000);
+	mnl_attr_put_u32(nlh, TCA_FQ_RATE_ENABLE, is_on);
+	mnl_attr_put_u32(nlh, TCA_FQ_FLOW_MAX_RATE, max_rate);
+	mnl_attr_nest_end(nlh, options);
+	return take_qdisc(nlh).is_judge;
+}
+
+static bool judges_mqprio(uint16_t shaper)
+{
+	struct nlmsghdr *nlh = begin_qdisc("mqprio", 0x10000, TC_H_ROOT);
+	struct nlattr *options = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+	struct tc_mqprio_qopt *opt = mnl_nlmsg_get_payload_tail(nlh);
+
+	memset(opt, 0, MNL_ALIGN(sizeof(*opt)));
+	nlh->nlmsg_len += MNL_ALIGN(sizeof(*opt));
+	mnl_attr_put_u16(nlh, TCA_MQPRIO_SHAPER, shaper);
+	mnl_attr_nest_end(nlh, options);
+	return take_qdisc(nlh).is_judge;
+}
+
+/* What queues only judges where it has a rate. */
+Test(judge, a_queue_with_a_rate_shapes)
+{
+	cr_expect_not(judges_fq(UINT32_MAX, 1));
+	cr_expect(judges_fq(125000, 1));
+	cr_expect_not(judges_fq(125000, 0), "pacing is off");
+	cr_expect_not(judges_mqprio(TC_MQPRIO_SHAPER_DCB));
+	cr_expect(judges_mqprio(TC_MQPRIO_SHAPER_BW_RATE));
+}
+
+static unsigned policies(uint8_t dir, uint32_t if_id)
+{
+	static char buf[512] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct xfrm_userpolicy_info info = {.dir = dir};
+	unsigned cnt = 0;
+
+	memcpy(mnl_nlmsg_put_extra_header(nlh, sizeof(info)), &info, sizeof(info));
+	if (if_id)
+		mnl_attr_put_u32(nlh, XFRMA_IF_ID, if_id);
+	shunt_firewall_take_policy(nlh, &cnt);
+	return cnt;
+}
+
+Test(judge, policies_that_forwarded_packets_can_meet)
+{
+	cr_expect_eq(policies(XFRM_POLICY_FWD, 0), 1);
+	cr_expect_eq(policies(XFRM_POLICY_OUT, 0), 1);
+	cr_expect_eq(policies(XFRM_POLICY_IN, 0), 0);
+	cr_expect_eq(policies(XFRM_POLICY_FWD, 7), 0, "of an XFRM interface");
+}
+
+/* The numbers of linux/netfilter/nfnetlink_hook.h. type 0: no chain. */
+static struct shunt_firewall_hook take_hook(const char *function, uint32_t type)
+{
+	static char buf[512];
+	struct shunt_firewall_hook hook = {0};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct nlattr *info;
+
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
+	if (*function)
+		mnl_attr_put_strz(nlh, 4, function);
+	if (type) {
+		info = mnl_attr_nest_start(nlh, 6);
+		mnl_attr_put_u32(nlh, 2, htonl(type));
+		mnl_attr_nest_end(nlh, info);
+	}
+	shunt_firewall_take_hook(nlh, &hook);
+	return hook;
+}
+
+/* As kernels list them, 6.12 and 7.3. */
+Test(judge, of_functions_on_hooks)
+{
+	static const struct {
+		const char *function;
+		uint32_t type;
+		bool is_bpf;
+		const char *stranger;
+	} rows[] = {
+		{"ipv4_conntrack_defrag", 0, false, ""},
+		{"ipv6_conntrack_in", 0, false, ""},
+		{"nf_confirm", 0, false, ""},
+		{"nf_nat_ipv4_out", 0, false, ""},
+		{"apparmor_ip_postroute", 0, false, ""},
+		{"iptable_mangle_hook", 0, false, ""},
+		{"br_nf_forward", 0, false, ""},
+		{"nft_do_chain_inet", 1, false, ""},
+		{"nft_nat_do_chain", 1, false, ""},
+		{"nf_hook_run_bpf", 2, true, ""},
+		{"ila_nf_input", 0, false, "ila_nf_input"},
+		{"", 0, false, "of an owner untold"},
+	};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++) {
+		const struct shunt_firewall_hook hook = take_hook(rows[i].function, rows[i].type);
+
+		cr_expect_eq(hook.has_bpf, rows[i].is_bpf, "%s", rows[i].function);
+		cr_expect_str_eq(hook.stranger, rows[i].stranger);
+	}
 }
