@@ -69,17 +69,18 @@ static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is
 	b->full += shunt_mac_learn(b->macs, key, port) == SHUNT_MAC_FULL;
 }
 
-static void follow_foreign(struct shunt_bridge *b, const struct shunt_fdb_port *port)
+/* A port that only the kernel's bridge has; bridge -1: it is none, or of a bridge that is not
+ * followed. Shunt's own that were moved to another bridge count. */
+static void follow_foreign(struct shunt_bridge *b, uint32_t ifindex, int bridge)
 {
-	int bridge = bridge_over(b, port->bridge);
 	uint64_t mask = 0;
 	unsigned i;
 
 	for (i = 0; i < b->foreign_cnt; i++)
-		if (b->foreign[i].ifindex == port->ifindex)
+		if (b->foreign[i].ifindex == ifindex)
 			b->foreign[i--] = b->foreign[--b->foreign_cnt];
 	if (bridge >= 0 && b->foreign_cnt < SHUNT_BRIDGE_FOREIGN_MAX) {
-		b->foreign[b->foreign_cnt].ifindex = port->ifindex;
+		b->foreign[b->foreign_cnt].ifindex = ifindex;
 		b->foreign[b->foreign_cnt++].bridge = (unsigned)bridge;
 	}
 	for (i = 0; i < b->foreign_cnt; i++)
@@ -138,27 +139,33 @@ static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 	set_kernels(b);
 }
 
-static void follow_port(void *arg, const struct shunt_fdb_port *port)
+/* A port of shunt's that lies over a bridge of the kernel's. */
+static void follow_own(struct shunt_bridge *b, unsigned at, const struct shunt_fdb_port *port,
+		       bool is_member)
 {
-	struct shunt_bridge *b = arg;
-	int at = shunt_ports_at(b->ports, port->ifindex);
-	bool is_member;
-
-	if (bridge_over(b, port->ifindex) >= 0)
-		return; /* the bridge speaks of itself */
-	if (at < 0) {
-		follow_foreign(b, port);
-		return;
-	}
-	is_member = bridge_over(b, port->bridge) == b->bridge_of[at];
-	set_bit(&b->masks.forwarding, (unsigned)at, is_member && port->forwards);
-	set_bit(&b->masks.learning, (unsigned)at, is_member && port->learns);
-	set_bit(&b->masks.flooding, (unsigned)at, is_member && port->floods);
-	b->left[at] = port->left;
+	set_bit(&b->masks.forwarding, at, is_member && port->forwards);
+	set_bit(&b->masks.learning, at, is_member && port->learns);
+	set_bit(&b->masks.flooding, at, is_member && port->floods);
+	b->left[at] = is_member ? port->left : SHUNT_LANE_REASON_not_member;
 	set_kernels(b);
 	/* Of a member that may not forward, the kernel tells which stations it forgets. */
 	if (!is_member)
-		shunt_mac_flush(b->macs, b->bridge_of[at], (unsigned)at);
+		shunt_mac_flush(b->macs, b->bridge_of[at], at);
+}
+
+static void follow_port(void *arg, const struct shunt_fdb_port *port)
+{
+	struct shunt_bridge *b = arg;
+	const int at = shunt_ports_at(b->ports, port->ifindex);
+	const int bridge = bridge_over(b, port->bridge);
+	const bool is_over = at >= 0 && shunt_bridge_is_over(b, (unsigned)at);
+	const bool is_member = is_over && bridge == b->bridge_of[at];
+
+	if (bridge_over(b, port->ifindex) >= 0)
+		return; /* the bridge speaks of itself */
+	follow_foreign(b, port->ifindex, is_member ? -1 : bridge);
+	if (is_over)
+		follow_own(b, (unsigned)at, port, is_member);
 }
 
 const struct shunt_fdb_ops shunt_bridge_fdb_ops = {

@@ -253,6 +253,33 @@ def test_an_isolated_port_reaches_no_other(three, each_lane):
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
 
 
+@pytest.mark.parametrize("each_lane", ["user", "xdp"], indirect=True)
+def test_a_port_that_is_moved_to_another_bridge(three, each_lane):
+    """All that comes in there is that bridge's, which shunt does not follow; until it comes back."""
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        three.ip("link", "add", "br1", "type", "bridge")
+        three.link("dut", "br1", "up")
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        for wire, station, port in (gen, OTHER, "eth1"), (sink, FAR, "eth2"), (third, NEAR, "eth3"):
+            learn(daemon, wire, station, port)
+        for port in "eth1", "eth3":
+            three.link("dut", port, "master", "br1")
+        sent = frame(NEAR, OTHER, 5)
+        wait_until(lambda: gen.send(sent) or third.receive(lambda got: got == sent, timeout=0.1))
+        wait_until(lambda: [daemon.lane(port)["reason"] for port in PORTS] ==
+                   ["not_member", daemon.lane("eth2")["reason"], "not_member"])
+        assert daemon.lane("eth2")["in_use"] == each_lane
+        gen.reaches(third, frame(BROADCAST, OTHER, 6))
+        assert sink.receive(lambda got: got == frame(BROADCAST, OTHER, 6), timeout=0.3) is None
+        for port in "eth1", "eth3":
+            three.link("dut", port, "master", "br0")
+        three.ip("link", "del", "br1")
+        wait_until(lambda: {daemon.lane(port)["in_use"] for port in PORTS} == {each_lane})
+        learn(daemon, sink, FAR, "eth2")
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+
+
 def test_hung_follower(three, each_lane):
     """While it stands still, a bridge over the kernel's is the kernel's, and obeys the states that its ports
     have now; one of shunt's alone goes on."""

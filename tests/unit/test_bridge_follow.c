@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What the kernel tells of its bridges, as netlink messages, and what is forwarded by then: two
+ * bridges of shunt's over two of the kernel's, with two ports each, and one alone. */
+#include <criterion/criterion.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_bridge.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "bridge/fdb_take.h"
+#include "bridge/follow.h"
+
+enum { PORTS = 5, FIRST_PORT = 2, FIRST_BRIDGE = 20, OTHER_BRIDGE = 30, TAP = 40 };
+
+/* Ports by their bits. */
+enum { A = 1, B = 2, C = 4, D = 8, ALONE = 16 };
+
+static struct shunt_bridge bridge;
+static struct shunt_port at[PORTS];
+static struct shunt_ports ports = {.at = at, .cnt = PORTS};
+static struct shunt_err err;
+static char buf[512];
+
+/* Ports 0 and 1 are bridge 0, 2 and 3 bridge 1, 4 is bridge 2, which has none beneath. */
+static void init(void)
+{
+	unsigned i;
+
+	memset(&bridge, 0, sizeof(bridge));
+	memset(at, 0, sizeof(at));
+	bridge.ports = &ports;
+	bridge.epoll_fd = -1;
+	bridge.bridge_cnt = 3;
+	for (i = 0; i < PORTS; i++) {
+		at[i].index = i;
+		at[i].netdev.ifindex = FIRST_PORT + i;
+		at[i].xdp = (void *)&at[i]; /* a device's; not looked into */
+		bridge.bridge_of[i] = (uint8_t)(i / 2);
+		bridge.bridges[i / 2].members |= 1ULL << i;
+	}
+	for (i = 0; i < 2; i++) {
+		bridge.bridges[i].ifindex = FIRST_BRIDGE + i;
+		bridge.bridges[i].age_s = SHUNT_MAC_AGE_S_DEFAULT;
+	}
+	bridge.masks.forwarding = bridge.masks.learning = bridge.masks.flooding = ALONE;
+	cr_assert_eq(shunt_mac_create(&bridge.macs, 64, 1, &err), 0);
+}
+
+static void fini(void)
+{
+	shunt_mac_destroy(bridge.macs);
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static struct nlmsghdr *link_message(uint16_t type, uint8_t family, uint32_t ifindex)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+
+	nlh->nlmsg_type = type;
+	ifi->ifi_family = family;
+	ifi->ifi_index = (int)ifindex;
+	return nlh;
+}
+
+static void take(const struct nlmsghdr *nlh)
+{
+	shunt_fdb_take(nlh, &shunt_bridge_fdb_ops, &bridge);
+}
+
+/* A device is a port of a bridge, and may forward; extra: an attribute of it that is not 0. */
+static void is_port_with(uint32_t ifindex, uint32_t of, uint16_t extra)
+{
+	struct nlmsghdr *nlh = link_message(RTM_NEWLINK, AF_BRIDGE, ifindex);
+	struct nlattr *info;
+
+	mnl_attr_put_u32(nlh, IFLA_MASTER, of);
+	info = mnl_attr_nest_start(nlh, IFLA_PROTINFO);
+	mnl_attr_put_u8(nlh, IFLA_BRPORT_STATE, BR_STATE_FORWARDING);
+	mnl_attr_put_u8(nlh, IFLA_BRPORT_LEARNING, 1);
+	mnl_attr_put_u8(nlh, IFLA_BRPORT_UNICAST_FLOOD, 1);
+	if (extra)
+		mnl_attr_put_u8(nlh, extra, 1);
+	mnl_attr_nest_end(nlh, info);
+	take(nlh);
+}
+
+static void is_port(uint32_t ifindex, uint32_t of)
+{
+	is_port_with(ifindex, of, 0);
+}
+
+static void is_no_port(uint32_t ifindex, uint32_t of)
+{
+	struct nlmsghdr *nlh = link_message(RTM_DELLINK, AF_BRIDGE, ifindex);
+
+	mnl_attr_put_u32(nlh, IFLA_MASTER, of);
+	take(nlh);
+}
+
+/* All ports are where they belong. */
+static void start(void)
+{
+	unsigned i;
+
+	for (i = 0; i < 4; i++)
+		is_port(FIRST_PORT + i, FIRST_BRIDGE + i / 2);
+	cr_assert_eq(bridge.masks.forwarding, A | B | C | D | ALONE);
+	cr_assert_eq(bridge.masks.kernels, 0);
+	cr_assert_eq(bridge.masks.foreign, 0);
+}
+
+/* --- ports ------------------------------------------------------------------------------------ */
+
+Test(bridge_follow, a_port_that_leaves, .init = init, .fini = fini)
+{
+	start();
+	is_no_port(FIRST_PORT, FIRST_BRIDGE);
+	cr_expect_eq(shunt_bridge_leaves(&bridge, 0), SHUNT_LANE_REASON_not_member);
+	cr_expect_eq(bridge.masks.kernels, A);
+	cr_expect_eq(bridge.masks.forwarding, B | C | D | ALONE);
+	is_port(FIRST_PORT, OTHER_BRIDGE);
+	cr_expect_eq(shunt_bridge_leaves(&bridge, 0), SHUNT_LANE_REASON_not_member);
+	cr_expect_eq(bridge.masks.foreign, 0, "a bridge that is not followed");
+	is_port(FIRST_PORT, FIRST_BRIDGE);
+	cr_expect_eq(shunt_bridge_leaves(&bridge, 0), SHUNT_LANE_REASON_none);
+	cr_expect_eq(bridge.masks.kernels, 0);
+	cr_expect_eq(bridge.masks.forwarding, A | B | C | D | ALONE);
+}
+
+/* The other bridge's workers do not reach it: the kernel looks for stations there. */
+Test(bridge_follow, a_port_that_is_moved_to_another_of_shunts, .init = init, .fini = fini)
+{
+	start();
+	is_port(FIRST_PORT, FIRST_BRIDGE + 1);
+	cr_expect_eq(shunt_bridge_leaves(&bridge, 0), SHUNT_LANE_REASON_not_member);
+	cr_expect_eq(bridge.masks.foreign, 2);
+	is_port(FIRST_PORT, FIRST_BRIDGE);
+	cr_expect_eq(bridge.masks.foreign, 0);
+	cr_expect_eq(bridge.masks.kernels, 0);
+}
+
+/* It is of no bridge of the kernel's for shunt, whatever bridge it is put into. */
+Test(bridge_follow, a_port_of_a_bridge_alone, .init = init, .fini = fini)
+{
+	start();
+	is_port(FIRST_PORT + 4, OTHER_BRIDGE);
+	is_no_port(FIRST_PORT + 4, OTHER_BRIDGE);
+	cr_expect(bridge.masks.forwarding & ALONE);
+	cr_expect_eq(bridge.masks.kernels, 0);
+	is_port(FIRST_PORT + 4, FIRST_BRIDGE);
+	cr_expect_eq(bridge.masks.foreign, 1, "to that bridge it is the kernel's alone");
+}
