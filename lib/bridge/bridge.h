@@ -20,11 +20,10 @@
 #define SHUNT_BRIDGE_BRIDGE_H
 
 #include "port/port.h"
+#include "bridge/devices.h"
 #include "bridge/fdb.h"
 #include "graph/nodes.h"
 #include "xdp/macs.h"
-
-#define SHUNT_BRIDGE_FOREIGN_MAX 64 /* ports of the kernel's alone that are kept track of */
 
 /* name, help */
 #define SHUNT_BRIDGE_COUNTERS(X)                                          \
@@ -59,11 +58,8 @@ struct shunt_bridge {
 	unsigned bridge_cnt;
 	uint8_t bridge_of[SHUNT_PORT_MAX];
 	enum shunt_lane_reason left[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
-	struct {
-		uint32_t ifindex;
-		unsigned bridge;
-	} foreign[SHUNT_BRIDGE_FOREIGN_MAX];
-	unsigned foreign_cnt;
+	uint64_t named; /* ports that the dump under way, or the last one, has told of */
+	struct shunt_bridge_devices foreign; /* ports of the kernel's alone, for their bridge */
 	int epoll_fd;
 	bool is_behind; /* more was told than one service takes; the follower's */
 	uint32_t age_s;

@@ -69,23 +69,21 @@ static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is
 	b->full += shunt_mac_learn(b->macs, key, port) == SHUNT_MAC_FULL;
 }
 
+static void set_foreign(struct shunt_bridge *b)
+{
+	__atomic_store_n(&b->masks.foreign, shunt_bridge_devices_mask(&b->foreign),
+			 __ATOMIC_RELAXED);
+}
+
 /* A port that only the kernel's bridge has; bridge -1: it is none, or of a bridge that is not
  * followed. Shunt's own that were moved to another bridge count. */
 static void follow_foreign(struct shunt_bridge *b, uint32_t ifindex, int bridge)
 {
-	uint64_t mask = 0;
-	unsigned i;
-
-	for (i = 0; i < b->foreign_cnt; i++)
-		if (b->foreign[i].ifindex == ifindex)
-			b->foreign[i--] = b->foreign[--b->foreign_cnt];
-	if (bridge >= 0 && b->foreign_cnt < SHUNT_BRIDGE_FOREIGN_MAX) {
-		b->foreign[b->foreign_cnt].ifindex = ifindex;
-		b->foreign[b->foreign_cnt++].bridge = (unsigned)bridge;
-	}
-	for (i = 0; i < b->foreign_cnt; i++)
-		mask |= 1ULL << b->foreign[i].bridge;
-	__atomic_store_n(&b->masks.foreign, mask, __ATOMIC_RELAXED);
+	if (bridge >= 0)
+		shunt_bridge_devices_put(&b->foreign, ifindex, (unsigned)bridge);
+	else
+		shunt_bridge_devices_del(&b->foreign, ifindex);
+	set_foreign(b);
 }
 
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
@@ -164,12 +162,55 @@ static void follow_port(void *arg, const struct shunt_fdb_port *port)
 	if (bridge_over(b, port->ifindex) >= 0)
 		return; /* the bridge speaks of itself */
 	follow_foreign(b, port->ifindex, is_member ? -1 : bridge);
-	if (is_over)
-		follow_own(b, (unsigned)at, port, is_member);
+	if (!is_over)
+		return;
+	b->named |= 1ULL << at;
+	follow_own(b, (unsigned)at, port, is_member);
+}
+
+/* --- all that it says, anew ------------------------------------------------------------------- */
+
+/* Of the kernel's bridges. Those that are there still are told of, and who is heard is learned. */
+static void forget_stations(struct shunt_bridge *b)
+{
+	struct shunt_mac_entry entry;
+	uint64_t at = 0;
+
+	while (shunt_mac_next(b->macs, &at, &entry))
+		if (b->bridges[shunt_mac_key_bridge(entry.key)].ifindex)
+			shunt_mac_del(b->macs, entry.key);
+}
+
+/* Meanwhile nothing is forwarded by what is known: the frames are the kernel's. */
+static void begin_anew(void *arg)
+{
+	struct shunt_bridge *b = arg;
+
+	b->named = 0;
+	shunt_bridge_devices_begin(&b->foreign);
+	forget_stations(b);
+}
+
+static void end_anew(void *arg)
+{
+	const struct shunt_fdb_port none = {.bridge = 0};
+	struct shunt_bridge *b = arg;
+	unsigned i;
+
+	shunt_bridge_devices_end(&b->foreign);
+	set_foreign(b);
+	for (i = 0; i < b->ports->cnt; i++)
+		if (shunt_bridge_is_over(b, i) && !(b->named >> i & 1))
+			follow_own(b, i, &none, false);
 }
 
 const struct shunt_fdb_ops shunt_bridge_fdb_ops = {
-	.entry = follow_entry, .port = follow_port, .bridge = follow_bridge};
+	.entry = follow_entry,
+	.port = follow_port,
+	.bridge = follow_bridge,
+	.begin = begin_anew,
+	.end = end_anew,
+};
 
 /* --- what workers say ------------------------------------------------------------------------- */
 

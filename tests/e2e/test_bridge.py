@@ -280,6 +280,34 @@ def test_a_port_that_is_moved_to_another_bridge(three, each_lane):
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
 
 
+@pytest.mark.parametrize("each_lane", ["xdp"], indirect=True)
+def test_what_changes_while_events_are_lost(three, tmp_path):
+    """More is told than the socket takes, and then: a port leaves, a station that is static goes, the ageing
+    time is another. All of it is asked for again."""
+    add_bridge(three)
+    batch = tmp_path / "batch"
+    batch.write_text("".join(f"fdb {word} {NOBODY} dev eth2 master static\n"
+                             for _ in range(40_000) for word in ("add", "del")))
+    with bridge(three, "br0") as daemon:
+        sink = three.wire("sink")
+        learn(daemon, sink, FAR, "eth2")
+        three.exec("dut", "bridge", "fdb", "add", NEAR, "dev", "eth2", "master", "static")
+        wait_until(lambda: port_of(daemon, NEAR) == "eth2")
+        with Stopped(daemon.process.pid, "shunt-follow"):
+            three.exec("dut", "bridge", "-batch", batch)
+            three.exec("dut", "bridge", "fdb", "del", NEAR, "dev", "eth2", "master")
+            three.link("dut", "eth3", "nomaster")
+            three.ip("link", "set", "br0", "type", "bridge", "ageing_time", 70000)
+        wait_until(lambda: daemon.show("macs")["kernel"]["overruns"] > 0)
+        wait_until(lambda: daemon.show("macs")["ageing_s"] == 700)
+        wait_until(lambda: port_of(daemon, NEAR) is None)
+        wait_until(lambda: daemon.lane("eth3")["reason"] == "not_member")
+        assert port_of(daemon, FAR) == "eth2", "of this one the dump tells"
+        three.link("dut", "eth3", "master", "br0")
+        three.ip("link", "set", "br0", "type", "bridge", "ageing_time", 30000)
+        wait_until(lambda: {daemon.lane(port)["in_use"] for port in PORTS} == {"xdp"})
+
+
 def test_hung_follower(three, each_lane):
     """While it stands still, a bridge over the kernel's is the kernel's, and obeys the states that its ports
     have now; one of shunt's alone goes on."""

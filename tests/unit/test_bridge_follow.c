@@ -102,6 +102,44 @@ static void is_no_port(uint32_t ifindex, uint32_t of)
 	take(nlh);
 }
 
+static void is_bridge(uint32_t ifindex, bool filters, uint32_t age_s)
+{
+	struct nlmsghdr *nlh = link_message(RTM_NEWLINK, AF_UNSPEC, ifindex);
+	struct nlattr *info = mnl_attr_nest_start(nlh, IFLA_LINKINFO), *data;
+
+	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "bridge");
+	data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
+	mnl_attr_put_u32(nlh, IFLA_BR_AGEING_TIME, age_s * 100);
+	mnl_attr_put_u8(nlh, IFLA_BR_VLAN_FILTERING, filters);
+	mnl_attr_nest_end(nlh, data);
+	mnl_attr_nest_end(nlh, info);
+	take(nlh);
+}
+
+/* Station n, of 02:00:00:00:00:00 and above, is behind a port. */
+static void is_station(uint8_t n, uint32_t port, uint32_t of, uint16_t state)
+{
+	const uint8_t mac[6] = {2, 0, 0, 0, 0, n};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
+
+	nlh->nlmsg_type = RTM_NEWNEIGH;
+	ndm->ndm_family = AF_BRIDGE;
+	ndm->ndm_ifindex = (int)port;
+	ndm->ndm_state = state;
+	mnl_attr_put(nlh, NDA_LLADDR, sizeof(mac), mac);
+	mnl_attr_put_u32(nlh, NDA_MASTER, of);
+	take(nlh);
+}
+
+static unsigned port_of(uint8_t n, unsigned number)
+{
+	const uint8_t mac[6] = {2, 0, 0, 0, 0, n};
+
+	return shunt_mac_lookup(bridge.macs,
+				shunt_mac_hash(bridge.macs, shunt_mac_key(mac, number)));
+}
+
 /* All ports are where they belong. */
 static void start(void)
 {
@@ -154,4 +192,64 @@ Test(bridge_follow, a_port_of_a_bridge_alone, .init = init, .fini = fini)
 	cr_expect_eq(bridge.masks.kernels, 0);
 	is_port(FIRST_PORT + 4, FIRST_BRIDGE);
 	cr_expect_eq(bridge.masks.foreign, 1, "to that bridge it is the kernel's alone");
+}
+
+/* --- dumps ------------------------------------------------------------------------------------ */
+
+/* Events were lost, and all is told again. What the dump does not tell of is no more. */
+Test(bridge_follow, a_dump_ends_what_it_does_not_tell, .init = init, .fini = fini)
+{
+	const uint8_t alone[6] = {2, 0, 0, 0, 0, 9};
+
+	start();
+	is_port(TAP, FIRST_BRIDGE);
+	is_port(TAP + 1, FIRST_BRIDGE + 1);
+	is_bridge(FIRST_BRIDGE, false, 300);
+	is_station(1, FIRST_PORT, FIRST_BRIDGE, NUD_NOARP);
+	is_station(2, FIRST_PORT + 1, FIRST_BRIDGE, NUD_REACHABLE);
+	is_station(3, FIRST_BRIDGE, FIRST_BRIDGE, NUD_PERMANENT);
+	is_station(4, FIRST_PORT + 2, FIRST_BRIDGE + 1, NUD_NOARP);
+	shunt_mac_learn(bridge.macs, shunt_mac_key(alone, 2), 4);
+	cr_assert_eq(bridge.masks.foreign, 3);
+
+	shunt_bridge_fdb_ops.begin(&bridge);
+	is_bridge(FIRST_BRIDGE, true, 100);
+	is_bridge(FIRST_BRIDGE + 1, false, 200);
+	is_port(FIRST_PORT + 1, FIRST_BRIDGE);
+	is_port(FIRST_PORT + 2, FIRST_BRIDGE + 1);
+	is_port(FIRST_PORT + 3, FIRST_BRIDGE + 1);
+	is_port(TAP, FIRST_BRIDGE);
+	is_station(4, FIRST_PORT + 3, FIRST_BRIDGE + 1, NUD_NOARP);
+	shunt_bridge_fdb_ops.end(&bridge);
+
+	cr_expect_eq(bridge.masks.forwarding, B | C | D | ALONE);
+	cr_expect_eq(bridge.masks.kernels, A | B);
+	cr_expect_eq(bridge.masks.foreign, 1);
+	cr_expect_eq(bridge.left[0], SHUNT_LANE_REASON_not_member);
+	cr_expect_eq(shunt_bridge_leaves(&bridge, 1), SHUNT_LANE_REASON_vlan_filtering);
+	cr_expect_eq(bridge.age_s, 100);
+	cr_expect_eq(port_of(1, 0), SHUNT_MAC_NONE, "static");
+	cr_expect_eq(port_of(2, 0), SHUNT_MAC_NONE, "dynamic");
+	cr_expect_eq(port_of(3, 0), SHUNT_MAC_NONE, "local");
+	cr_expect_eq(port_of(4, 1), 3);
+	cr_expect_eq(port_of(9, 2), 4, "of a bridge alone");
+}
+
+/* More ports than there is room for: their bridges look for unknown stations there all the same. */
+Test(bridge_follow, more_ports_than_room, .init = init, .fini = fini)
+{
+	unsigned i;
+
+	start();
+	for (i = 0; i < SHUNT_BRIDGE_DEVICES_MAX; i++)
+		is_port(TAP + i, FIRST_BRIDGE);
+	cr_expect_eq(bridge.masks.foreign, 1);
+	is_port(TAP + i, FIRST_BRIDGE + 1);
+	cr_expect_eq(bridge.masks.foreign, 3);
+	is_no_port(TAP, FIRST_BRIDGE);
+	cr_expect_eq(bridge.masks.foreign, 3);
+	shunt_bridge_fdb_ops.begin(&bridge);
+	is_port(TAP + i, FIRST_BRIDGE + 1);
+	shunt_bridge_fdb_ops.end(&bridge);
+	cr_expect_eq(bridge.masks.foreign, 2);
 }
