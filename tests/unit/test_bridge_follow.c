@@ -182,6 +182,27 @@ Test(bridge_follow, a_port_that_is_moved_to_another_of_shunts, .init = init, .fi
 	cr_expect_eq(bridge.masks.kernels, 0);
 }
 
+/* As ixgbe, i40e or mlx5 with a switch of their own speak of a port, behind its bridge's word. */
+Test(bridge_follow, a_driver_that_speaks_of_its_own_switch, .init = init, .fini = fini)
+{
+	struct nlmsghdr *nlh;
+	struct nlattr *info;
+
+	start();
+	nlh = link_message(RTM_NEWLINK, AF_BRIDGE, FIRST_PORT);
+	mnl_attr_put_u32(nlh, IFLA_MASTER, FIRST_BRIDGE);
+	info = mnl_attr_nest_start(nlh, IFLA_AF_SPEC);
+	mnl_attr_put_u16(nlh, IFLA_BRIDGE_FLAGS, BRIDGE_FLAGS_SELF);
+	mnl_attr_put_u16(nlh, IFLA_BRIDGE_MODE, BRIDGE_MODE_VEB);
+	mnl_attr_nest_end(nlh, info);
+	info = mnl_attr_nest_start(nlh, IFLA_PROTINFO);
+	mnl_attr_put_u8(nlh, IFLA_BRPORT_LEARNING, 0);
+	mnl_attr_nest_end(nlh, info);
+	take(nlh);
+	cr_expect_eq(bridge.masks.forwarding, A | B | C | D | ALONE);
+	cr_expect_eq(bridge.masks.learning, A | B | C | D | ALONE);
+}
+
 /* It is of no bridge of the kernel's for shunt, whatever bridge it is put into. */
 Test(bridge_follow, a_port_of_a_bridge_alone, .init = init, .fini = fini)
 {
