@@ -58,6 +58,7 @@ struct shunt_bridge {
 	unsigned bridge_cnt;
 	uint8_t bridge_of[SHUNT_PORT_MAX];
 	enum shunt_lane_reason left[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
+	uint64_t backed;			     /* ports that have a backup port */
 	uint64_t named; /* ports that the dump under way, or the last one, has told of */
 	struct shunt_bridge_devices foreign; /* ports of the kernel's alone, for their bridge */
 	int epoll_fd;

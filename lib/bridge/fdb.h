@@ -48,6 +48,7 @@ struct shunt_fdb_port {
 	uint32_t ifindex;
 	uint32_t bridge; /* 0: a port no more */
 	bool forwards, learns, floods;
+	bool has_backup; /* its stations are behind another port while it has no carrier */
 	/* Why frames that come in there are left to the kernel's bridge; none: they are not. */
 	enum shunt_lane_reason left;
 };

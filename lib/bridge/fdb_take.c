@@ -33,6 +33,9 @@ static int take_port_attr(const struct nlattr *attr, void *arg)
 	case IFLA_BRPORT_UNICAST_FLOOD:
 		port->floods = shunt_netlink_u8(attr);
 		break;
+	case IFLA_BRPORT_BACKUP_PORT:
+		port->has_backup = shunt_netlink_u32(attr);
+		break;
 	case IFLA_BRPORT_ISOLATED:
 		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_isolated : port->left;
 		break;

@@ -96,6 +96,8 @@ enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigne
 		return SHUNT_LANE_REASON_unfollowed;
 	if (one->filters_vlans)
 		return SHUNT_LANE_REASON_vlan_filtering;
+	if (b->left[port] == SHUNT_LANE_REASON_none && b->backed & one->members)
+		return SHUNT_LANE_REASON_backup_port;
 	return one->age_s ? b->left[port] : SHUNT_LANE_REASON_unaged;
 }
 
@@ -144,6 +146,7 @@ static void follow_own(struct shunt_bridge *b, unsigned at, const struct shunt_f
 	set_bit(&b->masks.forwarding, at, is_member && port->forwards);
 	set_bit(&b->masks.learning, at, is_member && port->learns);
 	set_bit(&b->masks.flooding, at, is_member && port->floods);
+	set_bit(&b->backed, at, is_member && port->has_backup);
 	b->left[at] = is_member ? port->left : SHUNT_LANE_REASON_not_member;
 	set_kernels(b);
 	/* Of a member that may not forward, the kernel tells which stations it forgets. */

@@ -308,6 +308,25 @@ def test_what_changes_while_events_are_lost(three, tmp_path):
         wait_until(lambda: {daemon.lane(port)["in_use"] for port in PORTS} == {"xdp"})
 
 
+@pytest.mark.parametrize("each_lane", ["user"], indirect=True)
+def test_a_backup_port(three, each_lane):
+    """A port goes down: what is for its stations leaves by its backup port."""
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        learn(daemon, gen, OTHER, "eth1")
+        learn(daemon, sink, FAR, "eth2")
+        three.exec("dut", "bridge", "link", "set", "dev", "eth2", "backup_port", "eth3")
+        sent = frame(FAR, OTHER, 5)
+        gen.reaches(sink, sent)
+        three.link("sink", "eth1", "down")
+        wait_until(lambda: gen.send(sent) or third.receive(lambda got: got == sent, timeout=0.1))
+        wait_until(lambda: {daemon.lane(port)["reason"] for port in PORTS} == {"backup_port"})
+        three.link("sink", "eth1", "up")
+        three.exec("dut", "bridge", "link", "set", "dev", "eth2", "nobackup_port")
+        wait_until(lambda: daemon.lane()["in_use"] == each_lane)
+
+
 def test_hung_follower(three, each_lane):
     """While it stands still, a bridge over the kernel's is the kernel's, and obeys the states that its ports
     have now; one of shunt's alone goes on."""

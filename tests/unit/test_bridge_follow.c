@@ -84,7 +84,7 @@ static void is_port_with(uint32_t ifindex, uint32_t of, uint16_t extra)
 	mnl_attr_put_u8(nlh, IFLA_BRPORT_LEARNING, 1);
 	mnl_attr_put_u8(nlh, IFLA_BRPORT_UNICAST_FLOOD, 1);
 	if (extra)
-		mnl_attr_put_u8(nlh, extra, 1);
+		mnl_attr_put_u32(nlh, extra, 1);
 	mnl_attr_nest_end(nlh, info);
 	take(nlh);
 }
@@ -179,6 +179,44 @@ Test(bridge_follow, a_port_that_is_moved_to_another_of_shunts, .init = init, .fi
 	cr_expect_eq(bridge.masks.foreign, 2);
 	is_port(FIRST_PORT, FIRST_BRIDGE);
 	cr_expect_eq(bridge.masks.foreign, 0);
+	cr_expect_eq(bridge.masks.kernels, 0);
+}
+
+/* While it has no carrier, the kernel's bridge sends what is for its stations by the other one. */
+Test(bridge_follow, a_port_with_a_backup, .init = init, .fini = fini)
+{
+	start();
+	is_port_with(FIRST_PORT, FIRST_BRIDGE, IFLA_BRPORT_BACKUP_PORT);
+	cr_expect_eq(shunt_bridge_leaves(&bridge, 0), SHUNT_LANE_REASON_backup_port);
+	cr_expect_eq(shunt_bridge_leaves(&bridge, 1), SHUNT_LANE_REASON_backup_port);
+	cr_expect_eq(bridge.masks.kernels, A | B, "whoever sends to it");
+	is_port(FIRST_PORT, FIRST_BRIDGE);
+	cr_expect_eq(bridge.masks.kernels, 0);
+	is_port_with(FIRST_PORT, FIRST_BRIDGE, IFLA_BRPORT_BACKUP_PORT);
+	is_no_port(FIRST_PORT, FIRST_BRIDGE);
+	cr_expect_eq(bridge.masks.kernels, A);
+}
+
+/* What a port of its own sees to, and no other. */
+Test(bridge_follow, what_only_the_kernels_bridge_minds, .init = init, .fini = fini)
+{
+	static const struct {
+		uint16_t attr;
+		enum shunt_lane_reason left;
+	} rows[] = {
+		{IFLA_BRPORT_ISOLATED, SHUNT_LANE_REASON_isolated},
+		{IFLA_BRPORT_LOCKED, SHUNT_LANE_REASON_locked},
+		{IFLA_BRPORT_MODE, SHUNT_LANE_REASON_hairpin},
+	};
+	unsigned i;
+
+	start();
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++) {
+		is_port_with(FIRST_PORT + 1, FIRST_BRIDGE, rows[i].attr);
+		cr_expect_eq(shunt_bridge_leaves(&bridge, 1), rows[i].left);
+		cr_expect_eq(bridge.masks.kernels, B);
+	}
+	is_port(FIRST_PORT + 1, FIRST_BRIDGE);
 	cr_expect_eq(bridge.masks.kernels, 0);
 }
 
