@@ -35,7 +35,8 @@ void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shun
 	if (shunt_config_mode(b->ports->config, port) == SHUNT_FORWARD_MIX) {
 		cfg->mode = SHUNT_STEER_MODE_MIX;
 	} else if (one->ifindex) {
-		cfg->mode = SHUNT_STEER_MODE_BRIDGE;
+		cfg->mode = shunt_bridge_leaves_tags(b, port) ? SHUNT_STEER_MODE_BRIDGE_UNTAGGED
+							      : SHUNT_STEER_MODE_BRIDGE;
 		memcpy(cfg->mac2, one->mac, 6);
 	} else {
 		cfg->mode = SHUNT_STEER_MODE_XCONNECT;
@@ -47,6 +48,11 @@ bool shunt_bridge_is_over(const struct shunt_bridge *b, unsigned port)
 	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
 
 	return one->ifindex && one->members >> port & 1;
+}
+
+bool shunt_bridge_leaves_tags(const struct shunt_bridge *b, unsigned port)
+{
+	return __atomic_load_n(&b->masks.untagged, __ATOMIC_RELAXED) >> port & 1;
 }
 
 bool shunt_bridge_is_alone(const struct shunt_bridge *b, unsigned port)

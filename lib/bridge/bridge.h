@@ -58,8 +58,10 @@ struct shunt_bridge {
 	unsigned bridge_cnt;
 	uint8_t bridge_of[SHUNT_PORT_MAX];
 	enum shunt_lane_reason left[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
-	uint64_t backed;			     /* ports that have a backup port */
-	uint64_t named; /* ports that the dump under way, or the last one, has told of */
+	uint64_t tagged;			     /* ports that have VLAN devices */
+	struct shunt_bridge_devices vlans;
+	uint64_t backed; /* ports that have a backup port */
+	uint64_t named;	 /* ports that the dump under way, or the last one, has told of */
 	struct shunt_bridge_devices foreign; /* ports of the kernel's alone, for their bridge */
 	int epoll_fd;
 	bool is_behind; /* more was told than one service takes; the follower's */
@@ -102,6 +104,11 @@ bool shunt_bridge_is_over(const struct shunt_bridge *bridge, unsigned port);
 /* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge now,
  * SHUNT_LANE_REASON_none where it is not. Thread: who has the guard. */
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
+
+/* shunt_bridge_leaves_tags says whether what carries a VLAN tag is left to the kernel on a port of
+ * which all else is not: it has VLAN devices, and the kernel gives a frame to those before its
+ * bridge sees it. Thread: any. */
+bool shunt_bridge_leaves_tags(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: the follower, service
  * with the guard. Cost: bounded, some milliseconds; is_behind says that there is more. After events

@@ -21,7 +21,16 @@ void shunt_bridge_devices_put(struct shunt_bridge_devices *devices, uint32_t ifi
 	}
 	devices->at[devices->cnt].ifindex = ifindex;
 	devices->at[devices->cnt].bit = (uint8_t)bit;
+	devices->at[devices->cnt].stays = false;
 	devices->at[devices->cnt++].is_named = true;
+}
+
+void shunt_bridge_devices_keep(struct shunt_bridge_devices *devices, uint32_t ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < devices->cnt; i++)
+		devices->at[i].stays |= devices->at[i].ifindex == ifindex;
 }
 
 void shunt_bridge_devices_begin(struct shunt_bridge_devices *devices)
@@ -38,7 +47,7 @@ void shunt_bridge_devices_end(struct shunt_bridge_devices *devices)
 	unsigned i = 0;
 
 	while (i < devices->cnt)
-		if (devices->at[i].is_named)
+		if (devices->at[i].is_named || devices->at[i].stays)
 			i++;
 		else
 			devices->at[i] = devices->at[--devices->cnt];

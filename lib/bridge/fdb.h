@@ -58,6 +58,9 @@ struct shunt_fdb_ops {
 	void (*port)(void *arg, const struct shunt_fdb_port *port);
 	/* A bridge of which the kernel told, with its settings. */
 	void (*bridge)(void *arg, const struct shunt_brlink *bridge);
+	/* A VLAN device. In another network namespace it is there, but nothing more is told of it.
+	 */
+	void (*vlan)(void *arg, const struct shunt_brlink *vlan, bool is_gone);
 	/* Before a dump, also one that is tried again, and when all was told. */
 	void (*begin)(void *arg);
 	void (*end)(void *arg);

@@ -60,13 +60,16 @@ static int take_link_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-static void take_bridge(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
+static void take_device(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
 {
-	struct shunt_brlink bridge;
+	const bool is_gone = nlh->nlmsg_type == RTM_DELLINK;
+	struct shunt_brlink device;
 
-	shunt_brlink_parse(nlh, &bridge);
-	if (bridge.is_bridge)
-		ops->bridge(arg, &bridge);
+	shunt_brlink_parse(nlh, &device);
+	if (device.is_bridge && !is_gone)
+		ops->bridge(arg, &device);
+	if (device.is_vlan && device.lower)
+		ops->vlan(arg, &device, is_gone && !device.is_moving);
 }
 
 /* A port of the kernel's bridge has a state. Without one it is a device that speaks of a switch of
@@ -89,8 +92,8 @@ static void take_link(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *op
 
 	if (!ifi)
 		return;
-	if (ifi->ifi_family == AF_UNSPEC && nlh->nlmsg_type == RTM_NEWLINK)
-		take_bridge(nlh, ops, arg);
+	if (ifi->ifi_family == AF_UNSPEC)
+		take_device(nlh, ops, arg);
 	if (ifi->ifi_family == AF_BRIDGE)
 		take_port(nlh, (uint32_t)ifi->ifi_index, ops, arg);
 }

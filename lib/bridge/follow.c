@@ -101,12 +101,18 @@ enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigne
 	return one->age_s ? b->left[port] : SHUNT_LANE_REASON_unaged;
 }
 
+/* A reader that sees one of the two words before the other leaves too much to the kernel, or has
+ * what was before. */
 static void set_kernels(struct shunt_bridge *b)
 {
 	unsigned i;
 
-	for (i = 0; i < b->ports->cnt; i++)
-		set_bit(&b->masks.kernels, i, shunt_bridge_leaves(b, i));
+	for (i = 0; i < b->ports->cnt; i++) {
+		const bool is_left = shunt_bridge_leaves(b, i), is_tagged = b->tagged >> i & 1;
+
+		set_bit(&b->masks.untagged, i, is_tagged && !is_left);
+		set_bit(&b->masks.kernels, i, is_tagged || is_left);
+	}
 	shunt_bridge_publish(b);
 }
 
@@ -137,6 +143,29 @@ static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 	b->bridges[at].age_s = bridge->age_s;
 	shunt_bridge_set_age(b);
 	set_kernels(b);
+}
+
+static void set_tagged(struct shunt_bridge *b)
+{
+	b->tagged = shunt_bridge_devices_mask(&b->vlans);
+	set_kernels(b);
+}
+
+/* One in another network namespace has its port's frames still. */
+static void follow_vlan(void *arg, const struct shunt_brlink *vlan, bool is_gone)
+{
+	struct shunt_bridge *b = arg;
+	const int at = shunt_ports_at(b->ports, vlan->lower);
+
+	if (at < 0 || !shunt_bridge_is_over(b, (unsigned)at))
+		return;
+	if (is_gone)
+		shunt_bridge_devices_del(&b->vlans, vlan->ifindex);
+	else
+		shunt_bridge_devices_put(&b->vlans, vlan->ifindex, (unsigned)at);
+	if (vlan->is_moving)
+		shunt_bridge_devices_keep(&b->vlans, vlan->ifindex);
+	set_tagged(b);
 }
 
 /* A port of shunt's that lies over a bridge of the kernel's. */
@@ -191,6 +220,7 @@ static void begin_anew(void *arg)
 
 	b->named = 0;
 	shunt_bridge_devices_begin(&b->foreign);
+	shunt_bridge_devices_begin(&b->vlans);
 	forget_stations(b);
 }
 
@@ -202,6 +232,8 @@ static void end_anew(void *arg)
 
 	shunt_bridge_devices_end(&b->foreign);
 	set_foreign(b);
+	shunt_bridge_devices_end(&b->vlans);
+	set_tagged(b);
 	for (i = 0; i < b->ports->cnt; i++)
 		if (shunt_bridge_is_over(b, i) && !(b->named >> i & 1))
 			follow_own(b, i, &none, false);
@@ -211,6 +243,7 @@ const struct shunt_fdb_ops shunt_bridge_fdb_ops = {
 	.entry = follow_entry,
 	.port = follow_port,
 	.bridge = follow_bridge,
+	.vlan = follow_vlan,
 	.begin = begin_anew,
 	.end = end_anew,
 };

@@ -198,16 +198,39 @@ static unsigned run_kernels(const struct batch *b, struct shunt_pkt *pkts, unsig
 	return b->br->punt;
 }
 
+static bool is_tagged(const struct batch *b, const struct shunt_pkt *pkt)
+{
+	const uint8_t *type = shunt_pkt_data(pkt, b->node->mem) + 12;
+
+	return (type[0] == 0x81 && type[1] == 0) || (type[0] == 0x88 && type[1] == 0xa8);
+}
+
 static inline unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt,
-				 uint16_t *next)
+				 uint16_t *next, const bool leaves_tags)
 {
 	unsigned i, diff = 0;
 
 	for (i = 0; i < cnt; i++) {
-		next[i] = decide(b, &pkts[i], &b->br->addresses[i]);
+		if (leaves_tags && is_tagged(b, &pkts[i]))
+			next[i] = to_host(b, &pkts[i]);
+		else
+			next[i] = decide(b, &pkts[i], &b->br->addresses[i]);
 		diff |= next[i] ^ next[0];
 	}
 	return diff ? SHUNT_NEXT_EACH : next[0];
+}
+
+/* All that comes in on the port is the kernel's, or what carries a VLAN tag, and then all while the
+ * port may not forward. */
+static unsigned run_left(struct batch *b, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next,
+			 bool forwards)
+{
+	const uint64_t untagged = __atomic_load_n(&b->br->params.masks->untagged, __ATOMIC_RELAXED);
+
+	if (!forwards || !(untagged >> b->port & 1))
+		return run_kernels(b, pkts, cnt);
+	read_batch(b, pkts, cnt);
+	return run_batch(b, pkts, cnt, next, true);
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
@@ -230,14 +253,14 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	};
 	unsigned to;
 
-	if (unlikely(__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> port & 1))
-		return run_kernels(&b, pkts, cnt);
 	b.unknown = b.outputs & __atomic_load_n(&masks->flooding, __ATOMIC_RELAXED);
-	read_batch(&b, pkts, cnt);
-	if (likely(forwarding >> port & 1))
-		to = run_batch(&b, pkts, cnt, next);
-	else
-		to = run_blocked(&b, pkts, cnt);
+	if (unlikely(__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> port & 1)) {
+		to = run_left(&b, pkts, cnt, next, forwarding >> port & 1);
+	} else {
+		read_batch(&b, pkts, cnt);
+		to = likely(forwarding >> port & 1) ? run_batch(&b, pkts, cnt, next, false)
+						    : run_blocked(&b, pkts, cnt);
+	}
 	if (unlikely(b.told))
 		shunt_learn_kick(br->params.learn);
 	return to;

@@ -10,8 +10,8 @@
 void shunt_lane_facts_open(struct shunt_lanes *lanes);
 
 /* shunt_lane_facts_ask asks for all that may change. Returns whether any device began or ceased to
- * take frames from XDP. Thread: control, without the guard. Cost: three netlink exchanges a port, a
- * syscall a queue. */
+ * take frames from XDP, or any port to leave tagged frames to the kernel. Thread: control, without
+ * the guard. Cost: three netlink exchanges a port, a syscall a queue. */
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes);
 
 /* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, or the

@@ -53,6 +53,7 @@ static void check_masks(void)
 	FUZZ_MUST(
 		!((masks->forwarding | masks->learning | masks->flooding | masks->kernels) & ~all),
 		"a bit of no port is set");
+	FUZZ_MUST(!(masks->untagged & ~masks->kernels), "tags are left to nobody");
 	FUZZ_MUST(!(masks->foreign >> BRIDGE_CNT), "a bit of no bridge is set");
 	FUZZ_MUST(bridge.foreign.cnt <= SHUNT_BRIDGE_DEVICES_MAX, "%u foreign ports",
 		  bridge.foreign.cnt);

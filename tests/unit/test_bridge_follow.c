@@ -140,6 +140,28 @@ static unsigned port_of(uint8_t n, unsigned number)
 				shunt_mac_hash(bridge.macs, shunt_mac_key(mac, number)));
 }
 
+enum { HERE = 0, ELSEWHERE = IFLA_LINK_NETNSID, MOVING = IFLA_NEW_NETNSID };
+
+/* A VLAN device: its lower one is elsewhere, or it is itself moving there. */
+static void vlan(uint16_t type, uint32_t ifindex, uint32_t lower, uint16_t where)
+{
+	struct nlmsghdr *nlh = link_message(type, AF_UNSPEC, ifindex);
+	struct nlattr *info;
+
+	mnl_attr_put_u32(nlh, IFLA_LINK, lower);
+	info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "vlan");
+	mnl_attr_nest_end(nlh, info);
+	if (where)
+		mnl_attr_put_u32(nlh, where, 1);
+	take(nlh);
+}
+
+static void is_vlan(uint32_t ifindex, uint32_t lower)
+{
+	vlan(RTM_NEWLINK, ifindex, lower, HERE);
+}
+
 /* All ports are where they belong. */
 static void start(void)
 {
@@ -251,6 +273,85 @@ Test(bridge_follow, a_port_of_a_bridge_alone, .init = init, .fini = fini)
 	cr_expect_eq(bridge.masks.kernels, 0);
 	is_port(FIRST_PORT + 4, FIRST_BRIDGE);
 	cr_expect_eq(bridge.masks.foreign, 1, "to that bridge it is the kernel's alone");
+}
+
+/* --- VLAN devices ----------------------------------------------------------------------------- */
+
+static void expect_tagged(uint64_t ports_with, const char *what)
+{
+	unsigned i;
+
+	cr_expect_eq(bridge.masks.untagged, ports_with, "%s", what);
+	cr_expect_eq(bridge.masks.kernels, ports_with, "%s", what);
+	for (i = 0; i < PORTS; i++)
+		cr_expect_eq(shunt_bridge_leaves(&bridge, i), SHUNT_LANE_REASON_none, "%s", what);
+}
+
+Test(bridge_follow, vlan_devices_come_and_go, .init = init, .fini = fini)
+{
+	start();
+	is_vlan(TAP, FIRST_PORT);
+	expect_tagged(A, "one");
+	is_vlan(TAP, FIRST_PORT);
+	is_vlan(TAP + 1, FIRST_PORT);
+	is_vlan(TAP + 2, FIRST_PORT + 3);
+	expect_tagged(A | D, "several");
+	vlan(RTM_DELLINK, TAP, FIRST_PORT, HERE);
+	expect_tagged(A | D, "one of two is there");
+	vlan(RTM_DELLINK, TAP + 1, FIRST_PORT, HERE);
+	expect_tagged(D, "none is");
+	vlan(RTM_DELLINK, TAP + 2, FIRST_PORT + 3, HERE);
+	expect_tagged(0, "none at all");
+}
+
+Test(bridge_follow, vlan_devices_of_others, .init = init, .fini = fini)
+{
+	start();
+	is_vlan(TAP, FIRST_BRIDGE);
+	is_vlan(TAP, OTHER_BRIDGE);
+	is_vlan(TAP, FIRST_PORT + 4);
+	vlan(RTM_NEWLINK, TAP, FIRST_PORT, ELSEWHERE);
+	expect_tagged(0, "a bridge's, a bridge's alone, another network namespace's");
+}
+
+Test(bridge_follow, a_vlan_device_in_another_network_namespace, .init = init, .fini = fini)
+{
+	start();
+	is_vlan(TAP, FIRST_PORT);
+	vlan(RTM_DELLINK, TAP, FIRST_PORT, MOVING);
+	expect_tagged(A, "it has the frames still");
+	is_vlan(TAP, FIRST_PORT);
+	vlan(RTM_DELLINK, TAP, FIRST_PORT, HERE);
+	expect_tagged(0, "it came back, and went");
+}
+
+/* Where all is left to the kernel, tags are none of it. */
+Test(bridge_follow, vlan_devices_of_a_port_that_is_left, .init = init, .fini = fini)
+{
+	start();
+	is_vlan(TAP, FIRST_PORT);
+	is_port_with(FIRST_PORT, FIRST_BRIDGE, IFLA_BRPORT_ISOLATED);
+	cr_expect_eq(bridge.masks.untagged, 0);
+	cr_expect_eq(bridge.masks.kernels, A);
+	is_port(FIRST_PORT, FIRST_BRIDGE);
+	expect_tagged(A, "again");
+}
+
+Test(bridge_follow, a_dump_ends_vlan_devices, .init = init, .fini = fini)
+{
+	unsigned i;
+
+	start();
+	is_vlan(TAP, FIRST_PORT);
+	is_vlan(TAP + 1, FIRST_PORT + 1);
+	is_vlan(TAP + 2, FIRST_PORT + 2);
+	vlan(RTM_DELLINK, TAP + 2, FIRST_PORT + 2, MOVING);
+	shunt_bridge_fdb_ops.begin(&bridge);
+	for (i = 0; i < 4; i++)
+		is_port(FIRST_PORT + i, FIRST_BRIDGE + i / 2);
+	is_vlan(TAP + 1, FIRST_PORT + 1);
+	shunt_bridge_fdb_ops.end(&bridge);
+	expect_tagged(B | C, "the one that is named, and the one elsewhere");
 }
 
 /* --- dumps ------------------------------------------------------------------------------------ */

@@ -259,6 +259,36 @@ Test(bridge, leaves_ports_to_the_kernel, .init = init, .fini = fini)
 	cr_assert_eq(sent(), 0x5, "what comes in elsewhere");
 }
 
+/* The kernel gives what is tagged to the port's VLAN devices. */
+Test(bridge, leaves_tags_to_the_kernel, .init = init, .fini = fini)
+{
+	static const uint8_t types[][2] = {{0x81, 0}, {0x88, 0xa8}};
+	struct shunt_pkt pkts[3];
+	unsigned i;
+
+	masks.kernels = masks.untagged = 0x1;
+	for (i = 0; i < 3; i++)
+		pkts[i] = packet(2, (uint8_t)(10 + i), 0, i);
+	for (i = 0; i < 2; i++)
+		memcpy(pool.mem + pkts[i].addr + 12, types[i], 2);
+	shunt_graph_run(&graph, 0, pkts, 3);
+	cr_assert_eq(sent(), 0x6, "what is untagged");
+	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 2, "they would be the kernel's");
+	cr_assert_eq(service(), 1, "its bridge learns the others, or does not");
+	pkts[0] = packet(2, 20, 1, 0);
+	memcpy(pool.mem + pkts[0].addr + 12, types[0], 2);
+	shunt_graph_run(&graph, 0, pkts, 1);
+	cr_assert_eq(sent(), 0x5, "what comes in elsewhere");
+	masks.forwarding = 0x1e;
+	send_one(2, 1, 0);
+	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 3, "all while the port may not forward");
+	masks.untagged = 0;
+	masks.forwarding = 0x1f;
+	send_one(2, 1, 0);
+	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 4, "all is the kernel's");
+	cr_assert_eq(pool.free_cnt, FRAMES);
+}
+
 Test(bridge, unknown_stations, .init = init, .fini = fini)
 {
 	masks.flooding = 0x1d; /* not port 1 */
