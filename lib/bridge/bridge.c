@@ -22,8 +22,10 @@ void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_b
 	*out = (struct shunt_bridge_params){
 		.macs = b->macs, .masks = &b->masks, .learn = &b->learns[worker]};
 	memcpy(out->bridge, b->bridge_of, sizeof(out->bridge));
-	for (i = 0; i < b->bridge_cnt; i++)
+	for (i = 0; i < b->bridge_cnt; i++) {
 		out->members[i] = b->bridges[i].members;
+		out->over |= (uint64_t) !!b->bridges[i].ifindex << i;
+	}
 }
 
 void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shunt_steer_cfg *cfg)

@@ -116,6 +116,7 @@ struct shunt_bridge_params {
 	struct shunt_learn *learn;	    /* the worker's own */
 	uint8_t bridge[SHUNT_PORT_MAX];	    /* by input port: number of its bridge */
 	uint64_t members[SHUNT_BRIDGE_MAX]; /* by bridge: its ports, a bit each */
+	uint64_t over; /* bridges, a bit each, with one of the kernel's beneath, which can flood */
 };
 
 #endif
