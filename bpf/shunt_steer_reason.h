@@ -51,7 +51,7 @@
 	X(LOCAL_ADDRESS, "local_address", KERNEL, "sent to an IP address of this host")            \
 	X(LANE_KERNEL, "lane_kernel", KERNEL, "the lane of the port, or of the flow, is kernel")   \
 	X(STALE, "stale", KERNEL,                                                                  \
-	  "what follows the kernel's routes and bridges is behind, or gives no sign of life")      \
+	  "what follows the kernel's routes, bridges, rules is behind, or gives no sign of life")  \
 	X(NOT_ROUTER, "not_router", KERNEL,                                                        \
 	  "lane xdp: forwarding is off, or an ip rule leads elsewhere")                            \
 	X(BAD_CHECKSUM, "bad_checksum", KERNEL,                                                    \

@@ -166,8 +166,9 @@ static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned 
 bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port)
 {
 	return shunt_ports_routes(lanes->ports, port) ||
-	       (lanes->bridge && shunt_ports_bridges(lanes->ports, port) &&
-		shunt_bridge_is_over(lanes->bridge, port));
+	       (lanes->bridge && shunt_bridge_is_over(lanes->bridge, port)) ||
+	       (shunt_lanes_asks_firewall(lanes, port) &&
+		lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO);
 }
 
 /* The follower hangs with the guard. */

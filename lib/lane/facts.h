@@ -14,8 +14,9 @@ void shunt_lane_facts_open(struct shunt_lanes *lanes);
  * the guard. Cost: three netlink exchanges a port, a syscall a queue. */
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes);
 
-/* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, or the
- * states of a kernel bridge's ports. What others forward by changes at this daemon's word alone.
+/* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, the states
+ * of a kernel bridge's ports, or rules of the firewall that leave it to the kernel. What others
+ * forward by changes at this daemon's word alone.
  * Thread: any. */
 bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port);
 
