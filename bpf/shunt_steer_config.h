@@ -34,6 +34,7 @@ enum shunt_steer_mode {
 	SHUNT_STEER_MODE_BRIDGE,      /* a kernel bridge lies beneath: unicast to other stations */
 	SHUNT_STEER_MODE_MIX,	      /* to the own MAC as LAYER3, everything else as XCONNECT */
 	SHUNT_STEER_MODE_TRANSPARENT, /* everything crosses, and is not looked at */
+	SHUNT_STEER_MODE_BRIDGE_UNTAGGED, /* as BRIDGE, where the port has VLAN devices */
 };
 
 /* The lane of what a port's forwarding can finish: one of enum shunt_lane, or

@@ -35,9 +35,10 @@ struct shunt_steer_mac_bucket {
 struct shunt_steer_bridge {
 	__u64 factor;	  /* of the hash */
 	__u64 forwarding; /* ports that may forward, a bit each */
-	__u64 kernels;	  /* what comes in on these ports is for the kernel's bridge */
+	__u64 kernels;	  /* what comes in on these ports is the kernel's, */
+	__u64 untagged;	  /* but on these what carries no VLAN tag */
 	__u8 tick;	  /* now */
-	__u8 pad[39];
+	__u8 pad[31];
 };
 
 _Static_assert(sizeof(struct shunt_steer_mac_bucket) == 64, "a cache line");

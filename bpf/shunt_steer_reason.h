@@ -36,7 +36,8 @@
 	  "sent to 01:80:c2:00:00:0x: LACP, LLDP, EAPOL, STP, pause")                              \
 	X(ARP, "arp", KERNEL, "ARP; cross-connect: only where it asks for this host's address")    \
 	X(ND, "nd", KERNEL, "cross-connect: neighbour solicitation for this host's address")       \
-	X(VLAN, "vlan", KERNEL, "layer 3: carries a VLAN tag")                                     \
+	X(VLAN, "vlan", KERNEL,                                                                    \
+	  "carries a VLAN tag: layer 3; bridge, where the port has VLAN devices")                  \
 	X(ETHERTYPE, "ethertype", KERNEL, "layer 3: neither IPv4, IPv6, ARP nor VLAN")             \
 	X(TRUNCATED, "truncated", KERNEL, "shorter than the headers that it announces")            \
 	X(BAD_HEADER, "bad_header", KERNEL, "IP version, header or total length that cannot be")   \
@@ -50,7 +51,7 @@
 	X(LOCAL_ADDRESS, "local_address", KERNEL, "sent to an IP address of this host")            \
 	X(LANE_KERNEL, "lane_kernel", KERNEL, "the lane of the port, or of the flow, is kernel")   \
 	X(STALE, "stale", KERNEL,                                                                  \
-	  "what follows the kernel's routes and bridges is behind, or gives no sign of life")      \
+	  "what follows the kernel's routes, bridges, rules is behind, or gives no sign of life")  \
 	X(NOT_ROUTER, "not_router", KERNEL,                                                        \
 	  "lane xdp: forwarding is off, or an ip rule leads elsewhere")                            \
 	X(BAD_CHECKSUM, "bad_checksum", KERNEL,                                                    \

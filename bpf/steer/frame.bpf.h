@@ -67,6 +67,11 @@ static __always_inline bool is_link_local_control(const struct eth *eth)
 	       (mac[5] & 0xf0) == 0;
 }
 
+static __always_inline bool is_tagged(const struct eth *eth)
+{
+	return eth->type_be == bpf_htons(ETH_P_8021Q) || eth->type_be == bpf_htons(ETH_P_8021AD);
+}
+
 /* What follows up to two VLAN tags, and its type. */
 static __always_inline const void *behind_tags(const struct eth *eth, const void *end,
 					       __be16 *type_be)

@@ -82,7 +82,8 @@ static __always_inline int unserved(struct xdp_md *ctx, struct shunt_steer_slot 
 	return lane_kernel(ctx, slot, SHUNT_STEER_NO_SOCKET, len);
 }
 
-/* The kernel cannot forward a wire's frames. They stay with a live worker. */
+/* The kernel cannot forward a wire's frames. They stay with a live worker, unless rules judge them and
+ * are not followed now. */
 static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 queue,
 				     int reason, __u64 len, const bool is_sg)
 {
@@ -93,6 +94,8 @@ static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot
 
 		if (why == SHUNT_STEER_HUNG && crosses_alone(reason))
 			return cross(ctx, is_sg);
+		if (why == SHUNT_STEER_STALE && bpf_map_lookup_elem(&shunt_xsks, &queue))
+			return lane_kernel(ctx, slot, why, len);
 		if (why != SHUNT_STEER_OFF && !crosses_alone(reason))
 			return lane_kernel(ctx, slot, why, len);
 	}

@@ -185,6 +185,13 @@ static __always_inline int bridge_reason(const struct shunt_steer_half *half, co
 	return SHUNT_STEER_BRIDGED;
 }
 
+/* The kernel's VLAN devices come before its bridge. */
+static __always_inline int untagged_reason(const struct shunt_steer_half *half,
+					   const struct eth *eth)
+{
+	return is_tagged(eth) ? SHUNT_STEER_VLAN : bridge_reason(half, eth);
+}
+
 static __always_inline int mix_reason(const struct shunt_steer_half *half, const struct eth *eth,
 				      const void *end, __s64 beyond)
 {
@@ -206,6 +213,8 @@ static __always_inline int mode_reason(const struct shunt_steer_half *half, cons
 		return mix_reason(half, eth, end, beyond);
 	if (half->mode == SHUNT_STEER_MODE_TRANSPARENT)
 		return SHUNT_STEER_BRIDGED;
+	if (half->mode == SHUNT_STEER_MODE_BRIDGE_UNTAGGED)
+		return untagged_reason(half, eth);
 	return SHUNT_STEER_OFF;
 }
 

@@ -102,6 +102,13 @@ static __always_inline const struct shunt_steer_bridge *bridges_of(void **macs)
 	return *macs ? bpf_map_lookup_elem(*macs, &last) : NULL;
 }
 
+/* Of ports with VLAN devices, which the kernel has before its bridge. */
+static __always_inline bool is_untagged(const struct shunt_steer_bridge *bridge,
+					const struct eth *eth, __u64 forwarding, __u32 in)
+{
+	return (forwarding & READ_ONCE(bridge->untagged)) >> (in & 63) & 1 && !is_tagged(eth);
+}
+
 /* The port by which a frame leaves that came in on port `in`. number: the bridge's, from 1. */
 __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 {
@@ -121,7 +128,9 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 		return SWITCH_NONE;
 	forwarding = READ_ONCE(bridge->forwarding);
 	from = forwarding & ~READ_ONCE(bridge->kernels);
-	if (!(from >> (in & 63) & 1) || !mac_heard(macs, bridge, src | bridge_bits(number), in))
+	if (!(from >> (in & 63) & 1) && !is_untagged(bridge, eth, forwarding, in))
+		return SWITCH_NONE;
+	if (!mac_heard(macs, bridge, src | bridge_bits(number), in))
 		return SWITCH_NONE;
 	mac_find(&hit, macs, mac_hash(mac_key(eth->dst) | bridge_bits(number), bridge->factor));
 	to = (hit.word & SHUNT_STEER_MAC_PORT) - 1; /* without an entry: none too */

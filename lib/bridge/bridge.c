@@ -22,8 +22,10 @@ void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_b
 	*out = (struct shunt_bridge_params){
 		.macs = b->macs, .masks = &b->masks, .learn = &b->learns[worker]};
 	memcpy(out->bridge, b->bridge_of, sizeof(out->bridge));
-	for (i = 0; i < b->bridge_cnt; i++)
+	for (i = 0; i < b->bridge_cnt; i++) {
 		out->members[i] = b->bridges[i].members;
+		out->over |= (uint64_t) !!b->bridges[i].ifindex << i;
+	}
 }
 
 void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shunt_steer_cfg *cfg)
@@ -35,7 +37,8 @@ void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shun
 	if (shunt_config_mode(b->ports->config, port) == SHUNT_FORWARD_MIX) {
 		cfg->mode = SHUNT_STEER_MODE_MIX;
 	} else if (one->ifindex) {
-		cfg->mode = SHUNT_STEER_MODE_BRIDGE;
+		cfg->mode = shunt_bridge_leaves_tags(b, port) ? SHUNT_STEER_MODE_BRIDGE_UNTAGGED
+							      : SHUNT_STEER_MODE_BRIDGE;
 		memcpy(cfg->mac2, one->mac, 6);
 	} else {
 		cfg->mode = SHUNT_STEER_MODE_XCONNECT;
@@ -47,6 +50,11 @@ bool shunt_bridge_is_over(const struct shunt_bridge *b, unsigned port)
 	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
 
 	return one->ifindex && one->members >> port & 1;
+}
+
+bool shunt_bridge_leaves_tags(const struct shunt_bridge *b, unsigned port)
+{
+	return __atomic_load_n(&b->masks.untagged, __ATOMIC_RELAXED) >> port & 1;
 }
 
 bool shunt_bridge_is_alone(const struct shunt_bridge *b, unsigned port)

@@ -20,11 +20,10 @@
 #define SHUNT_BRIDGE_BRIDGE_H
 
 #include "port/port.h"
+#include "bridge/devices.h"
 #include "bridge/fdb.h"
 #include "graph/nodes.h"
 #include "xdp/macs.h"
-
-#define SHUNT_BRIDGE_FOREIGN_MAX 64 /* ports of the kernel's alone that are kept track of */
 
 /* name, help */
 #define SHUNT_BRIDGE_COUNTERS(X)                                          \
@@ -59,11 +58,11 @@ struct shunt_bridge {
 	unsigned bridge_cnt;
 	uint8_t bridge_of[SHUNT_PORT_MAX];
 	enum shunt_lane_reason left[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
-	struct {
-		uint32_t ifindex;
-		unsigned bridge;
-	} foreign[SHUNT_BRIDGE_FOREIGN_MAX];
-	unsigned foreign_cnt;
+	uint64_t tagged;			     /* ports that have VLAN devices */
+	struct shunt_bridge_devices vlans;
+	uint64_t backed; /* ports that have a backup port */
+	uint64_t named;	 /* ports that the dump under way, or the last one, has told of */
+	struct shunt_bridge_devices foreign; /* ports of the kernel's alone, for their bridge */
 	int epoll_fd;
 	bool is_behind; /* more was told than one service takes; the follower's */
 	uint32_t age_s;
@@ -105,6 +104,11 @@ bool shunt_bridge_is_over(const struct shunt_bridge *bridge, unsigned port);
 /* shunt_bridge_leaves says why what comes in on a port is left to the kernel's bridge now,
  * SHUNT_LANE_REASON_none where it is not. Thread: the one that holds the guard. */
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *bridge, unsigned port);
+
+/* shunt_bridge_leaves_tags says whether what carries a VLAN tag is left to the kernel on a port of
+ * which all else is not: it has VLAN devices, and the kernel gives a frame to those before its
+ * bridge sees it. Thread: any. */
+bool shunt_bridge_leaves_tags(const struct shunt_bridge *bridge, unsigned port);
 
 /* shunt_bridge_fd is readable when shunt_bridge_service has work. Thread: the follower, service
  * with the guard. Cost: bounded, some milliseconds; is_behind says that there is more. After events

@@ -31,6 +31,8 @@ static int take_info(const struct nlattr *attr, void *arg)
 
 	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
 		link->is_bridge = !strcmp(shunt_netlink_str(attr), "bridge");
+	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+		link->is_vlan = !strcmp(shunt_netlink_str(attr), "vlan");
 	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA && link->is_bridge)
 		mnl_attr_parse_nested(attr, take_bridge_attr, link);
 	return MNL_CB_OK;
@@ -50,6 +52,15 @@ static int take_attr(const struct nlattr *attr, void *arg)
 	case IFLA_ADDRESS:
 		if (mnl_attr_get_payload_len(attr) == 6)
 			memcpy(link->mac, mnl_attr_get_payload(attr), 6);
+		break;
+	case IFLA_LINK:
+		link->lower = shunt_netlink_u32(attr);
+		break;
+	case IFLA_LINK_NETNSID: /* behind IFLA_LINK, which counts there */
+		link->lower = 0;
+		break;
+	case IFLA_NEW_NETNSID:
+		link->is_moving = true;
 		break;
 	case IFLA_LINKINFO:
 		mnl_attr_parse_nested(attr, take_info, link);

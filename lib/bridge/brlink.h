@@ -17,7 +17,9 @@ struct shunt_brlink {
 	uint32_t master; /* ifindex of the bridge or bond that it is a port of; 0: none */
 	char name[IFNAMSIZ];
 	uint8_t mac[6];
-	bool is_bridge;
+	bool is_bridge, is_vlan;
+	uint32_t lower; /* of a VLAN device: the one beneath; 0: in another network namespace */
+	bool is_moving; /* to another network namespace */
 	/* of a bridge */
 	bool filters_vlans;
 	uint32_t age_s; /* 0: entries are not kept */

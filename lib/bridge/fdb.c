@@ -88,17 +88,22 @@ static ssize_t receive(struct shunt_fdb *fdb, int flags)
 
 /* --- dumps ------------------------------------------------------------------------------------ */
 
-static int ask(struct shunt_fdb *fdb, uint16_t type)
+struct question {
+	uint16_t type;
+	uint8_t family;
+};
+
+static int ask(struct shunt_fdb *fdb, const struct question *question)
 {
 	char buf[256] = {0};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct ifinfomsg *ifi;
 
-	nlh->nlmsg_type = type;
+	nlh->nlmsg_type = question->type;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	nlh->nlmsg_seq = ++fdb->seq;
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
-	ifi->ifi_family = AF_BRIDGE;
+	ifi->ifi_family = question->family;
 	fdb->dump_done = fdb->is_interrupted = false;
 	fdb->dump_error = 0;
 	return mnl_socket_sendto(fdb->events, nlh, nlh->nlmsg_len) < 0 ? -errno : 0;
@@ -108,9 +113,9 @@ static int ask(struct shunt_fdb *fdb, uint16_t type)
  * - -ENOBUFS: events were lost meanwhile;
  * - -EINTR: what was dumped changed meanwhile;
  * - another -errno. */
-static int dump(struct shunt_fdb *fdb, uint16_t type)
+static int dump(struct shunt_fdb *fdb, const struct question *question)
 {
-	int ret = ask(fdb, type), lost = 0;
+	int ret = ask(fdb, question), lost = 0;
 
 	while (!ret && !fdb->dump_done) {
 		const ssize_t n = receive(fdb, 0);
@@ -125,6 +130,24 @@ static int dump(struct shunt_fdb *fdb, uint16_t type)
 	return ret || !fdb->is_interrupted ? ret : -EINTR;
 }
 
+static int dump_once(struct shunt_fdb *fdb)
+{
+	static const struct question questions[] = {
+		{RTM_GETLINK, AF_UNSPEC},  /* bridges, with their settings */
+		{RTM_GETLINK, AF_BRIDGE},  /* their ports */
+		{RTM_GETNEIGH, AF_BRIDGE}, /* their stations */
+	};
+	unsigned i;
+	int ret = 0;
+
+	fdb->ops->begin(fdb->arg);
+	for (i = 0; i < SHUNT_ARRAY_LEN(questions) && !ret; i++)
+		ret = dump(fdb, &questions[i]);
+	if (!ret)
+		fdb->ops->end(fdb->arg);
+	return ret;
+}
+
 /* Dumps again what was interrupted or overrun, up to a bound. Such a dump is never believed. */
 static int dump_all(struct shunt_fdb *fdb)
 {
@@ -132,9 +155,7 @@ static int dump_all(struct shunt_fdb *fdb)
 	int ret;
 
 	do {
-		ret = dump(fdb, RTM_GETLINK);
-		if (!ret)
-			ret = dump(fdb, RTM_GETNEIGH);
+		ret = dump_once(fdb);
 		fdb->stats.overruns += ret == -ENOBUFS;
 		fdb->stats.repeated += ret == -EINTR || ret == -EBUSY;
 	} while ((ret == -ENOBUFS || ret == -EINTR || ret == -EBUSY) && --tries);

@@ -5,7 +5,8 @@
  * frame (NTF_USE). So its entries are ordinary ones, which age as they do without shunt. Entries
  * marked as learned elsewhere (NTF_EXT_LEARNED) would stay for ever after a kill.
  *
- * When the socket overruns, all is dumped again. Entries that were deleted meanwhile age.
+ * When the socket overruns, all is dumped again: bridges, their ports, their stations. What a dump
+ * does not tell of is no more.
  *
  * What follows never waits for the kernel, dumps apart. To be told of a station the kernel takes
  * its lock of all devices, which it may hold for seconds: so what is to be told is noted, and told
@@ -47,6 +48,7 @@ struct shunt_fdb_port {
 	uint32_t ifindex;
 	uint32_t bridge; /* 0: a port no more */
 	bool forwards, learns, floods;
+	bool has_backup; /* its stations are behind another port while it has no carrier */
 	/* Why frames that come in there are left to the kernel's bridge; none: they are not. */
 	enum shunt_lane_reason left;
 };
@@ -56,6 +58,12 @@ struct shunt_fdb_ops {
 	void (*port)(void *arg, const struct shunt_fdb_port *port);
 	/* A bridge of which the kernel told, with its settings. */
 	void (*bridge)(void *arg, const struct shunt_brlink *bridge);
+	/* A VLAN device. In another network namespace it is there, but nothing more is told of it.
+	 */
+	void (*vlan)(void *arg, const struct shunt_brlink *vlan, bool is_gone);
+	/* Before a dump, also one that is tried again, and when all was told. */
+	void (*begin)(void *arg);
+	void (*end)(void *arg);
 };
 
 struct shunt_fdb_stats {

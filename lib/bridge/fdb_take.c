@@ -11,12 +11,19 @@
 
 #include "base/netlink.h"
 
+struct link {
+	struct shunt_fdb_port port;
+	bool has_state;
+};
+
 static int take_port_attr(const struct nlattr *attr, void *arg)
 {
-	struct shunt_fdb_port *port = arg;
+	struct link *link = arg;
+	struct shunt_fdb_port *port = &link->port;
 
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_BRPORT_STATE:
+		link->has_state = true;
 		port->forwards = shunt_netlink_u8(attr) == BR_STATE_FORWARDING;
 		port->learns &= port->forwards || shunt_netlink_u8(attr) == BR_STATE_LEARNING;
 		break;
@@ -25,6 +32,9 @@ static int take_port_attr(const struct nlattr *attr, void *arg)
 		break;
 	case IFLA_BRPORT_UNICAST_FLOOD:
 		port->floods = shunt_netlink_u8(attr);
+		break;
+	case IFLA_BRPORT_BACKUP_PORT:
+		port->has_backup = shunt_netlink_u32(attr);
 		break;
 	case IFLA_BRPORT_ISOLATED:
 		port->left = shunt_netlink_u8(attr) ? SHUNT_LANE_REASON_isolated : port->left;
@@ -41,40 +51,51 @@ static int take_port_attr(const struct nlattr *attr, void *arg)
 
 static int take_link_attr(const struct nlattr *attr, void *arg)
 {
-	struct shunt_fdb_port *port = arg;
+	struct link *link = arg;
 
 	if (mnl_attr_get_type(attr) == IFLA_MASTER)
-		port->bridge = shunt_netlink_u32(attr);
+		link->port.bridge = shunt_netlink_u32(attr);
 	if ((mnl_attr_get_type(attr) & NLA_TYPE_MASK) == IFLA_PROTINFO)
-		mnl_attr_parse_nested(attr, take_port_attr, port);
+		mnl_attr_parse_nested(attr, take_port_attr, link);
 	return MNL_CB_OK;
 }
 
-static void take_bridge(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
+static void take_device(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
 {
-	struct shunt_brlink bridge;
+	const bool is_gone = nlh->nlmsg_type == RTM_DELLINK;
+	struct shunt_brlink device;
 
-	shunt_brlink_parse(nlh, &bridge);
-	if (bridge.is_bridge)
-		ops->bridge(arg, &bridge);
+	shunt_brlink_parse(nlh, &device);
+	if (device.is_bridge && !is_gone)
+		ops->bridge(arg, &device);
+	if (device.is_vlan && device.lower)
+		ops->vlan(arg, &device, is_gone && !device.is_moving);
+}
+
+/* A port of the kernel's bridge has a state. Without one it is a device that speaks of a switch of
+ * its own: drivers do so of a port as well, after its bridge did. */
+static void take_port(const struct nlmsghdr *nlh, uint32_t ifindex, const struct shunt_fdb_ops *ops,
+		      void *arg)
+{
+	struct link link = {.port = {.ifindex = ifindex, .learns = true, .floods = true}};
+
+	mnl_attr_parse(nlh, sizeof(struct ifinfomsg), take_link_attr, &link);
+	if (nlh->nlmsg_type == RTM_DELLINK)
+		ops->port(arg, &(struct shunt_fdb_port){.ifindex = ifindex});
+	else if (link.has_state)
+		ops->port(arg, &link.port);
 }
 
 static void take_link(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
 {
 	const struct ifinfomsg *ifi = shunt_netlink_head(nlh, sizeof(*ifi));
-	struct shunt_fdb_port port = {.learns = true, .floods = true};
 
 	if (!ifi)
 		return;
-	port.ifindex = (uint32_t)ifi->ifi_index;
-	if (ifi->ifi_family == AF_UNSPEC && nlh->nlmsg_type == RTM_NEWLINK)
-		take_bridge(nlh, ops, arg);
-	if (ifi->ifi_family != AF_BRIDGE)
-		return;
-	mnl_attr_parse(nlh, sizeof(*ifi), take_link_attr, &port);
-	if (nlh->nlmsg_type == RTM_DELLINK)
-		port = (struct shunt_fdb_port){.ifindex = port.ifindex};
-	ops->port(arg, &port);
+	if (ifi->ifi_family == AF_UNSPEC)
+		take_device(nlh, ops, arg);
+	if (ifi->ifi_family == AF_BRIDGE)
+		take_port(nlh, (uint32_t)ifi->ifi_index, ops, arg);
 }
 
 struct neigh {

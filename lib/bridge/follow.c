@@ -69,22 +69,21 @@ static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is
 	b->full += shunt_mac_learn(b->macs, key, port) == SHUNT_MAC_FULL;
 }
 
-static void follow_foreign(struct shunt_bridge *b, const struct shunt_fdb_port *port)
+static void set_foreign(struct shunt_bridge *b)
 {
-	int bridge = bridge_over(b, port->bridge);
-	uint64_t mask = 0;
-	unsigned i;
+	__atomic_store_n(&b->masks.foreign, shunt_bridge_devices_mask(&b->foreign),
+			 __ATOMIC_RELAXED);
+}
 
-	for (i = 0; i < b->foreign_cnt; i++)
-		if (b->foreign[i].ifindex == port->ifindex)
-			b->foreign[i--] = b->foreign[--b->foreign_cnt];
-	if (bridge >= 0 && b->foreign_cnt < SHUNT_BRIDGE_FOREIGN_MAX) {
-		b->foreign[b->foreign_cnt].ifindex = port->ifindex;
-		b->foreign[b->foreign_cnt++].bridge = (unsigned)bridge;
-	}
-	for (i = 0; i < b->foreign_cnt; i++)
-		mask |= 1ULL << b->foreign[i].bridge;
-	__atomic_store_n(&b->masks.foreign, mask, __ATOMIC_RELAXED);
+/* A port that only the kernel's bridge has; bridge -1: it is none, or of a bridge that is not
+ * followed. Shunt's own that were moved to another bridge count. */
+static void follow_foreign(struct shunt_bridge *b, uint32_t ifindex, int bridge)
+{
+	if (bridge >= 0)
+		shunt_bridge_devices_put(&b->foreign, ifindex, (unsigned)bridge);
+	else
+		shunt_bridge_devices_del(&b->foreign, ifindex);
+	set_foreign(b);
 }
 
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
@@ -97,15 +96,23 @@ enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigne
 		return SHUNT_LANE_REASON_unfollowed;
 	if (one->filters_vlans)
 		return SHUNT_LANE_REASON_vlan_filtering;
+	if (b->left[port] == SHUNT_LANE_REASON_none && b->backed & one->members)
+		return SHUNT_LANE_REASON_backup_port;
 	return one->age_s ? b->left[port] : SHUNT_LANE_REASON_unaged;
 }
 
+/* A reader that sees one of the two words before the other leaves too much to the kernel, or has
+ * what was before. */
 static void set_kernels(struct shunt_bridge *b)
 {
 	unsigned i;
 
-	for (i = 0; i < b->ports->cnt; i++)
-		set_bit(&b->masks.kernels, i, shunt_bridge_leaves(b, i));
+	for (i = 0; i < b->ports->cnt; i++) {
+		const bool is_left = shunt_bridge_leaves(b, i), is_tagged = b->tagged >> i & 1;
+
+		set_bit(&b->masks.untagged, i, is_tagged && !is_left);
+		set_bit(&b->masks.kernels, i, is_tagged || is_left);
+	}
 	shunt_bridge_publish(b);
 }
 
@@ -138,31 +145,108 @@ static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 	set_kernels(b);
 }
 
-static void follow_port(void *arg, const struct shunt_fdb_port *port)
+static void set_tagged(struct shunt_bridge *b)
+{
+	b->tagged = shunt_bridge_devices_mask(&b->vlans);
+	set_kernels(b);
+}
+
+/* One in another network namespace has its port's frames still. */
+static void follow_vlan(void *arg, const struct shunt_brlink *vlan, bool is_gone)
 {
 	struct shunt_bridge *b = arg;
-	int at = shunt_ports_at(b->ports, port->ifindex);
-	bool is_member;
+	const int at = shunt_ports_at(b->ports, vlan->lower);
 
-	if (bridge_over(b, port->ifindex) >= 0)
-		return; /* the bridge speaks of itself */
-	if (at < 0) {
-		follow_foreign(b, port);
+	if (at < 0 || !shunt_bridge_is_over(b, (unsigned)at))
 		return;
-	}
-	is_member = bridge_over(b, port->bridge) == b->bridge_of[at];
-	set_bit(&b->masks.forwarding, (unsigned)at, is_member && port->forwards);
-	set_bit(&b->masks.learning, (unsigned)at, is_member && port->learns);
-	set_bit(&b->masks.flooding, (unsigned)at, is_member && port->floods);
-	b->left[at] = port->left;
+	if (is_gone)
+		shunt_bridge_devices_del(&b->vlans, vlan->ifindex);
+	else
+		shunt_bridge_devices_put(&b->vlans, vlan->ifindex, (unsigned)at);
+	if (vlan->is_moving)
+		shunt_bridge_devices_keep(&b->vlans, vlan->ifindex);
+	set_tagged(b);
+}
+
+/* A port of shunt's that lies over a bridge of the kernel's. */
+static void follow_own(struct shunt_bridge *b, unsigned at, const struct shunt_fdb_port *port,
+		       bool is_member)
+{
+	set_bit(&b->masks.forwarding, at, is_member && port->forwards);
+	set_bit(&b->masks.learning, at, is_member && port->learns);
+	set_bit(&b->masks.flooding, at, is_member && port->floods);
+	set_bit(&b->backed, at, is_member && port->has_backup);
+	b->left[at] = is_member ? port->left : SHUNT_LANE_REASON_not_member;
 	set_kernels(b);
 	/* Of a member that may not forward, the kernel tells which stations it forgets. */
 	if (!is_member)
-		shunt_mac_flush(b->macs, b->bridge_of[at], (unsigned)at);
+		shunt_mac_flush(b->macs, b->bridge_of[at], at);
+}
+
+static void follow_port(void *arg, const struct shunt_fdb_port *port)
+{
+	struct shunt_bridge *b = arg;
+	const int at = shunt_ports_at(b->ports, port->ifindex);
+	const int bridge = bridge_over(b, port->bridge);
+	const bool is_over = at >= 0 && shunt_bridge_is_over(b, (unsigned)at);
+	const bool is_member = is_over && bridge == b->bridge_of[at];
+
+	if (bridge_over(b, port->ifindex) >= 0)
+		return; /* the bridge speaks of itself */
+	follow_foreign(b, port->ifindex, is_member ? -1 : bridge);
+	if (!is_over)
+		return;
+	b->named |= 1ULL << at;
+	follow_own(b, (unsigned)at, port, is_member);
+}
+
+/* --- all that it says, anew ------------------------------------------------------------------- */
+
+/* Of the kernel's bridges. Those that are there still are told of, and who is heard is learned. */
+static void forget_stations(struct shunt_bridge *b)
+{
+	struct shunt_mac_entry entry;
+	uint64_t at = 0;
+
+	while (shunt_mac_next(b->macs, &at, &entry))
+		if (b->bridges[shunt_mac_key_bridge(entry.key)].ifindex)
+			shunt_mac_del(b->macs, entry.key);
+}
+
+/* Meanwhile nothing is forwarded by what is known: the frames are the kernel's. */
+static void begin_anew(void *arg)
+{
+	struct shunt_bridge *b = arg;
+
+	b->named = 0;
+	shunt_bridge_devices_begin(&b->foreign);
+	shunt_bridge_devices_begin(&b->vlans);
+	forget_stations(b);
+}
+
+static void end_anew(void *arg)
+{
+	const struct shunt_fdb_port none = {.bridge = 0};
+	struct shunt_bridge *b = arg;
+	unsigned i;
+
+	shunt_bridge_devices_end(&b->foreign);
+	set_foreign(b);
+	shunt_bridge_devices_end(&b->vlans);
+	set_tagged(b);
+	for (i = 0; i < b->ports->cnt; i++)
+		if (shunt_bridge_is_over(b, i) && !(b->named >> i & 1))
+			follow_own(b, i, &none, false);
 }
 
 const struct shunt_fdb_ops shunt_bridge_fdb_ops = {
-	.entry = follow_entry, .port = follow_port, .bridge = follow_bridge};
+	.entry = follow_entry,
+	.port = follow_port,
+	.bridge = follow_bridge,
+	.vlan = follow_vlan,
+	.begin = begin_anew,
+	.end = end_anew,
+};
 
 /* --- what workers say ------------------------------------------------------------------------- */
 

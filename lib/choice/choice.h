@@ -49,6 +49,11 @@
 	  "{port} is locked, which only the kernel's bridge minds")                                \
 	X(hairpin, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_hairpin,                        \
 	  "{port} is in hairpin mode, which only the kernel's bridge minds")                       \
+	X(not_member, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_not_member,                  \
+	  "{port} is not a port of its bridge any more: the kernel has put it elsewhere")          \
+	X(backup_port, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_backup_port,                \
+	  "{port} is a port of a bridge in which one has a backup port, which only the kernel's "  \
+	  "bridge minds")                                                                          \
 	X(vlan_filtering, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_vlan_filtering,          \
 	  "{port} is a port of a bridge that filters VLANs, which only the kernel's bridge minds") \
 	X(unaged, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unaged,                          \

@@ -241,7 +241,10 @@ static void note_followed(struct shunt_follower *f)
 		if (!shunt_lanes_follows(&engine->lanes, i))
 			continue;
 		followed = engine->firewall ? 1u << FIREWALL : 0;
-		followed |= 1u << (shunt_ports_routes(&engine->ports, i) ? ROUTER : BRIDGE);
+		if (shunt_ports_routes(&engine->ports, i))
+			followed |= 1u << ROUTER;
+		if (engine->bridge && shunt_bridge_is_over(engine->bridge, i))
+			followed |= 1u << BRIDGE;
 		f->followed[i] = followed;
 	}
 }

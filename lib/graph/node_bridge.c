@@ -45,6 +45,7 @@ struct batch {
 	unsigned port;
 	bool learns, told;
 	bool is_foreign; /* the kernel's bridge has ports of its own: it floods */
+	bool is_over;	 /* it can flood what the worker has no frames for */
 };
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -89,6 +90,14 @@ static bool is_reserved(const uint8_t *mac)
 
 /* --- flooding --------------------------------------------------------------------------------- */
 
+static uint16_t to_host(const struct batch *b, struct shunt_pkt *pkt)
+{
+	bool can_punt = b->br->punt != b->node->graph->drop_node;
+
+	pkt->reason = can_punt ? (uint8_t)SHUNT_PUNT_bridge : (uint8_t)SHUNT_DROP_to_host;
+	return b->br->punt;
+}
+
 /* A copy for a port, unless frames are short: then the port is left out, and that is counted. */
 static void flood_copy(struct batch *b, const struct shunt_pkt *pkt, unsigned port)
 {
@@ -104,12 +113,26 @@ static void flood_copy(struct batch *b, const struct shunt_pkt *pkt, unsigned po
 	shunt_graph_inject(b->node->graph, b->br->tx[port], &copy, 1);
 }
 
-/* Copies for all outputs but the last, which gets the frame itself. Returns its node. */
+/* Whether there are frames for all copies, before the first is made. */
+static bool has_copies(const struct batch *b, const struct shunt_pkt *pkt, uint64_t outputs)
+{
+	const struct shunt_pool *pool = b->node->graph->pool;
+	const unsigned cnt = (unsigned)__builtin_popcountll(outputs);
+	const uint32_t each =
+		shunt_chain_is(pool, pkt) ? shunt_chain_link(pool, pkt->addr)->cnt : 1;
+
+	return cnt < 2 || pool->free_cnt > b->br->reserve + (cnt - 1) * each;
+}
+
+/* Copies for all outputs but the last, which gets the frame itself. Returns its node. Where the
+ * kernel's bridge can flood, it does when frames are short: to all ports, and not to some. */
 static uint16_t flood(struct batch *b, struct shunt_pkt *pkt, bool is_group)
 {
 	struct shunt_learn_stats *stats = &b->br->params.learn->stats;
 	uint64_t left = is_group ? b->outputs : b->unknown;
 
+	if (b->is_over && unlikely(!has_copies(b, pkt, left)))
+		return to_host(b, pkt);
 	shunt_counter_add(&stats->floods, 1);
 	shunt_counter_add(&stats->unknown, !is_group);
 	if (!left) {
@@ -129,14 +152,6 @@ static uint16_t drop(const struct batch *b, struct shunt_pkt *pkt, enum shunt_dr
 {
 	pkt->reason = (uint8_t)reason;
 	return b->node->graph->drop_node;
-}
-
-static uint16_t to_host(const struct batch *b, struct shunt_pkt *pkt)
-{
-	bool can_punt = b->br->punt != b->node->graph->drop_node;
-
-	pkt->reason = can_punt ? (uint8_t)SHUNT_PUNT_bridge : (uint8_t)SHUNT_DROP_to_host;
-	return b->br->punt;
 }
 
 /* Destinations other than a known station behind a port that forwards. */
@@ -198,16 +213,39 @@ static unsigned run_kernels(const struct batch *b, struct shunt_pkt *pkts, unsig
 	return b->br->punt;
 }
 
+static bool is_tagged(const struct batch *b, const struct shunt_pkt *pkt)
+{
+	const uint8_t *type = shunt_pkt_data(pkt, b->node->mem) + 12;
+
+	return (type[0] == 0x81 && type[1] == 0) || (type[0] == 0x88 && type[1] == 0xa8);
+}
+
 static inline unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt,
-				 uint16_t *next)
+				 uint16_t *next, const bool leaves_tags)
 {
 	unsigned i, diff = 0;
 
 	for (i = 0; i < cnt; i++) {
-		next[i] = decide(b, &pkts[i], &b->br->addresses[i]);
+		if (leaves_tags && is_tagged(b, &pkts[i]))
+			next[i] = to_host(b, &pkts[i]);
+		else
+			next[i] = decide(b, &pkts[i], &b->br->addresses[i]);
 		diff |= next[i] ^ next[0];
 	}
 	return diff ? SHUNT_NEXT_EACH : next[0];
+}
+
+/* All that comes in on the port is the kernel's, or what carries a VLAN tag, and then all while the
+ * port may not forward. */
+static unsigned run_left(struct batch *b, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next,
+			 bool forwards)
+{
+	const uint64_t untagged = __atomic_load_n(&b->br->params.masks->untagged, __ATOMIC_RELAXED);
+
+	if (!forwards || !(untagged >> b->port & 1))
+		return run_kernels(b, pkts, cnt);
+	read_batch(b, pkts, cnt);
+	return run_batch(b, pkts, cnt, next, true);
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
@@ -227,17 +265,18 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		.is_foreign = __atomic_load_n(&masks->foreign, __ATOMIC_RELAXED) >>
 				      br->params.bridge[port] &
 			      1,
+		.is_over = br->params.over >> br->params.bridge[port] & 1,
 	};
 	unsigned to;
 
-	if (unlikely(__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> port & 1))
-		return run_kernels(&b, pkts, cnt);
 	b.unknown = b.outputs & __atomic_load_n(&masks->flooding, __ATOMIC_RELAXED);
-	read_batch(&b, pkts, cnt);
-	if (likely(forwarding >> port & 1))
-		to = run_batch(&b, pkts, cnt, next);
-	else
-		to = run_blocked(&b, pkts, cnt);
+	if (unlikely(__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> port & 1)) {
+		to = run_left(&b, pkts, cnt, next, forwarding >> port & 1);
+	} else {
+		read_batch(&b, pkts, cnt);
+		to = likely(forwarding >> port & 1) ? run_batch(&b, pkts, cnt, next, false)
+						    : run_blocked(&b, pkts, cnt);
+	}
 	if (unlikely(b.told))
 		shunt_learn_kick(br->params.learn);
 	return to;
@@ -265,6 +304,8 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
 	br->params = *(const struct shunt_bridge_params *)params;
 	br->punt = punt < 0 ? graph->drop_node : (uint16_t)punt;
+	if (punt < 0)
+		br->params.over = 0;
 	br->reserve = graph->pool->total / RESERVE_DIVISOR;
 	for (port = 0; port < SHUNT_PORT_MAX; port++) {
 		br->tx[port] = shunt_graph_tx_or_drop(graph, (uint16_t)port);

@@ -105,7 +105,8 @@ struct shunt_bridge_masks {
 	uint64_t learning;   /* these learn */
 	uint64_t flooding;   /* unknown stations are looked for on these */
 	uint64_t foreign;    /* bridges, a bit each, that have ports of the kernel's alone */
-	uint64_t kernels;    /* ports whose frames only the kernel's bridge forwards correctly */
+	uint64_t kernels;    /* ports whose frames only the kernel forwards correctly, */
+	uint64_t untagged;   /* but on these what carries no VLAN tag */
 };
 
 /* Parameters of bridge. */
@@ -115,6 +116,7 @@ struct shunt_bridge_params {
 	struct shunt_learn *learn;	    /* the worker's own */
 	uint8_t bridge[SHUNT_PORT_MAX];	    /* by input port: number of its bridge */
 	uint64_t members[SHUNT_BRIDGE_MAX]; /* by bridge: its ports, a bit each */
+	uint64_t over; /* bridges, a bit each, with one of the kernel's beneath, which can flood */
 };
 
 #endif

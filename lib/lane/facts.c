@@ -167,8 +167,9 @@ static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned 
 bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port)
 {
 	return shunt_ports_routes(lanes->ports, port) ||
-	       (lanes->bridge && shunt_ports_bridges(lanes->ports, port) &&
-		shunt_bridge_is_over(lanes->bridge, port));
+	       (lanes->bridge && shunt_bridge_is_over(lanes->bridge, port)) ||
+	       (shunt_lanes_asks_firewall(lanes, port) &&
+		lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO);
 }
 
 /* The follower hangs with the guard. */
@@ -181,22 +182,36 @@ static void leave_followed(struct shunt_lanes *lanes)
 			lanes->ports->at[i].lane.facts.left = SHUNT_LANE_REASON_unfollowed;
 }
 
-static void ask_follower(struct shunt_lanes *lanes)
+static bool ask_for_tags(const struct shunt_lanes *lanes, unsigned port)
 {
+	struct shunt_port_lane *lane = &lanes->ports->at[port].lane;
+	const bool before = lane->leaves_tags;
+
+	lane->leaves_tags = lanes->bridge && shunt_bridge_leaves_tags(lanes->bridge, port);
+	return lane->leaves_tags != before;
+}
+
+/* Returns whether the programs have to be told something. */
+static bool ask_follower(struct shunt_lanes *lanes)
+{
+	bool is_new = false;
 	struct asked asked;
 	unsigned i;
 
 	ask_around(lanes, &asked);
 	if (!shunt_guard_try(lanes->ports->guard)) {
 		leave_followed(lanes);
-		return;
+		return false;
 	}
 	for (i = 0; i < lanes->ports->cnt; i++)
 		lanes->ports->at[i].lane.judged = asked.judged[i];
 	for (i = 0; i < lanes->ports->cnt; i++)
 		lanes->ports->at[i].lane.facts.left = left_by(lanes, i, asked.takes_tags[i]);
+	for (i = 0; i < lanes->ports->cnt; i++)
+		is_new |= ask_for_tags(lanes, i);
 	lanes->seen_bar_cnt = lanes->bar_cnt;
 	shunt_guard_leave(lanes->ports->guard);
+	return is_new;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -223,10 +238,9 @@ static void ask_one(const struct shunt_lanes *lanes, struct shunt_port *port)
 
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes)
 {
-	bool is_new = false, took;
+	bool is_new = ask_follower(lanes), took;
 	unsigned i;
 
-	ask_follower(lanes);
 	for (i = 0; i < lanes->ports->cnt; i++) {
 		struct shunt_port *port = &lanes->ports->at[i];
 

@@ -10,8 +10,8 @@
 void shunt_lane_facts_open(struct shunt_lanes *lanes);
 
 /* shunt_lane_facts_ask asks for all that may change. Returns whether any device began or ceased to
- * take frames from XDP. Thread: control, without the guard. Cost: three netlink exchanges a port, a
- * syscall a queue. */
+ * take frames from XDP, or any port to leave tagged frames to the kernel. Thread: control, without
+ * the guard. Cost: three netlink exchanges a port, a syscall a queue. */
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes);
 
 /* shunt_lane_facts_ask_sockets asks whether the port's queues are zero-copy. A port without sockets

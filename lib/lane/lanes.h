@@ -87,9 +87,9 @@ int shunt_lanes_prepare_crossing(struct shunt_lanes *lanes, bool are_bridges,
 				 struct shunt_err *err);
 void shunt_lanes_cross(struct shunt_lanes *lanes);
 
-/* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, or the
- * states of a kernel bridge's ports. What others forward by changes at this daemon's word alone.
- * Thread: any. */
+/* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, the states
+ * of a kernel bridge's ports, or rules of the firewall that leave it to the kernel. What others
+ * forward by changes at this daemon's word alone. Thread: any. */
 bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port);
 
 /* shunt_lanes_take_new says whether the port's choice is new since the last call. Thread: control.

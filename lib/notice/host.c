@@ -129,8 +129,9 @@ uint64_t shunt_notice_check_unfollowed(const struct shunt_engine *engine,
 	shunt_err_set(
 		text, 0,
 		"what follows the kernel's routes, bridges and firewall has given no sign of "
-		"life for %.1f s: it hangs, or gets no CPU; what is routed, or bridged over a "
-		"kernel bridge, is the kernel's meanwhile; if that lasts, start shuntd again",
+		"life for %.1f s: it hangs, or gets no CPU; what is routed, bridged over a kernel "
+		"bridge, or judged by rules is the kernel's meanwhile; if that lasts, start shuntd "
+		"again",
 		(double)silent_ns / SHUNT_NS_PER_SEC);
 	return 1;
 }

@@ -28,6 +28,7 @@ struct shunt_port_lane {
 	struct shunt_lane_facts facts;
 	struct shunt_judged judged; /* what decides whose rules its frames would meet */
 	struct shunt_lane_choice choice;
+	bool leaves_tags;	      /* what carries a VLAN tag is the kernel's */
 	bool is_new;		      /* chosen, or changed, since shunt_lanes_take_new */
 	uint32_t change_cnt;	      /* lanes in use that differed from the one before */
 	uint32_t carrier_changes;     /* of the device, before the program was attached */

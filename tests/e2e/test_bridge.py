@@ -253,10 +253,84 @@ def test_an_isolated_port_reaches_no_other(three, each_lane):
         expect_known(three, "sink", ["third"], FAR, gen, OTHER)
 
 
+@pytest.mark.parametrize("each_lane", ["user", "xdp"], indirect=True)
+def test_a_port_that_is_moved_to_another_bridge(three, each_lane):
+    """All that comes in there is that bridge's, which shunt does not follow; until it comes back."""
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        three.ip("link", "add", "br1", "type", "bridge")
+        three.link("dut", "br1", "up")
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        for wire, station, port in (gen, OTHER, "eth1"), (sink, FAR, "eth2"), (third, NEAR, "eth3"):
+            learn(daemon, wire, station, port)
+        for port in "eth1", "eth3":
+            three.link("dut", port, "master", "br1")
+        sent = frame(NEAR, OTHER, 5)
+        wait_until(lambda: gen.send(sent) or third.receive(lambda got: got == sent, timeout=0.1))
+        wait_until(lambda: [daemon.lane(port)["reason"] for port in PORTS] ==
+                   ["not_member", daemon.lane("eth2")["reason"], "not_member"])
+        assert daemon.lane("eth2")["in_use"] == each_lane
+        gen.reaches(third, frame(BROADCAST, OTHER, 6))
+        assert sink.receive(lambda got: got == frame(BROADCAST, OTHER, 6), timeout=0.3) is None
+        for port in "eth1", "eth3":
+            three.link("dut", port, "master", "br0")
+        three.ip("link", "del", "br1")
+        wait_until(lambda: {daemon.lane(port)["in_use"] for port in PORTS} == {each_lane})
+        learn(daemon, sink, FAR, "eth2")
+        expect_known(three, "sink", ["third"], FAR, gen, OTHER)
+
+
+@pytest.mark.parametrize("each_lane", ["xdp"], indirect=True)
+def test_what_changes_while_events_are_lost(three, tmp_path):
+    """More is told than the socket takes, and then: a port leaves, a station that is static goes, the ageing
+    time is another. All of it is asked for again."""
+    add_bridge(three)
+    batch = tmp_path / "batch"
+    batch.write_text("".join(f"fdb {word} {NOBODY} dev eth2 master static\n"
+                             for _ in range(40_000) for word in ("add", "del")))
+    with bridge(three, "br0") as daemon:
+        sink = three.wire("sink")
+        learn(daemon, sink, FAR, "eth2")
+        three.exec("dut", "bridge", "fdb", "add", NEAR, "dev", "eth2", "master", "static")
+        wait_until(lambda: port_of(daemon, NEAR) == "eth2")
+        with Stopped(daemon.process.pid, "shunt-follow"):
+            three.exec("dut", "bridge", "-batch", batch)
+            three.exec("dut", "bridge", "fdb", "del", NEAR, "dev", "eth2", "master")
+            three.link("dut", "eth3", "nomaster")
+            three.ip("link", "set", "br0", "type", "bridge", "ageing_time", 70000)
+        wait_until(lambda: daemon.show("macs")["kernel"]["overruns"] > 0)
+        wait_until(lambda: daemon.show("macs")["ageing_s"] == 700)
+        wait_until(lambda: port_of(daemon, NEAR) is None)
+        wait_until(lambda: daemon.lane("eth3")["reason"] == "not_member")
+        assert port_of(daemon, FAR) == "eth2", "of this one the dump tells"
+        three.link("dut", "eth3", "master", "br0")
+        three.ip("link", "set", "br0", "type", "bridge", "ageing_time", 30000)
+        wait_until(lambda: {daemon.lane(port)["in_use"] for port in PORTS} == {"xdp"})
+
+
+@pytest.mark.parametrize("each_lane", ["user"], indirect=True)
+def test_a_backup_port(three, each_lane):
+    """A port goes down: what is for its stations leaves by its backup port."""
+    add_bridge(three)
+    with bridge(three, "br0") as daemon:
+        gen, sink, third = (three.wire(host) for host in HOSTS)
+        learn(daemon, gen, OTHER, "eth1")
+        learn(daemon, sink, FAR, "eth2")
+        three.exec("dut", "bridge", "link", "set", "dev", "eth2", "backup_port", "eth3")
+        sent = frame(FAR, OTHER, 5)
+        gen.reaches(sink, sent)
+        three.link("sink", "eth1", "down")
+        wait_until(lambda: gen.send(sent) or third.receive(lambda got: got == sent, timeout=0.1))
+        wait_until(lambda: {daemon.lane(port)["reason"] for port in PORTS} == {"backup_port"})
+        three.link("sink", "eth1", "up")
+        three.exec("dut", "bridge", "link", "set", "dev", "eth2", "nobackup_port")
+        wait_until(lambda: daemon.lane()["in_use"] == each_lane)
+
+
 def test_hung_follower(three, each_lane):
     """While it stands still, a bridge over the kernel's is the kernel's, and obeys the states that its ports
-    have now; one of shunt's alone goes on."""
-    with bridge(three, *PORTS, kind=Watched) as daemon:
+    have now; one of shunt's alone that no rules judge goes on."""
+    with bridge(three, *PORTS, "--firewall", "ignore", kind=Watched) as daemon:
         gen, sink = three.ends()
         learn(daemon, sink, FAR, "eth2")
         with Stopped(daemon.process.pid, "shunt-follow"):

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from shuntlab.frames import routed, udp4
+from shuntlab.frames import GEN, SINK, routed, udp4
 from shuntlab.lab import wait_until
 from shuntlab.ptrace import Stopped
 from shuntlab.shuntd import Shuntd, Watched
@@ -18,6 +18,8 @@ FOLLOWER = "shunt-follow"
 FAR = "10.99.0.1"
 BEFORE, MOVED = "02:00:00:00:0b:01", "02:00:00:00:0b:02"
 ROUTES = 100_000
+DROP_IN = "add table netdev f; add chain netdev f f { type filter hook ingress device eth1 priority 0; }; " \
+          "add rule netdev f f udp dport 4444 drop"
 DROP = "add table inet f; add chain inet f f { type filter hook forward priority 0; }; " \
        "add rule inet f f udp dport 4444 drop"
 
@@ -91,6 +93,40 @@ def test_hung_follower_and_a_new_rule(lab, each_lane):
         wait_until(lambda: daemon.lane()["reason"] == "firewall")
         lab.exec("dut", "nft", "flush", "ruleset")
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
+
+
+@pytest.mark.parametrize("firewall", ["auto", "ignore"])
+def test_hung_follower_and_a_bridge_alone(lab, each_lane, firewall):
+    """Rules of its ports judge it, which nobody follows then: nothing crosses, until it goes on. Where the
+    operator's word is to pass them by, nothing is followed."""
+    gen, sink = lab.ends()
+
+    def sent(length):
+        return udp4(length, eth_dst=SINK, dport=4444)
+
+    def crosses():
+        sink.send(udp4(104, eth_dst=GEN, eth_src=SINK))
+        gen.send(sent(104))
+        return daemon.packets(each_lane) > 0
+
+    with Shuntd(lab, "bridge", "eth1", "eth2", "--firewall", firewall, chatty=True, check=False) as daemon:
+        wait_until(crosses)
+        with Stopped(daemon.process.pid, FOLLOWER):
+            if firewall == "auto":
+                wait_until(lambda: gen.send(sent(104)) or daemon.steered("stale") > 0)
+                lab.exec("dut", "nft", DROP_IN)
+                gen.send(*[sent(105)] * 100)
+                assert sink.receive(lambda frame: frame == sent(105), timeout=0.5) is None
+            else:
+                daemon.said_until("what follows the kernel's routes")
+                gen.reaches(sink, sent(106))
+                assert daemon.steered("stale") == 0
+        if firewall == "auto":
+            wait_until(lambda: daemon.lane()["reason"] == "firewall_in_vain")
+            lab.exec("dut", "nft", "flush", "ruleset")
+        wait_until(lambda: daemon.lane()["in_use"] == each_lane)
+        wait_until(lambda: gen.send(sent(107)) or
+                   sink.receive(lambda frame: frame == sent(107), timeout=0.1))
 
 
 def test_busy_control(lab, moving, each_lane):

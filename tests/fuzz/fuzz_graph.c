@@ -29,9 +29,9 @@
 enum { RPF = 4, NO_IP4 = 8, NO_IP6 = 16, BLOCKED = 32, FOREIGN = 64, TX_FULL = 128 };
 
 /* Bits of the second: the bridge's frames are the kernel's, what is punted is limited, the port's
- * queue takes what is over the limit, there is a way to the kernel, packets take several buffers.
- */
-enum { KERNELS = 1, LIMITED = 2, LEAVES = 4, PUNT = 8, LONG = 16 };
+ * queue takes what is over the limit, there is a way to the kernel, packets take several buffers,
+ * of the bridge's frames only those with a VLAN tag are the kernel's. */
+enum { KERNELS = 1, LIMITED = 2, LEAVES = 4, PUNT = 8, LONG = 16, UNTAGGED = 32 };
 
 /* More than a bucket holds (graph/node_punt.c) is little; a packet a second. */
 #define PUNT_RATE 1u
@@ -268,6 +268,7 @@ static void apply_settings(uint8_t bits, uint8_t more)
 	masks.learning = masks.flooding = 0xf;
 	masks.foreign = !!(bits & FOREIGN);
 	masks.kernels = more & KERNELS ? 1u << in_port : 0;
+	masks.untagged = more & UNTAGGED ? masks.kernels : 0;
 	for (i = 0; i < PORTS; i++) {
 		sinks[i].room = bits & TX_FULL ? 1 : UINT32_MAX;
 		sinks[i].takes = more & LEAVES;

@@ -113,7 +113,7 @@ static void take_settings(struct input *in, struct naive_world *world)
 	uint8_t bits;
 
 	take(in, &bits, 1);
-	world->mode = SHUNT_STEER_MODE_XCONNECT + (bits & 7) % SHUNT_STEER_MODE_TRANSPARENT;
+	world->mode = SHUNT_STEER_MODE_XCONNECT + (bits & 7) % SHUNT_STEER_MODE_BRIDGE_UNTAGGED;
 	world->is_kernels = bits >> 3 & 1;
 	world->local4_cnt = bits >> 4 & 3;
 	world->local6_cnt = bits >> 6;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Two bridges of shunt's over two of the kernel's, with two ports each. Must hold: only ports have
- * bits, a station is behind the host or a port of its own bridge, and the table counts what it has.
+ * bits, a station is behind the host or a port of its own bridge, the table counts what it has, and
+ * nothing outlives a dump that does not tell of it.
  */
 #include <string.h>
 
@@ -52,9 +53,10 @@ static void check_masks(void)
 	FUZZ_MUST(
 		!((masks->forwarding | masks->learning | masks->flooding | masks->kernels) & ~all),
 		"a bit of no port is set");
+	FUZZ_MUST(!(masks->untagged & ~masks->kernels), "tags are left to nobody");
 	FUZZ_MUST(!(masks->foreign >> BRIDGE_CNT), "a bit of no bridge is set");
-	FUZZ_MUST(bridge.foreign_cnt <= SHUNT_BRIDGE_FOREIGN_MAX, "%u foreign ports",
-		  bridge.foreign_cnt);
+	FUZZ_MUST(bridge.foreign.cnt <= SHUNT_BRIDGE_DEVICES_MAX, "%u foreign ports",
+		  bridge.foreign.cnt);
 	FUZZ_MUST(bridge.age_s || !bridge.age_due_ns, "nothing ages");
 }
 
@@ -79,9 +81,23 @@ static void check_stations(void)
 		  counts.entries);
 }
 
+/* A dump that tells of nothing. */
+static void check_sweep(void)
+{
+	struct shunt_mac_counts counts;
+
+	shunt_bridge_fdb_ops.begin(&bridge);
+	shunt_bridge_fdb_ops.end(&bridge);
+	shunt_mac_counts(bridge.macs, &counts);
+	FUZZ_MUST(!bridge.masks.forwarding && !bridge.masks.foreign && !counts.entries,
+		  "what is no more is still known");
+	FUZZ_MUST(bridge.masks.kernels == (1ULL << PORT_CNT) - 1, "a port of no bridge forwards");
+}
+
 void netlink_bridge_finish(void)
 {
 	check_masks();
 	check_stations();
+	check_sweep();
 	shunt_mac_destroy(bridge.macs);
 }

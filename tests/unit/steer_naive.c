@@ -282,6 +282,10 @@ static int naive_mode(const struct naive_world *w, const uint8_t *data, size_t l
 		return naive_bridge(w, data);
 	case SHUNT_STEER_MODE_MIX:
 		return is_own ? naive_layer3(w, data, len) : naive_xconnect(w, data, len);
+	case SHUNT_STEER_MODE_BRIDGE_UNTAGGED:
+		return naive_16(data + 12) == 0x8100 || naive_16(data + 12) == 0x88a8
+			       ? SHUNT_STEER_VLAN
+			       : naive_bridge(w, data);
 	case SHUNT_STEER_MODE_TRANSPARENT:
 		return SHUNT_STEER_BRIDGED;
 	default:

@@ -41,6 +41,8 @@ CAUSE(refused, f[NEAR].is_suspended = f[NEAR].is_refused = true)
 CAUSE(isolated, f[NEAR].left = SHUNT_LANE_REASON_isolated)
 CAUSE(locked, f[NEAR].left = SHUNT_LANE_REASON_locked)
 CAUSE(hairpin, f[NEAR].left = SHUNT_LANE_REASON_hairpin)
+CAUSE(not_member, f[NEAR].left = SHUNT_LANE_REASON_not_member)
+CAUSE(backup_port, f[NEAR].left = SHUNT_LANE_REASON_backup_port)
 CAUSE(vlan_filtering, f[NEAR].left = SHUNT_LANE_REASON_vlan_filtering)
 CAUSE(unaged, f[NEAR].left = SHUNT_LANE_REASON_unaged)
 CAUSE(tags_in_vain, f[NEAR].left = SHUNT_LANE_REASON_tags; f[NEAR].has_fallback = false)
@@ -90,6 +92,8 @@ static const struct row {
 	ROW(isolated, KERNEL, KERNEL, false, false),
 	ROW(locked, KERNEL, KERNEL, false, false),
 	ROW(hairpin, KERNEL, KERNEL, false, false),
+	ROW(not_member, KERNEL, KERNEL, false, false),
+	ROW(backup_port, KERNEL, KERNEL, false, false),
 	ROW(vlan_filtering, KERNEL, KERNEL, false, false),
 	ROW(unaged, KERNEL, KERNEL, false, false),
 	ROW(tags_in_vain, KERNEL, KERNEL, false, false),

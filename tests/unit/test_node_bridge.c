@@ -23,11 +23,31 @@ static struct shunt_bridge_masks masks;
 static const char *const port_names[PORTS] = {"a", "b", "c", "d", "e"};
 static const uint32_t max_lens[PORTS] = {1518, 1518, 1518, 1518, 1518};
 
-/* Ports 0 to 2 are bridge 0, ports 3 and 4 are bridge 1. */
-static void init(void)
-{
-	struct shunt_bridge_params params = {.bridge = {0, 0, 0, 1, 1}, .members = {0x7, 0x18}};
+static unsigned punted_cnt;
 
+/* In the place of a way to the kernel. */
+static unsigned punt(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	unsigned i;
+
+	(void)next;
+	for (i = 0; i < cnt; i++)
+		cr_assert_eq(pkts[i].reason, SHUNT_PUNT_bridge);
+	punted_cnt += cnt;
+	shunt_graph_set_reason(pkts, cnt, SHUNT_DROP_to_host);
+	return node->graph->drop_node;
+}
+
+static const struct shunt_node_type punt_type = {
+	.name = "punt", .help = "counts what the kernel would get", .fn = punt};
+
+/* Ports 0 to 2 are bridge 0, ports 3 and 4 are bridge 1. */
+static void start(bool can_punt, uint64_t over)
+{
+	struct shunt_bridge_params params = {
+		.bridge = {0, 0, 0, 1, 1}, .members = {0x7, 0x18}, .over = over};
+
+	punted_cnt = 0;
 	cr_assert_eq(shunt_pool_init(&pool, FRAMES, 2048, &err), 0);
 	cr_assert_eq(shunt_mac_create(&macs, 1000, SEED, &err), 0);
 	cr_assert_eq(shunt_learn_init(&learn, &err), 0);
@@ -38,8 +58,21 @@ static void init(void)
 	fake_ports_init(fakes, queues, PORTS, &pool);
 	shunt_graph_init(&graph, &pool, queues, PORTS);
 	cr_assert_eq(shunt_graph_add(&graph, &shunt_node_bridge, NULL, &params, &err), 0);
+	if (can_punt)
+		cr_assert_eq(shunt_graph_add(&graph, &punt_type, NULL, NULL, &err), 1);
 	cr_assert_eq(shunt_graph_seal(&graph, port_names, max_lens, &err), 0, "%s", err.msg);
 	graph.now_ns = 1000000;
+}
+
+static void init(void)
+{
+	start(false, 0);
+}
+
+/* Bridge 0 has one of the kernel's beneath. */
+static void init_over(void)
+{
+	start(true, 1);
 }
 
 static void fini(void)
@@ -255,6 +288,36 @@ Test(bridge, leaves_ports_to_the_kernel, .init = init, .fini = fini)
 	cr_assert_eq(sent(), 0x5, "what comes in elsewhere");
 }
 
+/* The kernel gives what is tagged to the port's VLAN devices. */
+Test(bridge, leaves_tags_to_the_kernel, .init = init, .fini = fini)
+{
+	static const uint8_t types[][2] = {{0x81, 0}, {0x88, 0xa8}};
+	struct shunt_pkt pkts[3];
+	unsigned i;
+
+	masks.kernels = masks.untagged = 0x1;
+	for (i = 0; i < 3; i++)
+		pkts[i] = packet(2, (uint8_t)(10 + i), 0, i);
+	for (i = 0; i < 2; i++)
+		memcpy(pool.mem + pkts[i].addr + 12, types[i], 2);
+	shunt_graph_run(&graph, 0, pkts, 3);
+	cr_assert_eq(sent(), 0x6, "what is untagged");
+	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 2, "they would be the kernel's");
+	cr_assert_eq(service(), 1, "its bridge learns the others, or does not");
+	pkts[0] = packet(2, 20, 1, 0);
+	memcpy(pool.mem + pkts[0].addr + 12, types[0], 2);
+	shunt_graph_run(&graph, 0, pkts, 1);
+	cr_assert_eq(sent(), 0x5, "what comes in elsewhere");
+	masks.forwarding = 0x1e;
+	send_one(2, 1, 0);
+	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 3, "all while the port may not forward");
+	masks.untagged = 0;
+	masks.forwarding = 0x1f;
+	send_one(2, 1, 0);
+	cr_assert_eq(graph.drops[SHUNT_DROP_to_host], 4, "all is the kernel's");
+	cr_assert_eq(pool.free_cnt, FRAMES);
+}
+
 Test(bridge, unknown_stations, .init = init, .fini = fini)
 {
 	masks.flooding = 0x1d; /* not port 1 */
@@ -280,6 +343,33 @@ Test(bridge, flood_without_frames, .init = init, .fini = fini)
 	shunt_graph_run(&graph, 0, &pkt, 1);
 	cr_assert_eq(learn.stats.copies_missing, 1);
 	cr_assert_eq(sent(), 0x4, "the frame itself goes to the last port");
+	shunt_pool_free(&pool, taken, cnt);
+	cr_assert_eq(pool.free_cnt, FRAMES);
+}
+
+/* The kernel's bridge floods then, to all ports. Where there is none, nothing changes. */
+Test(bridge, flood_without_frames_over_the_kernels, .init = init_over, .fini = fini)
+{
+	uint64_t taken[FRAMES];
+	struct shunt_pkt pkt;
+	unsigned cnt;
+
+	send_one(2, 1, 0);
+	cr_assert_eq(sent(), 0x6, "there are frames");
+	cnt = shunt_pool_alloc(&pool, taken, FRAMES - FRAMES / 16 - 1);
+	pkt = packet(2, 1, 0, 0);
+	shunt_graph_run(&graph, 0, &pkt, 1);
+	cr_assert_eq(sent(), 0);
+	cr_assert_eq(punted_cnt, 1);
+	pkt = packet(0xff, 1, 0, 0);
+	shunt_graph_run(&graph, 0, &pkt, 1);
+	cr_assert_eq(punted_cnt, 2);
+	masks.forwarding = 0x3;
+	pkt = packet(0xff, 1, 0, 0);
+	shunt_graph_run(&graph, 0, &pkt, 1);
+	cr_assert_eq(sent(), 0x2, "no copy is needed");
+	cr_assert_eq(punted_cnt, 2);
+	cr_assert_eq(learn.stats.copies_missing, 0);
 	shunt_pool_free(&pool, taken, cnt);
 	cr_assert_eq(pool.free_cnt, FRAMES);
 }

@@ -280,6 +280,29 @@ Test(steer_lane, a_wire_goes_on_without_a_worker)
 	steer_rig_fini(&rig);
 }
 
+/* A bridge of shunt's alone that rules judge: nobody follows them. Without a daemon it goes on. */
+Test(steer_lane, a_wire_whose_rules_are_not_followed)
+{
+	static const uint32_t lanes[] = {SHUNT_LANE_USER, SHUNT_LANE_XDP};
+	struct frame f;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	frame_good4(&f);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	rig.slots[0].gate.is_stale = 1;
+	for (unsigned i = 0; i < 4; i++) {
+		rig.half->lane = lanes[i & 1];
+		rig.ctl->crosses = i >> 1;
+		expect(&f, STALE);
+	}
+	close(xsk);
+	for (unsigned i = 0; i < 2; i++) {
+		rig.half->lane = lanes[i];
+		expect(&f, XDP_BRIDGED);
+	}
+	steer_rig_fini(&rig);
+}
+
 /* What is routed the kernel routes as well, by tables that somebody keeps. */
 Test(steer_lane, handed_over_routes_are_the_kernels)
 {

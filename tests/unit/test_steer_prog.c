@@ -131,6 +131,33 @@ Test(steer_prog, xconnect_tagged_frames_cross)
 	steer_rig_fini(&rig);
 }
 
+/* ---- bridge --------------------------------------------------------------------------------- */
+
+/* The kernel gives what is tagged to the port's VLAN devices, before its bridge sees it. */
+Test(steer_prog, bridge_of_a_port_with_vlan_devices)
+{
+	static const uint16_t types[] = {0x8100, 0x88a8};
+	struct frame f;
+
+	steer_rig_start(&rig, SHUNT_STEER_MODE_BRIDGE);
+	for (int i = 0; i < 2; i++) {
+		frame_eth(&f, THIRD, PEER, types[i]);
+		frame_put16(&f, 10);
+		frame_put16(&f, 0x0800);
+		steer_rig_mode(&rig, SHUNT_STEER_MODE_BRIDGE);
+		expect(&f, BRIDGED);
+		steer_rig_mode(&rig, SHUNT_STEER_MODE_BRIDGE_UNTAGGED);
+		expect(&f, VLAN);
+	}
+	frame_good4(&f);
+	expect(&f, OWN_MAC);
+	memcpy(f.data, THIRD, 6);
+	expect(&f, BRIDGED);
+	memcpy(f.data, BCAST, 6);
+	expect(&f, MULTICAST);
+	steer_rig_fini(&rig);
+}
+
 /* ---- cut off everywhere, beside the oracle -------------------------------------------------- */
 
 static void cut_everywhere(const struct frame *whole, const struct naive_world *world)

@@ -247,8 +247,10 @@ Test(steer_random, program_agrees_with_naive_oracle, .timeout = 120)
 	const char *seed_text = getenv("SHUNT_SEED");
 	uint64_t seed = seed_text ? strtoull(seed_text, NULL, 0) : 20260722;
 	static const enum shunt_steer_mode modes[] = {
-		SHUNT_STEER_MODE_LAYER3, SHUNT_STEER_MODE_XCONNECT, SHUNT_STEER_MODE_LAYER3,
-		SHUNT_STEER_MODE_MIX,	 SHUNT_STEER_MODE_BRIDGE,   SHUNT_STEER_MODE_TRANSPARENT,
+		SHUNT_STEER_MODE_LAYER3,	  SHUNT_STEER_MODE_XCONNECT,
+		SHUNT_STEER_MODE_LAYER3,	  SHUNT_STEER_MODE_MIX,
+		SHUNT_STEER_MODE_BRIDGE,	  SHUNT_STEER_MODE_TRANSPARENT,
+		SHUNT_STEER_MODE_BRIDGE_UNTAGGED,
 	};
 	uint64_t seen[SHUNT_STEER_REASON_CNT] = {0};
 	struct shunt_rule rules[RANDOM_RULES_MAX];

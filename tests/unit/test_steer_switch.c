@@ -146,6 +146,33 @@ Test(steer_switch, finds_what_the_table_holds)
 	stop();
 }
 
+/* Before the program is told, and where a rule gives it such a frame. */
+Test(steer_switch, leaves_tags_of_a_port_with_vlan_devices)
+{
+	struct frame f;
+
+	start(SHUNT_LANE_XDP);
+	shunt_mac_learn(table, key(1), IN);
+	shunt_mac_learn(table, key(2), 0);
+	frame_eth(&f, FRAME_THIRD_MAC, FRAME_PEER_MAC, 0x8100);
+	frame_put(&f, "\0\x0a\x08\0", 4);
+	station(2, f.data);
+	station(1, f.data + 6);
+	cr_expect_eq(steer_rig_run(&rig, f.data, f.len), SHUNT_STEER_XDP_BRIDGED);
+	shared->bridge->kernels = shared->bridge->untagged = 1ULL << IN;
+	cr_expect_eq(run(2, 1), SHUNT_STEER_XDP_BRIDGED, "what is untagged");
+	cr_expect_eq(steer_rig_run(&rig, f.data, f.len), SHUNT_STEER_BRIDGED, "the worker's");
+	f.data[12] = 0x88;
+	f.data[13] = 0xa8;
+	cr_expect_eq(steer_rig_run(&rig, f.data, f.len), SHUNT_STEER_BRIDGED);
+	shared->bridge->forwarding &= ~(1ULL << IN);
+	cr_expect_eq(run(2, 1), SHUNT_STEER_BRIDGED, "a port that may not forward");
+	shared->bridge->forwarding |= 1ULL << IN;
+	shared->bridge->untagged = 0;
+	cr_expect_eq(run(2, 1), SHUNT_STEER_BRIDGED, "all is the kernel's");
+	stop();
+}
+
 /* What lane xdp hears does not age, and one that moved is the worker's to learn. */
 Test(steer_switch, hears_and_sees_moves)
 {
