@@ -109,7 +109,7 @@ def test_hung_follower_and_a_bridge_alone(lab, each_lane, firewall):
         gen.send(sent(104))
         return daemon.packets(each_lane) > 0
 
-    with Shuntd(lab, "bridge", "eth1", "eth2", "--firewall", firewall, chatty=True, check=False) as daemon:
+    with Watched(lab, "bridge", "eth1", "eth2", "--firewall", firewall, chatty=True, check=False) as daemon:
         wait_until(crosses)
         with Stopped(daemon.process.pid, FOLLOWER):
             if firewall == "auto":

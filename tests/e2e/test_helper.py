@@ -148,7 +148,8 @@ def test_rights_where_tables_grow(make_lab, tmp_path):
     """Routes come while it runs, and the helper makes arrays for them."""
     lab = make_lab(static_neigh=True)
     gen, sink = lab.ends()
-    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp", check=False) as daemon:
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", "xdp", "--capture", "none",
+                check=False) as daemon:
         helper = check_rights(daemon.process.pid, 0, NET_ADMIN, NET_ADMIN, NET_ADMIN | BPF)
 
         def chunks():

@@ -24,6 +24,14 @@ def test_root_without_its_power(lab, poll):
         check_at_work(lab, daemon, frame)
 
 
+def test_without_captures(lab):
+    """The helper loads nothing then, and keeps no right to."""
+    frame = udp4(eth_dst=SINK)
+    with Shuntd(lab, "xconnect", "eth1", "eth2", "--capture", "none") as daemon:
+        check_rights(daemon.process.pid, 0, helper_caps=NET_ADMIN)
+        check_at_work(lab, daemon, frame)
+
+
 def test_a_user_of_its_own(lab):
     """Everything goes back to as it was, although root is gone: Shuntd checks that."""
     frame = udp4()

@@ -12,7 +12,7 @@ from shuntlab.shuntd import Shuntd
 from shuntlab.frames import SINK, udp4
 from shuntlab.lab import BIN, ROOT
 from shuntlab.process import threads
-from shuntlab.rights import NET_ADMIN, check_at_work, helpers
+from shuntlab.rights import CAPTURES, check_at_work, helpers
 
 UNIT = os.path.join(ROOT, "user", "shuntd.service")
 KNOBS = "cd /sys/class/net; cat eth1/napi_defer_hard_irqs eth1/gro_flush_timeout"
@@ -59,7 +59,7 @@ def test_busy_polling_with_the_rights_of_the_unit(lab):
             assert int(fields["CapEff"], 16) == 0, name
             assert (int(fields["CapAmb"], 16), fields["Seccomp"]) == (0, "2")
         (helper,) = helpers(daemon.process.pid)
-        assert int(threads(helper)["shunt-helper"]["CapEff"], 16) == NET_ADMIN
+        assert int(threads(helper)["shunt-helper"]["CapEff"], 16) == CAPTURES
         check_at_work(lab, daemon, frame)
     # stop() has seen that the settings are back
 

@@ -5,9 +5,9 @@ import os
 from shuntlab.process import arguments, threads
 
 NET_ADMIN = 1 << 12
-
-
 BPF = 1 << 39
+# What the helper keeps: for captures it loads programs.
+CAPTURES = NET_ADMIN | BPF | 1 << 38
 DAC_OVERRIDE = 1 << 1
 # Under libxdp's dispatcher: CAP_SYS_ADMIN and CAP_PERFMON too.
 DISPATCHER = NET_ADMIN | BPF | 1 << 21 | 1 << 38
@@ -30,7 +30,7 @@ def helpers(pid):
     return [int(child) for child in children if HELPER in threads(child)]
 
 
-def check_helper(pid, uid, caps=NET_ADMIN):
+def check_helper(pid, uid, caps=CAPTURES):
     """The daemon's helper: its rights, its name in ps, and that it has no socket but one and no packets."""
     (helper,) = helpers(pid)
     found = threads(helper)
@@ -45,7 +45,7 @@ def check_helper(pid, uid, caps=NET_ADMIN):
     return helper
 
 
-def check_rights(pid, uid, caps=0, worker_caps=0, helper_caps=NET_ADMIN):
+def check_rights(pid, uid, caps=0, worker_caps=0, helper_caps=CAPTURES):
     """A daemon's, of its worker and its helper. Returns the helper's number."""
     found = threads(pid)
     assert set(found) - {"shunt-follow"} == {"shuntd", "shunt-w0"}
