@@ -21,6 +21,7 @@ struct shunt_xdp_plain {
 	struct xdp_program *prog;
 	int prog_fd;
 	bool is_bound;
+	uint32_t dispatcher_id; /* that runs it, and no other; 0: none does */
 };
 
 struct shunt_xdp {
@@ -34,9 +35,9 @@ struct shunt_xdp {
 	uint32_t patience; /* of the watch */
 	bool is_tapped;	   /* obj and prog_fd have a tap, and plain is what they stand for */
 	struct shunt_xdp_plain plain;
-	bool is_left;	   /* no rule leads to another lane than the kernel's */
-	bool is_bound;	   /* the one that does is loaded, by this process or its delegate */
-	bool can_replace;  /* another's program gives way */
+	bool is_left;	  /* no rule leads to another lane than the kernel's */
+	bool is_bound;	  /* the one that does is loaded, by this process or its delegate */
+	bool can_replace; /* another's program gives way */
 	bool is_persistent;
 	uint32_t prog_id;
 	uint32_t looked_id;	 /* id of the dispatcher looked at; 0: none yet */
