@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a capture costs a worker: a cross-connect between two ports in memory, whose frames a tap sees as
- * in lane user, once each, when they are sent. The records are read between slices of a run, not on the
- * clock: in life another process reads them. */
+/* What a capture costs a worker: a cross-connect between two ports in memory, whose frames a tap
+ * sees as in lane user, once each, when they are sent. The records are read between slices of a
+ * run, not on the clock: in life another process reads them. */
 #include "bench.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "rig.h"
 
 #define PACKETS	   (4u << 20) /* a run */
-#define SLICE	   8192u	/* packets; their records fit into the ring, */
+#define SLICE	   8192u      /* packets; their records fit into the ring, */
 #define RING_BYTES (4u << 20) /* shuntctl's */
 #define SNAP_LEN   128
 
@@ -30,8 +30,8 @@ struct rig {
 
 /* UDP, port 53 to port 53. */
 static const uint8_t udp[42] = {
-	2,    0, 0, 0, 0, 2, 2, 0,  0, 0, 0, 1, 8, 0, 0x45, 0,	 0,  50, 0, 0, 0,
-	0,    64, 17, 0, 0, 10, 0,  1, 2, 10, 0, 2, 2, 0,    53, 0,  53, 0, 30, 0, 0,
+	2, 0,  0,  0, 0, 2,  2, 0, 0, 0,  0, 1, 8, 0, 0x45, 0, 0,  50, 0,  0, 0,
+	0, 64, 17, 0, 0, 10, 0, 1, 2, 10, 0, 2, 2, 0, 53,   0, 53, 0,  30, 0, 0,
 };
 
 /* --- rig -------------------------------------------------------------------------------------- */
@@ -158,8 +158,9 @@ static int run(const struct bench *bench, struct rig *rig, double wanted,
 	for (i = 0; i < BENCH_RUN_CNT; i++) {
 		runs[i] = cycles_per_packet(rig, slices, &shown);
 		if (shown != wanted)
-			return shunt_err_set(err, EIO, "of each packet %.3f were captured, not %.0f",
-					     shown, wanted);
+			return shunt_err_set(err, EIO,
+					     "of each packet %.3f were captured, not %.0f", shown,
+					     wanted);
 	}
 	return 0;
 }
