@@ -1,33 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "graph/tap.h"
 
-#include <pcap/bpf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "io/chain.h"
 
 struct shunt_tap *shunt_tap_create(const struct sock_filter *filter, unsigned cnt)
 {
-	const size_t bytes = cnt * sizeof(struct bpf_insn);
 	struct shunt_tap *tap = calloc(1, sizeof(*tap));
 
 	if (!tap || !filter)
 		return tap;
-	tap->filter = malloc(bytes);
-	if (!tap->filter) {
+	tap->sieve = shunt_sieve_create(filter, cnt);
+	if (!tap->sieve) {
 		free(tap);
 		return NULL;
 	}
-	memcpy(tap->filter, filter, bytes);
 	return tap;
 }
 
 void shunt_tap_destroy(struct shunt_tap *tap)
 {
 	shunt_tap_ring_close(&tap->ring);
-	free(tap->filter);
+	shunt_sieve_destroy(tap->sieve);
 	free(tap);
 }
 
@@ -62,14 +58,11 @@ static uint32_t first_len(const struct shunt_pool *pool, const struct shunt_pkt 
 	return SHUNT_MIN(pkt->len, shunt_chain_link(pool, pkt->addr)->len);
 }
 
-static bool wants(const struct shunt_tap *tap, const struct shunt_pool *pool, unsigned port,
+static bool wants(const struct shunt_tap *tap, const struct shunt_pool *pool,
 		  const struct shunt_pkt *pkt)
 {
-	if (!(tap->ports >> port & 1))
-		return false;
-	return !tap->filter || bpf_filter((const struct bpf_insn *)tap->filter,
-					  shunt_pkt_data(pkt, pool->mem), pkt->len,
-					  first_len(pool, pkt));
+	return !tap->sieve || shunt_sieve_passes(tap->sieve, shunt_pkt_data(pkt, pool->mem),
+						 pkt->len, first_len(pool, pkt));
 }
 
 static void copy(const struct shunt_pool *pool, const struct shunt_pkt *pkt, uint32_t cap_len,
@@ -103,22 +96,31 @@ static void put(struct shunt_tap *tap, const struct shunt_pool *pool,
 	copy(pool, pkt, cap_len, shunt_tap_bytes(record));
 }
 
+static void show(struct shunt_tap *tap, const struct shunt_pool *pool,
+		 const struct shunt_tap_batch *batch, const struct shunt_pkt *pkts, unsigned cnt)
+{
+	const bool is_sent = batch->place == SHUNT_TAP_SENT;
+	uint64_t now_ns = 0;
+	unsigned i;
+
+	for (i = 0; i < cnt; i++) {
+		const unsigned port = is_sent ? batch->port : pkts[i].port;
+
+		if (!(tap->ports >> port & 1) || !wants(tap, pool, &pkts[i]))
+			continue;
+		if (!now_ns)
+			now_ns = shunt_clock_ns();
+		put(tap, pool, batch, port, now_ns, &pkts[i]);
+	}
+	shunt_tap_ring_commit(&tap->ring);
+}
+
 void shunt_tap_show(struct shunt_tap *const *list, const struct shunt_pool *pool,
 		    const struct shunt_tap_batch *batch, const struct shunt_pkt *pkts, unsigned cnt)
 {
-	const uint64_t now_ns = shunt_clock_ns();
 	struct shunt_tap *tap;
-	unsigned i;
 
 	/* pairs with shunt_tap_add */
-	for (tap = rcu_dereference(*list); tap; tap = rcu_dereference(tap->next)) {
-		for (i = 0; i < cnt; i++) {
-			const unsigned port =
-				batch->place == SHUNT_TAP_SENT ? batch->port : pkts[i].port;
-
-			if (wants(tap, pool, port, &pkts[i]))
-				put(tap, pool, batch, port, now_ns, &pkts[i]);
-		}
-		shunt_tap_ring_commit(&tap->ring);
-	}
+	for (tap = rcu_dereference(*list); tap; tap = rcu_dereference(tap->next))
+		show(tap, pool, batch, pkts, cnt);
 }

@@ -90,8 +90,9 @@ int shunt_tap_ring_open(struct shunt_tap_ring *ring, int fd, unsigned i, struct 
 	memset(ring, 0, sizeof(*ring));
 	if (read_head(fd, &head) || i >= head.cnt)
 		return shunt_err_set(err, EBADF, "tap: descriptor %d has no ring %u", fd, i);
-	at = mmap(NULL, HEAD_BYTES + head.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		  (off_t)((HEAD_BYTES + head.size) * i));
+	/* Its pages are there before a worker writes: it is not to wait for one. */
+	at = mmap(NULL, HEAD_BYTES + head.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		  fd, (off_t)((HEAD_BYTES + head.size) * i));
 	if (at == MAP_FAILED)
 		return shunt_err_set(err, errno, "tap: ring %u cannot be mapped: %s", i,
 				     strerror(errno));

@@ -21,6 +21,7 @@ struct shunt_xdp_plain {
 	struct xdp_program *prog;
 	int prog_fd;
 	bool is_bound;
+	uint32_t dispatcher_id; /* that runs it, and no other; 0: none does */
 };
 
 struct shunt_xdp {

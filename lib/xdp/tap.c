@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Taps: a port's steering program exchanged in place for one that shows its frames to a ring
- * (bpf/steer/tap.bpf.h), and back. Both use the same maps, so nothing is lost meanwhile, and without a tap
- * nothing is paid for it. */
+ * (bpf/steer/tap.bpf.h), and back. Both use the same maps, so nothing is lost meanwhile, and
+ * without a tap nothing is paid for it. Where libxdp's dispatcher runs the program, and no other,
+ * the tapped one stands in for the dispatcher: a program that runs under one cannot be exchanged.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -28,8 +31,8 @@ static struct bpf_insn *find_place(uint8_t *elf, size_t len)
 	return (struct bpf_insn *)at;
 }
 
-/* What is left of the place is jumped to, so that there is a way to it, by a jump that is never taken, so
- * that the verifier takes it out. */
+/* What is left of the place is jumped to, so that there is a way to it, by a jump that is never
+ * taken, so that the verifier takes it out. */
 static int put_filter(struct bpf_insn *place, const struct shunt_xdp_tap_opts *opts,
 		      struct shunt_err *err)
 {
@@ -81,7 +84,7 @@ static int exchange(struct shunt_xdp *x, int fd, struct shunt_err *err)
 
 static struct shunt_xdp_plain take_plain(struct shunt_xdp *x)
 {
-	const struct shunt_xdp_plain plain = {x->obj, x->prog, x->prog_fd, x->is_bound};
+	const struct shunt_xdp_plain plain = {x->obj, x->prog, x->prog_fd, x->is_bound, 0};
 
 	x->obj = NULL;
 	x->prog = NULL;
@@ -116,11 +119,12 @@ static int check(const struct shunt_xdp *x, struct shunt_err *err)
 				     "%s: its program was attached by hand, and is not exchanged "
 				     "for one with a tap; start shuntd without --attach external",
 				     x->ifname);
-	if (x->is_under)
-		return shunt_err_set(err, EOPNOTSUPP,
-				     "%s: its program runs under libxdp's dispatcher, and cannot be "
-				     "exchanged for one with a tap; xdpdump can be used there",
-				     x->ifname);
+	if (x->is_under && x->is_suspended)
+		return shunt_err_set(
+			err, EAGAIN,
+			"%s: its program, which runs under libxdp's dispatcher, is off "
+			"the device for a while",
+			x->ifname);
 	return 0;
 }
 
@@ -132,13 +136,65 @@ static int ring_of(const struct shunt_xdp *x)
 	return copy < 0 ? -errno : copy;
 }
 
+/* *id: the dispatcher's that runs the program; 0: none does. */
+static int find_dispatcher(const struct shunt_xdp *x, uint32_t *id, struct shunt_err *err)
+{
+	struct xdp_multiprog *mp = x->is_attached ? shunt_xdp_device_get(x->ifindex) : NULL;
+	const bool is_shared = mp && shunt_xdp_device_is_shared(mp);
+
+	*id = mp && !xdp_multiprog__is_legacy(mp) ? xdp_program__id(xdp_multiprog__main_prog(mp))
+						  : 0;
+	xdp_multiprog__close(mp);
+	return is_shared
+		       ? shunt_err_set(err, EOPNOTSUPP,
+				       "%s: libxdp's dispatcher runs others' programs there, too, "
+				       "so shunt's cannot be exchanged for one with a tap; "
+				       "xdpdump can be used there",
+				       x->ifname)
+		       : 0;
+}
+
+/* x's program in the place of the dispatcher's. */
+static int stand_in(struct shunt_xdp *x, uint32_t dispatcher_id, struct shunt_err *err)
+{
+	const int fd = bpf_prog_get_fd_by_id(dispatcher_id);
+	int rc;
+
+	if (fd < 0)
+		return shunt_xdp_err_attach(x, errno, err);
+	rc = exchange(x, fd, err);
+	close(fd);
+	return rc;
+}
+
+/* And back. The links that libxdp pinned have kept it. */
+static int stand_back(struct shunt_xdp *x, uint32_t dispatcher_id, struct shunt_err *err)
+{
+	const int tapped_fd = x->prog_fd;
+	int rc;
+
+	x->prog_fd = bpf_prog_get_fd_by_id(dispatcher_id);
+	rc = x->prog_fd < 0 ? shunt_xdp_err_attach(x, errno, err) : exchange(x, tapped_fd, err);
+	if (x->prog_fd >= 0)
+		close(x->prog_fd);
+	x->prog_fd = tapped_fd;
+	return rc;
+}
+
 static int tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts, struct shunt_err *err)
 {
-	const struct shunt_xdp_plain plain = take_plain(x);
-	int rc = load(x, plain.is_bound, opts, err);
+	struct shunt_xdp_plain plain;
+	uint32_t dispatcher_id;
+	int rc = find_dispatcher(x, &dispatcher_id, err);
 
+	if (rc)
+		return rc;
+	plain = take_plain(x);
+	plain.dispatcher_id = dispatcher_id;
+	rc = load(x, plain.is_bound, opts, err);
 	if (!rc)
-		rc = exchange(x, plain.prog_fd, err);
+		rc = dispatcher_id ? stand_in(x, dispatcher_id, err)
+				   : exchange(x, plain.prog_fd, err);
 	if (rc) {
 		put_plain(x, plain);
 		return rc;
@@ -146,23 +202,29 @@ static int tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts, struc
 	x->plain = plain;
 	x->is_tapped = true;
 	x->prog_id = shunt_xdp_program_id(x->prog_fd);
+	x->looked_id = 0;
 	rc = ring_of(x);
 	return rc < 0 ? shunt_err_set(err, -rc, "%s: no descriptor for a ring", x->ifname) : rc;
 }
 
 static int untap(struct shunt_xdp *x, struct shunt_err *err)
 {
-	const struct shunt_xdp_plain tapped = {x->obj, x->prog, x->prog_fd, x->is_bound};
+	const int tapped_fd = x->prog_fd;
 	int rc;
 
-	x->prog_fd = x->plain.prog_fd;
-	rc = exchange(x, tapped.prog_fd, err);
-	x->prog_fd = tapped.prog_fd;
+	if (x->plain.dispatcher_id) {
+		rc = stand_back(x, x->plain.dispatcher_id, err);
+	} else {
+		x->prog_fd = x->plain.prog_fd;
+		rc = exchange(x, tapped_fd, err);
+		x->prog_fd = tapped_fd;
+	}
 	if (rc)
 		return rc;
 	put_plain(x, x->plain);
 	x->is_tapped = false;
 	x->prog_id = shunt_xdp_program_id(x->prog_fd);
+	x->looked_id = 0;
 	return 0;
 }
 

@@ -50,8 +50,12 @@ static int program_detach(struct shunt_xdp *x)
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = x->prog_fd);
 	uint32_t flags =
 		x->requested == SHUNT_XDP_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
-	int rc = bpf_xdp_detach((int)x->ifindex, flags, &opts);
+	int rc;
 
+	/* What libxdp pinned for its dispatcher goes with the plain program. */
+	if (x->is_tapped && x->plain.dispatcher_id && !shunt_xdp_untap(x, NULL))
+		opts.old_prog_fd = x->prog_fd;
+	rc = bpf_xdp_detach((int)x->ifindex, flags, &opts);
 	return rc && x->prog ? xdp_program__detach(x->prog, (int)x->ifindex,
 						   shunt_xdp_device_mode(x->requested), 0)
 			     : rc;
@@ -159,6 +163,7 @@ int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)
 int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct shunt_xdp_log before;
+	const bool stands_in = x->is_tapped && x->plain.dispatcher_id;
 	struct shunt_xdp_info info;
 	int rc;
 
@@ -177,7 +182,7 @@ int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
 	} else {
 		x->is_attached = false;
 		x->is_suspended = true;
-		x->is_under = info.dispatcher;
+		x->is_under = info.dispatcher || stands_in;
 	}
 	shunt_xdp_fds_sweep(&before.fds, x);
 	shunt_xdp_log_end(before);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Filters as programs of the kernel's, beside libpcap's own evaluation: the same packets pass. */
+/* Filters as programs of the kernel's, and as workers ask them, beside libpcap's own evaluation:
+ * the same packets pass. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -16,6 +17,7 @@
 #include "measure/rng.h"
 #include "naive_cbpf.h"
 #include "tap/cbpf.h"
+#include "tap/sieve.h"
 
 #define INSN_MAX  (BPF_MAXINSNS * SHUNT_CBPF_GROWTH + SHUNT_CBPF_AROUND)
 #define FRAME_MAX 160
@@ -100,7 +102,8 @@ static const char *const texts[] = {
 
 static void write_frame(uint8_t *frame, uint64_t *rng)
 {
-	static const uint8_t types[][2] = {{8, 0}, {8, 0}, {0x86, 0xdd}, {8, 6}, {0x81, 0}, {0x88, 0x47}};
+	static const uint8_t types[][2] = {{8, 0}, {8, 0},    {0x86, 0xdd},
+					   {8, 6}, {0x81, 0}, {0x88, 0x47}};
 	static const uint8_t protos[] = {6, 17, 17, 1, 132, 58};
 	unsigned i, at = 12;
 
@@ -129,8 +132,11 @@ static void compare(const struct sock_filter *filter, unsigned cnt, unsigned fra
 		    const char *name)
 {
 	uint8_t frame[FRAME_MAX];
+	struct shunt_sieve *sieve = shunt_sieve_create(filter, cnt);
 	const int fd = load(filter, cnt);
 	unsigned i;
+
+	cr_assert(sieve);
 
 	for (i = 0; i < frames; i++) {
 		const unsigned len = 14 + (unsigned)shunt_rng_below(rng, FRAME_MAX - 13);
@@ -141,7 +147,11 @@ static void compare(const struct sock_filter *filter, unsigned cnt, unsigned fra
 		want = naive_cbpf(filter, frame, len);
 		cr_assert_eq(got, want, "%s: frame %u of %u bytes: %u, libpcap says %u", name, i,
 			     len, got, want);
+		got = shunt_sieve_passes(sieve, frame, len, len);
+		cr_assert_eq(got, want, "%s: frame %u of %u bytes: a sieve says %u, libpcap %u",
+			     name, i, len, got, want);
 	}
+	shunt_sieve_destroy(sieve);
 	close(fd);
 }
 
@@ -165,18 +175,42 @@ Test(cbpf, passes_what_libpcap_passes)
 static struct sock_filter random_insn(uint64_t *rng, unsigned left)
 {
 	static const uint16_t codes[] = {
-		BPF_LD | BPF_W | BPF_ABS,   BPF_LD | BPF_H | BPF_ABS,	BPF_LD | BPF_B | BPF_ABS,
-		BPF_LD | BPF_W | BPF_IND,   BPF_LD | BPF_H | BPF_IND,	BPF_LD | BPF_B | BPF_IND,
-		BPF_LD | BPF_W | BPF_LEN,   BPF_LDX | BPF_W | BPF_LEN,	BPF_LD | BPF_IMM,
-		BPF_LDX | BPF_IMM,	    BPF_LDX | BPF_B | BPF_MSH,	BPF_LD | BPF_MEM,
-		BPF_LDX | BPF_MEM,	    BPF_ST,			BPF_STX,
-		BPF_ALU | BPF_ADD | BPF_X,  BPF_ALU | BPF_SUB | BPF_K,	BPF_ALU | BPF_MUL | BPF_X,
-		BPF_ALU | BPF_DIV | BPF_X,  BPF_ALU | BPF_MOD | BPF_X,	BPF_ALU | BPF_AND | BPF_K,
-		BPF_ALU | BPF_OR | BPF_X,   BPF_ALU | BPF_XOR | BPF_X,	BPF_ALU | BPF_LSH | BPF_X,
-		BPF_ALU | BPF_RSH | BPF_X,  BPF_ALU | BPF_LSH | BPF_K,	BPF_ALU | BPF_NEG,
-		BPF_MISC | BPF_TAX,	    BPF_MISC | BPF_TXA,		BPF_JMP | BPF_JEQ | BPF_K,
-		BPF_JMP | BPF_JGT | BPF_X,  BPF_JMP | BPF_JGE | BPF_K,	BPF_JMP | BPF_JSET | BPF_K,
-		BPF_JMP | BPF_JA,	    BPF_RET | BPF_K,		BPF_RET | BPF_A,
+		BPF_LD | BPF_W | BPF_ABS,
+		BPF_LD | BPF_H | BPF_ABS,
+		BPF_LD | BPF_B | BPF_ABS,
+		BPF_LD | BPF_W | BPF_IND,
+		BPF_LD | BPF_H | BPF_IND,
+		BPF_LD | BPF_B | BPF_IND,
+		BPF_LD | BPF_W | BPF_LEN,
+		BPF_LDX | BPF_W | BPF_LEN,
+		BPF_LD | BPF_IMM,
+		BPF_LDX | BPF_IMM,
+		BPF_LDX | BPF_B | BPF_MSH,
+		BPF_LD | BPF_MEM,
+		BPF_LDX | BPF_MEM,
+		BPF_ST,
+		BPF_STX,
+		BPF_ALU | BPF_ADD | BPF_X,
+		BPF_ALU | BPF_SUB | BPF_K,
+		BPF_ALU | BPF_MUL | BPF_X,
+		BPF_ALU | BPF_DIV | BPF_X,
+		BPF_ALU | BPF_MOD | BPF_X,
+		BPF_ALU | BPF_AND | BPF_K,
+		BPF_ALU | BPF_OR | BPF_X,
+		BPF_ALU | BPF_XOR | BPF_X,
+		BPF_ALU | BPF_LSH | BPF_X,
+		BPF_ALU | BPF_RSH | BPF_X,
+		BPF_ALU | BPF_LSH | BPF_K,
+		BPF_ALU | BPF_NEG,
+		BPF_MISC | BPF_TAX,
+		BPF_MISC | BPF_TXA,
+		BPF_JMP | BPF_JEQ | BPF_K,
+		BPF_JMP | BPF_JGT | BPF_X,
+		BPF_JMP | BPF_JGE | BPF_K,
+		BPF_JMP | BPF_JSET | BPF_K,
+		BPF_JMP | BPF_JA,
+		BPF_RET | BPF_K,
+		BPF_RET | BPF_A,
 	};
 	struct sock_filter f = {.code = codes[shunt_rng_below(rng, SHUNT_ARRAY_LEN(codes))]};
 
@@ -193,7 +227,8 @@ static struct sock_filter random_insn(uint64_t *rng, unsigned left)
 	if (f.code == (BPF_ALU | BPF_LSH | BPF_K))
 		f.k %= 32;
 	/* what only a socket of the kernel's knows */
-	if (BPF_CLASS(f.code) == BPF_LD && BPF_MODE(f.code) == BPF_ABS && f.k >= (uint32_t)SKF_AD_OFF)
+	if (BPF_CLASS(f.code) == BPF_LD && BPF_MODE(f.code) == BPF_ABS &&
+	    f.k >= (uint32_t)SKF_AD_OFF)
 		f.k &= 0xff;
 	return f;
 }
@@ -219,6 +254,74 @@ Test(cbpf, random_programs)
 	}
 }
 
+/* What a sieve takes for a field or a test, in any order and with jumps to anywhere: without the
+ * kernel, so many more of them. */
+static struct sock_filter random_test(uint64_t *rng, unsigned left)
+{
+	static const uint16_t codes[] = {
+		BPF_LD | BPF_W | BPF_ABS,  BPF_LD | BPF_H | BPF_ABS,
+		BPF_LD | BPF_B | BPF_ABS,  BPF_LD | BPF_W | BPF_IND,
+		BPF_LD | BPF_H | BPF_IND,  BPF_LD | BPF_B | BPF_IND,
+		BPF_LDX | BPF_B | BPF_MSH, BPF_LDX | BPF_B | BPF_MSH,
+		BPF_LD | BPF_W | BPF_LEN,  BPF_ALU | BPF_AND | BPF_K,
+		BPF_JMP | BPF_JEQ | BPF_K, BPF_JMP | BPF_JGT | BPF_K,
+		BPF_JMP | BPF_JGE | BPF_K, BPF_JMP | BPF_JSET | BPF_K,
+		BPF_JMP | BPF_JEQ | BPF_K, BPF_JMP | BPF_JA,
+		BPF_RET | BPF_K,	   BPF_RET | BPF_A,
+		BPF_MISC | BPF_TAX,
+	};
+	struct sock_filter f = {
+		.code = codes[shunt_rng_below(rng, SHUNT_ARRAY_LEN(codes) -
+							   2 * !!shunt_rng_below(rng, 4))]};
+
+	f.k = (uint32_t)shunt_rng_below(rng, shunt_rng_below(rng, 2) ? 40 : FRAME_MAX);
+	if (f.code == (BPF_ALU | BPF_AND | BPF_K))
+		f.k = (uint32_t)shunt_rng_next(rng);
+	if (BPF_CLASS(f.code) == BPF_RET)
+		f.k &= 1;
+	if (BPF_CLASS(f.code) == BPF_JMP) {
+		f.jt = (uint8_t)shunt_rng_below(rng, SHUNT_MIN(left, 5u));
+		f.jf = (uint8_t)shunt_rng_below(rng, SHUNT_MIN(left, 5u));
+		f.k = BPF_OP(f.code) == BPF_JA
+			      ? f.jt
+			      : (uint32_t)shunt_rng_next(rng) >> shunt_rng_below(rng, 32);
+	}
+	return f;
+}
+
+Test(cbpf, random_tests_by_a_sieve)
+{
+	uint64_t rng = 20261126;
+	unsigned round, i, passed = 0;
+
+	for (round = 0; round < EFFORT(40000); round++) {
+		struct sock_filter filter[20];
+		const unsigned cnt = 2 + (unsigned)shunt_rng_below(&rng, 18);
+		struct shunt_sieve *sieve;
+
+		for (i = 0; i < cnt - 1; i++)
+			filter[i] = random_test(&rng, cnt - 1 - i);
+		filter[cnt - 1] = (struct sock_filter){.code = BPF_RET | BPF_K,
+						       .k = (uint32_t)shunt_rng_below(&rng, 2)};
+		sieve = shunt_sieve_create(filter, cnt);
+		cr_assert(sieve);
+		for (i = 0; i < 10; i++) {
+			const unsigned len = 1 + (unsigned)shunt_rng_below(&rng, FRAME_MAX);
+			uint8_t frame[FRAME_MAX];
+			unsigned want;
+
+			write_frame(frame, &rng);
+			want = naive_cbpf(filter, frame, len);
+			passed += want;
+			cr_assert_eq(shunt_sieve_passes(sieve, frame, len, len), want,
+				     "program %u, frame %u of %u bytes: libpcap says %u", round, i,
+				     len, want);
+		}
+		shunt_sieve_destroy(sieve);
+	}
+	cr_assert_gt(passed, round, "nearly nothing passed");
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 Test(cbpf, refuses_what_is_no_program)
@@ -237,7 +340,9 @@ Test(cbpf, refuses_what_is_no_program)
 		{{{BPF_ALU | BPF_LSH | BPF_K, 0, 0, 32}, {BPF_RET | BPF_K, 0, 0, 1}}, 2, -EINVAL},
 		{{{0xffff, 0, 0, 0}, {BPF_RET | BPF_K, 0, 0, 1}}, 2, -EINVAL},
 		{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)SKF_AD_OFF},
-		  {BPF_RET | BPF_A, 0, 0, 0}}, 2, -EOPNOTSUPP},
+		  {BPF_RET | BPF_A, 0, 0, 0}},
+		 2,
+		 -EOPNOTSUPP},
 	};
 	struct bpf_insn out[64];
 	unsigned i;
@@ -254,10 +359,17 @@ Test(cbpf, knows_what_forwarding_changes)
 		const char *text;
 		bool is_changed;
 	} rows[] = {
-		{"udp port 53", false},	  {"host 10.0.1.2", false},  {"tcp", false},
-		{"net 10.0.0.0/8", false}, {"arp", false},	     {"portrange 1-9", false},
-		{"ether host 02:00:00:00:01:02", true},		     {"ip[8] = 64", true},
-		{"greater 100", true},	  {"ip6[7] = 64", true},     {"ip[10:2] = 0", true},
+		{"udp port 53", false},
+		{"host 10.0.1.2", false},
+		{"tcp", false},
+		{"net 10.0.0.0/8", false},
+		{"arp", false},
+		{"portrange 1-9", false},
+		{"ether host 02:00:00:00:01:02", true},
+		{"ip[8] = 64", true},
+		{"greater 100", true},
+		{"ip6[7] = 64", true},
+		{"ip[10:2] = 0", true},
 		{"udp[6:2] = 0", true},
 	};
 	unsigned i;
@@ -266,8 +378,8 @@ Test(cbpf, knows_what_forwarding_changes)
 		struct shuntctl_filter filter;
 
 		cr_assert_eq(shuntctl_filter_compile(&filter, rows[i].text, 65536, &err), 0);
-		cr_expect_eq(shunt_cbpf_reads_changes(filter.insns, filter.cnt),
-			     rows[i].is_changed, "%s", rows[i].text);
+		cr_expect_eq(shunt_cbpf_reads_changes(filter.insns, filter.cnt), rows[i].is_changed,
+			     "%s", rows[i].text);
 		shuntctl_filter_fini(&filter);
 	}
 }

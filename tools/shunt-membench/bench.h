@@ -34,5 +34,6 @@ int bench_mem(struct bench *bench);
 int bench_ip(struct bench *bench);
 int bench_bridge(struct bench *bench);
 int bench_mirror(struct bench *bench);
+int bench_capture(struct bench *bench);
 
 #endif

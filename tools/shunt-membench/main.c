@@ -16,6 +16,7 @@ static const struct bench_experiment experiments[] = {
 	{"bridge", "the learning bridge on in-memory ports, and its table", bench_bridge},
 	{"fib", "route lookup, updates and memory, IPv4 and IPv6", bench_fib},
 	{"mirror", "from the kernel's routes to forwarding, by netlink (root)", bench_mirror},
+	{"capture", "what a capture costs a worker, by its filter", bench_capture},
 };
 
 static void usage(FILE *out)

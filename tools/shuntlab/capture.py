@@ -50,13 +50,20 @@ def packet(body, ports):
                   verdict=struct.unpack("<Q", said[7][1:])[0] if 7 in said else None, **words)
 
 
-def read(data):
-    """(packets, {port: (received, lost)}) of a capture's bytes, which must be whole blocks."""
-    packets, ports, counts, at = [], [], {}, 0
+def blocks(data):
+    """(type, body) of each block of a capture's bytes, which must be whole ones."""
+    at = 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
         assert struct.unpack_from("<I", data, at + length - 4)[0] == length, f"block at {at}"
-        body = data[at + 8:at + length - 4]
+        yield kind, data[at + 8:at + length - 4]
+        at += length
+
+
+def read(data):
+    """(packets, {port: (received, lost)}) of a capture's bytes."""
+    packets, ports, counts = [], [], {}
+    for kind, body in blocks(data):
         if kind == SECTION:
             assert struct.unpack_from("<IHH", body) == (0x1A2B3C4D, 1, 0)
             ports = []
@@ -69,16 +76,15 @@ def read(data):
             said = options(body[12:])
             counts[ports[struct.unpack_from("<I", body)[0]]] = tuple(
                 struct.unpack("<Q", said[code])[0] for code in (4, 5))
-        at += length
     return packets, counts
 
 
 class Capture:
     """with Capture(daemon, "eth1", "udp", folder=tmp_path) as capture: ...
-    Afterwards packets and counts are there, and said is what shuntctl told."""
+    Afterwards packets and counts are there, unless is_read is false, and said is what shuntctl told."""
 
-    def __init__(self, daemon, *args, folder, check=True):
-        self.path, self.check = os.path.join(folder, "capture.pcapng"), check
+    def __init__(self, daemon, *args, folder, check=True, is_read=True):
+        self.path, self.check, self.is_read = os.path.join(folder, "capture.pcapng"), check, is_read
         self.process = subprocess.Popen(
             [os.path.join(BIN, "shuntctl"), "-s", daemon.control, "capture", "-w", self.path,
              *map(str, args)], stderr=subprocess.PIPE, text=True, env=ENV)
@@ -90,8 +96,9 @@ class Capture:
         if self.process.poll() is None:
             self.process.send_signal(number)
         self.said = self.process.communicate(timeout=60)[1]
-        with open(self.path, "rb") as file:
-            self.packets, self.counts = read(file.read())
+        if self.is_read:
+            with open(self.path, "rb") as file:
+                self.packets, self.counts = read(file.read())
 
     def __enter__(self):
         return self
