@@ -99,8 +99,12 @@ void shuntctl_view_macs(FILE *out, const json_t *object, const struct shuntctl_v
 
 void shuntctl_view_rules(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
-	static const struct shuntctl_column columns[] = {
-		{">order", "order"}, {"lane", "lane"}, {"rule", "rule"}};
+	static const struct shuntctl_column columns[] = {{">order", "order"},
+							 {"lane", "lane"},
+							 {"rule", "rule"},
+							 {">packets", "packets"},
+							 {">bytes", "bytes"}};
+	const bool is_counted = json_is_true(json_object_get(object, "counted"));
 	const json_t *rows = json_object_get(object, "rules");
 	const json_t *matched = json_object_get(object, "matched");
 
@@ -109,7 +113,7 @@ void shuntctl_view_rules(FILE *out, const json_t *object, const struct shuntctl_
 		fputs("no rules: every frame is steered by its port's default\n", out);
 		return;
 	}
-	ROWS(out, rows, columns, 0);
+	shuntctl_table_rows(out, rows, columns, SHUNT_ARRAY_LEN(columns) - (is_counted ? 0 : 2), 0);
 	fprintf(out,
 		"matched packets: user %" JSON_INTEGER_FORMAT ", kernel %" JSON_INTEGER_FORMAT
 		", drop %" JSON_INTEGER_FORMAT ", xdp %" JSON_INTEGER_FORMAT "\n",
