@@ -141,6 +141,26 @@ void shuntctl_view_config(FILE *out, const json_t *object, const struct shuntctl
 	shunt_yaml_print(out, object);
 }
 
+static void print_samples(FILE *out, const json_t *rows)
+{
+	static const char *const headers[] = {"where", "reason", "port", ">age-s", "last packet"};
+	struct shuntctl_table t;
+	json_t *row;
+	size_t i;
+
+	shuntctl_table_init(&t, headers, SHUNT_ARRAY_LEN(headers));
+	json_array_foreach (rows, i, row) {
+		shuntctl_table_value(&t, json_object_get(row, "where"));
+		shuntctl_table_value(&t, json_object_get(row, "name"));
+		shuntctl_table_value(&t, json_object_get(row, "port"));
+		shuntctl_table_cell(&t, "%.3f", json_number_value(json_object_get(row, "age_ns")) / 1e9);
+		shuntctl_table_value(&t, json_object_get(row, "packet"));
+	}
+	fputs(i ? "\n" : "no packet was lost or left to the kernel meanwhile\n", out);
+	shuntctl_table_print(&t, out, 0);
+	shuntctl_table_fini(&t);
+}
+
 void shuntctl_view_drops(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
 	static const struct shuntctl_column columns[] = {
@@ -160,6 +180,8 @@ void shuntctl_view_drops(FILE *out, const json_t *object, const struct shuntctl_
 	if (hidden)
 		fprintf(out, "%zu reasons at 0 are not shown (-a shows them)\n", hidden);
 	json_decref(shown);
+	if (json_object_get(object, "samples"))
+		print_samples(out, json_object_get(object, "samples"));
 }
 
 /* --- runtime ---------------------------------------------------------------------------------- */
