@@ -67,9 +67,12 @@ struct shunt_steer_rule {
 	struct shunt_steer_key mask;
 	__u16 sport_min, sport_max; /* host order, inclusive; 0-65535 for any */
 	__u16 dport_min, dport_max;
-	__u32 lane; /* enum shunt_lane, or SHUNT_STEER_RULE_AUTO */
-	__u32 pad;
+	__u32 lane;  /* enum shunt_lane, or SHUNT_STEER_RULE_AUTO */
+	__u32 count; /* where matches are counted: its counter, below SHUNT_STEER_RULE_COUNTS */
 };
+
+/* Beside the number of rules: their matches are counted (shunt_count.h). */
+#define SHUNT_STEER_RULES_COUNTED (2 * SHUNT_STEER_RULES_MAX)
 
 /* ---- configuration -------------------------------------------------------------------------- */
 
@@ -101,7 +104,7 @@ struct shunt_steer_cfg {
 /* A whole configuration, as the program reads it. Fields without a word are shunt_steer_cfg's. */
 struct shunt_steer_half {
 	__u32 mode;
-	__u32 rule_cnt;	 /* 0 .. SHUNT_STEER_RULES_MAX */
+	__u32 rule_cnt;	 /* 0 .. SHUNT_STEER_RULES_MAX; with it SHUNT_STEER_RULES_COUNTED, or not */
 	__u64 mac_word;	 /* shunt_steer_mac_word of the port's address */
 	__u64 mac2_word; /* and of the kernel's bridge's */
 	__u64 len_max;

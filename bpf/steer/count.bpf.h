@@ -8,7 +8,7 @@
 #include "steer/maps.bpf.h"
 #include "steer/tap.bpf.h"
 
-static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
+static __always_inline __u32 slot_number(__u32 queue)
 {
 	__u32 slot = queue;
 
@@ -16,7 +16,12 @@ static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
 	barrier_var(slot);
 	if (slot >= SHUNT_STEER_QUEUES_MAX)
 		slot = SHUNT_STEER_QUEUES_MAX - 1;
-	return &shunt_cnt[slot];
+	return slot;
+}
+
+static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
+{
+	return &shunt_cnt[slot_number(queue)];
 }
 
 /* Whether a tap wants to see the frame's end. */

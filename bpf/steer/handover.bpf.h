@@ -43,7 +43,11 @@ static __always_inline int crossing_reason(struct xdp_md *ctx, const struct shun
 	if (half->mode != SHUNT_STEER_MODE_XCONNECT && half->mode != SHUNT_STEER_MODE_TRANSPARENT &&
 	    half->mode != SHUNT_STEER_MODE_MIX)
 		return SHUNT_STEER_CLOSED;
-	reason = half->rule_cnt ? by_rules(ctx, live) : RULE_NONE;
+	/* Where a half is open, the frame has met its rules before it came here. */
+	if (half->rule_cnt)
+		reason = by_rules(ctx, SHUNT_STEER_LIVE_IS_OPEN(live) ? live | RULES_AGAIN : live);
+	else
+		reason = RULE_NONE;
 	is_ruled = reason == RULE_XDP || reason == SHUNT_STEER_RULE_USER;
 	if (is_ruled && half->bridge)
 		return xconnect_reason(half, data, end);

@@ -8,6 +8,7 @@
 #ifndef SHUNT_STEER_MAPS_BPF_H
 #define SHUNT_STEER_MAPS_BPF_H
 
+#include "shunt_count.h"
 #include "shunt_steer.h"
 #include "shunt_steer_mac.h"
 #include "steer/base.bpf.h"
@@ -65,6 +66,15 @@ struct {
 	__type(key, __u64[2]);
 	__type(value, __u8);
 } shunt_local6 SEC(".maps");
+
+/* Of each queue, where matches of rules are counted. Elsewhere userspace makes it of one entry. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SHUNT_STEER_QUEUES_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct shunt_steer_rule_counts));
+} shunt_rule_cnt SEC(".maps");
 
 /* ---- tables that the ports of a daemon share ------------------------------------------------ */
 

@@ -9,8 +9,8 @@
 #ifndef SHUNT_STEER_RULES_BPF_H
 #define SHUNT_STEER_RULES_BPF_H
 
+#include "steer/count.bpf.h"
 #include "steer/frame.bpf.h"
-#include "steer/maps.bpf.h"
 
 /* What is unknown, as bits of a key's head: with a field all that come behind it. */
 #define UNKNOWN_PORTS (((struct shunt_steer_key){.has_ports = 1}).head)
@@ -112,8 +112,9 @@ static __always_inline __u64 key_read(struct shunt_steer_key *key, __u32 *ports,
 
 /* What rules say beside a reason (enum shunt_steer_reason), which is not negative. */
 enum rule_verdict {
-	RULE_NONE = -1, /* no rule matches, or the one that does says auto */
+	RULE_NONE = -1, /* no rule matches */
 	RULE_XDP = -2,	/* as the mode says, but by lane xdp */
+	RULE_AUTO = -3, /* one matches that says auto: as if none did */
 };
 
 struct rule_walk {
@@ -169,19 +170,41 @@ static long rule_try(__u32 i, struct rule_walk *walk)
 	else if (rule->lane == SHUNT_LANE_KERNEL)
 		walk->reason = SHUNT_STEER_RULE_KERNEL;
 	else
-		walk->reason = rule->lane == SHUNT_LANE_XDP ? RULE_XDP : RULE_NONE;
+		walk->reason = rule->lane == SHUNT_LANE_XDP ? RULE_XDP : RULE_AUTO;
 	return 1;
 }
 
 _Static_assert(!(SHUNT_STEER_RULES_MAX & (SHUNT_STEER_RULES_MAX - 1)), "rule_try masks with it");
 
+/* With `live`: the frame has been counted. The bits that name a half are others. */
+#define RULES_AGAIN 0x80000000u
+
+/* A frame for which `tried` rules were tried. Apart from the straight line. */
+static __noinline void rule_count(struct xdp_md *ctx, const struct rule_walk *walk, __u32 tried)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(walk->live)];
+	const __u32 slot = slot_number(ctx->rx_queue_index);
+	struct shunt_steer_rule_counts *counts = bpf_map_lookup_elem(&shunt_rule_cnt, &slot);
+	__u32 count = half->rules[(tried - 1) & (SHUNT_STEER_RULES_MAX - 1)].count;
+	struct shunt_count *to;
+
+	if (!counts || walk->reason == RULE_NONE || walk->live & RULES_AGAIN)
+		return;
+	to = &counts->of[count & (SHUNT_STEER_RULE_COUNTS - 1)];
+	to->packets++;
+	to->bytes += bpf_xdp_get_buff_len(ctx);
+}
+
 /* What the rules of live's half say: a reason, or enum rule_verdict. By bpf_loop, whose body the
- * verifier looks at once: in a plain loop it would look at each rule on every way into it. */
+ * verifier looks at once: in a plain loop it would look at each rule on every way into it.
+ *
+ * Where matches are counted, so is this one, but with RULES_AGAIN. A tap finds in sample.rule which
+ * rule it was. */
 __noinline int by_rules(struct xdp_md *ctx, __u32 live)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	struct rule_walk walk = {.live = live, .reason = RULE_NONE};
-	__u32 ports = 0, cnt = shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)].rule_cnt;
+	__u32 ports = 0, cnt = shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)].rule_cnt, tried;
 
 	if (data + sizeof(struct eth) > end)
 		return RULE_NONE;
@@ -190,9 +213,11 @@ __noinline int by_rules(struct xdp_md *ctx, __u32 live)
 	walk.ports_known = walk.unknown ? 0 : ~0ULL;
 	walk.sport = ports >> 16;
 	walk.dport = ports & 0xffff;
-	if (cnt > SHUNT_STEER_RULES_MAX)
-		cnt = SHUNT_STEER_RULES_MAX;
-	bpf_loop(cnt, rule_try, &walk, 0);
+	tried = bpf_loop(cnt & (SHUNT_STEER_RULES_COUNTED - 1), rule_try, &walk, 0);
+	if (IS_TAPPED)
+		slot_of(ctx->rx_queue_index)->sample.rule = walk.reason == RULE_NONE ? 0 : tried;
+	if (cnt & SHUNT_STEER_RULES_COUNTED)
+		rule_count(ctx, &walk, tried);
 	return walk.reason;
 }
 

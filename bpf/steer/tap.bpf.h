@@ -151,6 +151,7 @@ static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *
 	const bool is_passed = (is_own || !is_changed) && tap_passes(ctx);
 
 	slot->sample.tap_number = 0;
+	slot->sample.rule = 0;
 	if (is_own && is_passed)
 		take_arrived(ctx, slot);
 	slot->sample.is_taken = is_passed || is_changed;

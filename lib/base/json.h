@@ -4,6 +4,7 @@
 #define SHUNT_BASE_JSON_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -11,6 +12,13 @@
 static inline void set_u64(json_t *object, const char *key, uint64_t value)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+/* null where it was not measured. */
+static inline void set_u64_if(json_t *object, const char *key, bool is_measured, uint64_t value)
+{
+	json_object_set_new(object, key,
+			    is_measured ? json_integer((json_int_t)value) : json_null());
 }
 
 static inline void set_text(json_t *object, const char *key, const char *value)

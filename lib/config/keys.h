@@ -87,6 +87,8 @@
 	     .help = "auto: what the host's firewall would judge is the kernel's")                 \
 	WORD(capture, capture, capture_right, .option = "capture", .arg = "WHO",                          \
 	     .help = "root: root may capture (shuntctl capture); none: nobody")                     \
+	FLAG(count, count, .option = "count",                                                      \
+	     .help = "count what each rule matches and each neighbour gets")                       \
 	WORD(policy_routing, policy_routing, policy_routing, .option = "policy-routing",           \
 	     .arg = "MODE", .help = "follow: with routing rules (ip rule) the kernel routes")      \
 	FLAG(replace, replace, .option = "replace", .help = "replace another's XDP program until the stop")       \

@@ -72,6 +72,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 		.external = config->external,
 		.replace = config->replace,
 		.persist = config->persist,
+		.counts = config->count,
 		.patience = config->patience,
 	};
 	struct shunt_kernel kernel;

@@ -5,7 +5,7 @@
 #include "steer/rule.h"
 #include "steer/steer.h"
 
-/* The steering program counts matches by lane, not by rule. */
+/* Of all ports, by lane. */
 static json_t *matched_json(const struct shunt_engine *engine)
 {
 	uint64_t user = 0, kernel = 0, drop = 0, xdp = 0;
@@ -23,21 +23,42 @@ static json_t *matched_json(const struct shunt_engine *engine)
 			 (json_int_t)kernel, "drop", (json_int_t)drop, "xdp", (json_int_t)xdp);
 }
 
+/* What all ports' programs counted of a rule; null where none counts. */
+static void add_count(json_t *row, const struct shunt_engine *engine, unsigned rule)
+{
+	struct shunt_count all = {0}, one;
+	bool is_counted = false;
+	unsigned i;
+
+	for (i = 0; i < engine->ports.cnt; i++) {
+		if (!engine->ports.at[i].xdp ||
+		    !shunt_xdp_rule_count(engine->ports.at[i].xdp, rule, &one))
+			continue;
+		is_counted = true;
+		all.packets += one.packets;
+		all.bytes += one.bytes;
+	}
+	set_u64_if(row, "packets", is_counted, all.packets);
+	set_u64_if(row, "bytes", is_counted, all.bytes);
+}
+
 json_t *shunt_show_rules(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
 	const struct shunt_config *config = engine->config;
-	json_t *rows = json_array(), *result;
+	json_t *rows = json_array(), *result, *row;
 	char text[SHUNT_RULE_TEXT_MAX];
 	unsigned i;
 
 	for (i = 0; i < config->rule_cnt; i++) {
 		shunt_rule_print(&config->rules[i], text, sizeof(text));
-		json_array_append_new(rows, json_pack("{s:i, s:s, s:s}", "order", (int)i + 1,
-						      "rule", text, "lane",
-						      shunt_rule_lane_name(&config->rules[i])));
+		row = json_pack("{s:i, s:s, s:s}", "order", (int)i + 1, "rule", text, "lane",
+				shunt_rule_lane_name(&config->rules[i]));
+		add_count(row, engine, i);
+		json_array_append_new(rows, row);
 	}
 	result = timed("rules", rows);
 	json_object_set_new(result, "matched", matched_json(engine));
+	json_object_set_new(result, "counted", json_boolean(config->count));
 	return result;
 }

@@ -41,6 +41,7 @@ void shunt_xdp_maps_close(struct shunt_xdp *x)
 		munmap(x->slots, SLOTS_SZ);
 	x->ctl = NULL;
 	x->slots = NULL;
+	shunt_xdp_rules_unmap(x);
 	fd_close(&x->xsks_fd);
 	fd_close(&x->ports_fd);
 	fd_close(&x->flood_fd);
@@ -102,6 +103,8 @@ static int map_take(struct shunt_xdp *x, int fd, const struct bpf_map_info *info
 			x->slots_fd = fd;
 			return 0;
 		}
+	} else if (strcmp(info->name, "shunt_rule_cnt") == 0) {
+		rc = shunt_xdp_rules_map(x, fd, info);
 	} else {
 		for (size_t i = 0; i < SHUNT_ARRAY_LEN(plain); i++) {
 			if (strcmp(info->name, plain[i].name) == 0 && info->type == plain[i].type &&
@@ -136,7 +139,8 @@ static int fd_take(struct shunt_xdp *x, int fd)
 static bool has_all(const struct shunt_xdp *x)
 {
 	return x->ctl && x->slots && x->xsks_fd >= 0 && x->ports_fd >= 0 && x->flood_fd >= 0 &&
-	       x->macs_fd >= 0 && x->tables_fd >= 0 && x->local4_fd >= 0 && x->local6_fd >= 0;
+	       x->macs_fd >= 0 && x->tables_fd >= 0 && x->local4_fd >= 0 && x->local6_fd >= 0 &&
+	       (x->rule_counts || !x->is_counted);
 }
 
 static int maps_find(struct shunt_xdp *x, int prog_fd)
@@ -214,21 +218,24 @@ void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t qui
 /* Of a port that is left to the kernel, rules that lead elsewhere say what its lane says. */
 static void weaken_rules(struct shunt_steer_half *half)
 {
+	const unsigned cnt = half->rule_cnt & (SHUNT_STEER_RULES_COUNTED - 1);
 	unsigned i;
 
-	for (i = 0; i < half->rule_cnt; i++)
+	for (i = 0; i < cnt; i++)
 		if (half->rules[i].lane == SHUNT_LANE_USER || half->rules[i].lane == SHUNT_LANE_XDP)
 			half->rules[i].lane = SHUNT_STEER_RULE_AUTO;
 }
 
 /* Puts the shadow into the half that is not in force, then makes that half live. The store of
  * `live` pairs with the program's one load of it. */
-static void publish(struct shunt_xdp *x)
+void shunt_xdp_publish(struct shunt_xdp *x)
 {
 	if (x->has_published)
 		shunt_xdp_quiesce();
 	x->half ^= 1;
 	x->ctl->half[x->half] = x->shadow;
+	if (x->rule_counts && x->shadow.rule_cnt)
+		x->ctl->half[x->half].rule_cnt |= SHUNT_STEER_RULES_COUNTED;
 	if (x->is_left)
 		weaken_rules(&x->ctl->half[x->half]);
 	x->has_published = true;
@@ -308,26 +315,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	pthread_mutex_lock(&x->open_lock);
 	x->is_open = true;
 	pthread_mutex_unlock(&x->open_lock);
-	publish(x);
-	return 0;
-}
-
-int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rules, unsigned cnt,
-			struct shunt_err *err)
-{
-	if (cnt > SHUNT_STEER_RULES_MAX)
-		return shunt_err_set(err, E2BIG, "%s: %u rules, expected at most %u a port",
-				     x->ifname, cnt, SHUNT_STEER_RULES_MAX);
-	for (unsigned i = 0; i < cnt; i++) {
-		if (rules[i].lane > SHUNT_STEER_RULE_AUTO)
-			return shunt_err_set(err, EINVAL, "%s: rule %u: no rule can give lane %u",
-					     x->ifname, i + 1, rules[i].lane);
-	}
-	if (cnt)
-		memcpy(x->shadow.rules, rules, cnt * sizeof(*rules));
-	x->shadow.rule_cnt = cnt;
-	if (x->is_configured)
-		publish(x);
+	shunt_xdp_publish(x);
 	return 0;
 }
 
@@ -425,7 +413,7 @@ int shunt_xdp_set_locals(struct shunt_xdp *x, const uint32_t *ip4_be, unsigned i
 				     x->ifname, strerror(-rc));
 	filter_build(&x->shadow, ip4_be, ip4_cnt, ip6, ip6_cnt);
 	if (x->is_configured)
-		publish(x);
+		shunt_xdp_publish(x);
 	keys_keep_only(x->local4_fd, keys4, ip4_cnt, 4);
 	keys_keep_only(x->local6_fd, keys6, ip6_cnt, 16);
 	return 0;

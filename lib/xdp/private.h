@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of this folder share. No other includes it. xdp.c: open, attach, detach.
- * program.c: which program. device.c: what else is on the device. before.c: how the program takes
- * the place of that. fds.c: what libxdp leaves open. maps.c: configuration and counters. owner.c:
- * which process serves. delegate.c: which process has the program. err.c: error sentences. */
+ * rules.c: rules and what they match. program.c: which program. device.c: what else is on the
+ * device. before.c: how the program takes the place of that. fds.c: what libxdp leaves open.
+ * maps.c: configuration and counters. owner.c: which process serves. delegate.c: which process has
+ * the program. err.c: error sentences. */
 #ifndef SHUNT_XDP_PRIVATE_H
 #define SHUNT_XDP_PRIVATE_H
 
@@ -59,6 +60,11 @@ struct shunt_xdp {
 	int xsks_fd, ports_fd, flood_fd, macs_fd, tables_fd, local4_fd, local6_fd, slots_fd, ctl_fd;
 	struct shunt_steer_ctl *ctl;	/* mapped, shared with the program */
 	struct shunt_steer_slot *slots; /* mapped, SHUNT_STEER_QUEUES_MAX of them */
+
+	bool is_counted; /* what rules match is counted: */
+	struct shunt_steer_rule_counts *rule_counts; /* mapped, of each queue; NULL: not counted */
+	/* what a rule's counter began with */
+	struct shunt_count rule_begun[SHUNT_STEER_RULE_COUNTS];
 
 	unsigned half; /* the one of ctl that is in force */
 	bool is_configured, has_published;
@@ -180,6 +186,16 @@ void shunt_xdp_maps_close(struct shunt_xdp *x);
 /* shunt_xdp_live_set says what steers from now on, and which word the short way has; 0: none. One
  * is in force before the other. Where both are open they mean the same. Thread: control. */
 void shunt_xdp_live_set(struct shunt_steer_ctl *ctl, uint32_t live, uint64_t quick);
+
+/* shunt_xdp_publish puts x's shadow in force. Thread: control. Cost: a grace period. */
+void shunt_xdp_publish(struct shunt_xdp *x);
+
+/* shunt_xdp_rules_map maps the counters of rules, where x counts. fd stays the caller's. Returns 0
+ * or -errno. shunt_xdp_rules_unmap undoes it; legal without. shunt_xdp_rules_inherit goes on with
+ * the rules that are in force, whose counters are theirs. Thread: control. */
+int shunt_xdp_rules_map(struct shunt_xdp *x, int fd, const struct bpf_map_info *info);
+void shunt_xdp_rules_unmap(struct shunt_xdp *x);
+void shunt_xdp_rules_inherit(struct shunt_xdp *x);
 
 /* shunt_xdp_owner_set writes into ctl that this process serves the device. shunt_xdp_owner_clear
  * removes that and gives every frame to the kernel, unless a handover is on. Thread: control. */

@@ -43,6 +43,8 @@ static struct bpf_object *open_elf(const struct shunt_xdp *x, const void *elf, s
 	bpf_map__set_autocreate(
 		bpf_object__find_map_by_name(obj, x->is_sg ? "shunt_flood" : "shunt_flood_sg"),
 		false);
+	if (!x->is_counted)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, "shunt_rule_cnt"), 1);
 	return obj;
 }
 
@@ -228,6 +230,7 @@ static void inherit(struct shunt_xdp *x)
 		x->half = SHUNT_STEER_LIVE_HALF_OF(x->ctl->live);
 	for (unsigned i = 0; i < SHUNT_STEER_QUEUES_MAX; i++)
 		x->slots[i].gate.beat_ns = x->slots[i].gate.shut = 0;
+	shunt_xdp_rules_inherit(x);
 }
 
 /* Programs of the same source mean the same by the same maps. */

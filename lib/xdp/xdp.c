@@ -115,6 +115,7 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	x->is_persistent = opts->persist;
 	x->patience = opts->patience ?: 1;
 	x->can_replace = opts->replace;
+	x->is_counted = opts->counts;
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);
 	return x;

@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "shunt_count.h"
 #include "shunt_steer.h"
 
 enum shunt_xdp_mode {
@@ -44,6 +45,7 @@ struct shunt_xdp_opts {
 	bool replace;	   /* take the device from another's program */
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
 	bool asks_tags;	   /* see reads_tags; the kernel and the driver can (native mode only) */
+	bool counts;	   /* what each rule matches is counted */
 	uint32_t patience; /* of the watch, 1 .. SHUNT_STEER_PATIENCE_MAX; 0: 1 */
 };
 
@@ -134,10 +136,15 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 			 struct shunt_err *err);
 
 /* shunt_xdp_set_rules replaces all rules by these cnt at once: no frame sees a mixture. cnt 0
- * removes them. Returns 0, -E2BIG above SHUNT_STEER_RULES_MAX, -EINVAL for a lane that no rule can
- * give. Thread: control. Cost: as set_config. */
+ * removes them. A rule that was in force before keeps its count. Returns 0, -E2BIG above
+ * SHUNT_STEER_RULES_MAX, -EINVAL for a lane that no rule can give. Thread: control. Cost: as
+ * set_config. */
 int shunt_xdp_set_rules(struct shunt_xdp *x, const struct shunt_steer_rule *rules, unsigned cnt,
 			struct shunt_err *err);
+
+/* shunt_xdp_rule_count says what the rule of this number (from 0) has matched since it came into
+ * force. Returns false where that is not counted. Thread: control. Cost: no syscall. */
+bool shunt_xdp_rule_count(const struct shunt_xdp *x, unsigned rule, struct shunt_count *out);
 
 /* shunt_xdp_set_port lets frames of this device leave by the device ifindex in lane xdp, under the
  * number slot, below SHUNT_STEER_PORTS_MAX. ifindex 0 ends that: frames that would leave there are
@@ -198,14 +205,15 @@ const struct shunt_steer_sample *shunt_xdp_sample(const struct shunt_xdp *x, uns
  * control. Cost: a store a queue. */
 void shunt_xdp_sample_ask(struct shunt_xdp *x);
 
-/* shunt_xdp_tap has the program show its frames. Returns the ring's descriptor, the caller's, or -errno
- * with err set, and the program as it was: -EOPNOTSUPP see the limits; -EBUSY there is a tap; -EINVAL the
- * filter. A port whose program is off the device is tapped when it comes back. Thread: control. Cost: a
- * program is loaded. */
-int shunt_xdp_tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts, struct shunt_err *err);
+/* shunt_xdp_tap has the program show its frames. Returns the ring's descriptor, the caller's, or
+ * -errno with err set, and the program as it was: -EOPNOTSUPP see the limits; -EBUSY there is a
+ * tap; -EINVAL the filter. A port whose program is off the device is tapped when it comes back.
+ * Thread: control. Cost: a program is loaded. */
+int shunt_xdp_tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts,
+		  struct shunt_err *err);
 
-/* shunt_xdp_untap puts the plain program back, where there is a tap. Returns 0 or -errno with err set.
- * Thread: control. Cost: a syscall. */
+/* shunt_xdp_untap puts the plain program back, where there is a tap. Returns 0 or -errno with err
+ * set. Thread: control. Cost: a syscall. */
 int shunt_xdp_untap(struct shunt_xdp *x, struct shunt_err *err);
 
 /* shunt_xdp_tap_lost returns how many records had no room, since the program was loaded.

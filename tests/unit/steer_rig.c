@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -120,6 +121,24 @@ void steer_rig_rules(struct steer_rig *rig, const char *const *texts, unsigned c
 			parsed[i] = rule;
 	}
 	rig->half->rule_cnt = cnt;
+}
+
+void steer_rig_count(struct steer_rig *rig, struct shunt_count *out)
+{
+	const struct shunt_steer_rule_counts *counts;
+	const size_t bytes = sizeof(*counts) * SHUNT_STEER_QUEUES_MAX;
+	const int fd = bpf_map__fd(rig->skel->maps.shunt_rule_cnt);
+
+	counts = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	cr_assert_neq(counts, MAP_FAILED, "%s", strerror(errno));
+	memset(out, 0, SHUNT_STEER_RULE_COUNTS * sizeof(*out));
+	for (unsigned q = 0; q < SHUNT_STEER_QUEUES_MAX; q++) {
+		for (unsigned i = 0; i < SHUNT_STEER_RULE_COUNTS; i++) {
+			out[i].packets += counts[q].of[i].packets;
+			out[i].bytes += counts[q].of[i].bytes;
+		}
+	}
+	munmap((void *)counts, bytes);
 }
 
 /* The sum over queues: the test run's queue is the kernel's to choose. */

@@ -7,6 +7,7 @@
 
 #include <linux/bpf.h>
 
+#include "shunt_count.h"
 #include "shunt_steer.h"
 #include "shunt_steer.skel.h"
 #include "steer/rule.h"
@@ -36,6 +37,9 @@ void steer_rig_local6(struct steer_rig *rig, const uint8_t addr[16]);
  * for the oracle, unless it is NULL. */
 void steer_rig_rules(struct steer_rig *rig, const char *const *texts, unsigned cnt,
 		     struct shunt_rule *parsed);
+
+/* steer_rig_count sums what was counted of rules, by their `count`: SHUNT_STEER_RULE_COUNTS. */
+void steer_rig_count(struct steer_rig *rig, struct shunt_count *out);
 
 /* steer_rig_run returns the reason for which the program sent the frame to its lane,
  * and fails the test if the frame's bytes changed, or if anything but one packet

@@ -331,6 +331,82 @@ Test(steer_lane, workers_gate_does_not_count)
 	stop();
 }
 
+/* What the rules matched of these frames, by destination port: one frame to each of 1 to 7. */
+static void expect_counts(const unsigned *want, unsigned cnt, size_t len)
+{
+	static struct shunt_count got[SHUNT_STEER_RULE_COUNTS];
+
+	steer_rig_count(&rig, got);
+	for (unsigned i = 0; i < SHUNT_STEER_RULE_COUNTS; i++) {
+		const unsigned packets = i < cnt ? want[i] : 0;
+
+		cr_expect_eq(got[i].packets, packets, "counter %u: %llu packets, not %u", i,
+			     got[i].packets, packets);
+		cr_expect_eq(got[i].bytes, packets * len, "counter %u: %llu bytes", i,
+			     got[i].bytes);
+	}
+}
+
+static void run_ports(unsigned cnt, size_t *len)
+{
+	struct frame f;
+
+	for (unsigned port = 1; port <= cnt; port++) {
+		frame_good4(&f);
+		f.data[36] = 0;
+		f.data[37] = (uint8_t)port;
+		steer_rig_run(&rig, f.data, f.len);
+		*len = f.len;
+	}
+}
+
+Test(steer_lane, rules_are_counted_where_asked_for)
+{
+	static const char *const rules[] = {
+		"proto udp dport 1 lane kernel", "proto udp dport 2 lane drop",
+		"proto udp dport 3 lane user",	 "proto udp dport 4 lane xdp",
+		"proto udp dport 5-6 lane auto",
+	};
+	size_t len = 0;
+
+	start(SHUNT_STEER_MODE_LAYER3);
+	steer_rig_rules(&rig, rules, SHUNT_ARRAY_LEN(rules), NULL);
+	for (unsigned i = 0; i < SHUNT_ARRAY_LEN(rules); i++)
+		rig.half->rules[i].count = i + 1;
+	run_ports(7, &len);
+	expect_counts((unsigned[]){0}, 1, len);
+	rig.half->rule_cnt |= SHUNT_STEER_RULES_COUNTED;
+	run_ports(7, &len);
+	expect_counts((unsigned[]){0, 1, 1, 1, 1, 2}, 6, len);
+	rig.half->rules[0].count =
+		SHUNT_STEER_RULE_COUNTS + 7; /* never written by us; still bounded */
+	run_ports(1, &len);
+	expect_counts((unsigned[]){0, 1, 1, 1, 1, 2, 0, 1}, 8, len);
+	stop();
+}
+
+/* A frame that crosses without a worker meets its rules twice. */
+Test(steer_lane, rules_are_counted_once)
+{
+	static const char *const rules[] = {"proto udp dport 3 lane user"};
+	size_t len = 0;
+
+	start(SHUNT_STEER_MODE_XCONNECT);
+	steer_rig_rules(&rig, rules, 1, NULL);
+	rig.half->rule_cnt |= SHUNT_STEER_RULES_COUNTED;
+	rig.ctl->crosses = 1;
+	rig.slots[0].gate.is_hung = 1;
+	run_ports(3, &len);
+	cr_expect_eq(rig.verdict, XDP_REDIRECT);
+	expect_counts((unsigned[]){1}, 1, len);
+	rig.ctl->live = SHUNT_STEER_LIVE_HANDOVER(rig.half - rig.ctl->half);
+	rig.ctl->handover_until_ns = ~0ULL;
+	run_ports(3, &len);
+	cr_expect_eq(rig.verdict, XDP_REDIRECT);
+	expect_counts((unsigned[]){2}, 1, len);
+	stop();
+}
+
 /* Nothing is looked at, unless rules ask. */
 Test(steer_lane, kernel_takes_everything)
 {

@@ -71,6 +71,70 @@ Test(xdp, attach_configure_detach)
 	shunt_xdp_detach(NULL);
 }
 
+static void set_rules(struct shunt_xdp *x, const char *const *texts, unsigned cnt)
+{
+	struct shunt_steer_rule compiled[SHUNT_STEER_RULES_MAX];
+	struct shunt_rule rule;
+
+	for (unsigned i = 0; i < cnt; i++) {
+		cr_assert_eq(shunt_rule_parse(texts[i], &rule, &xdp_rig_err), 0);
+		shunt_rule_compile(&rule, &compiled[i]);
+	}
+	cr_assert_eq(shunt_xdp_set_rules(x, compiled, cnt, &xdp_rig_err), 0);
+}
+
+static void expect_count(struct shunt_xdp *x, unsigned rule, uint64_t packets, size_t len)
+{
+	struct shunt_count got;
+
+	cr_assert(shunt_xdp_rule_count(x, rule, &got));
+	cr_expect_eq(got.packets, packets, "rule %u: %llu packets, not %lu", rule, got.packets,
+		     packets);
+	cr_expect_eq(got.bytes, packets * len);
+}
+
+/* A rule that stays keeps its count, wherever it stands; a new one begins with nothing. */
+Test(xdp, rules_keep_their_counts)
+{
+	static const char *const first[] = {"proto tcp lane kernel", "proto udp lane drop"},
+				 *const second[] = {"proto udp lane drop", "proto udp lane drop",
+						    "proto tcp lane user"},
+				 *const third[] = {"proto udp dport 0-65535 lane kernel"};
+	struct shunt_steer_cfg cfg = {.mode = SHUNT_STEER_MODE_LAYER3, .mac = FRAME_OWN_MAC};
+	struct shunt_count none;
+	struct shunt_xdp *x;
+	struct frame f;
+
+	xdp_rig_start();
+	x = xdp_rig_attach((struct shunt_xdp_opts){.counts = true});
+	frame_good4(&f);
+	set_rules(x, first, 2);
+	cr_expect_eq(shunt_xdp_set_config(x, &cfg, &xdp_rig_err), 0);
+	xdp_rig_expect(x, &f, SHUNT_STEER_RULE_DROP);
+	expect_count(x, 0, 0, f.len);
+	expect_count(x, 1, 1, f.len);
+	cr_expect_not(shunt_xdp_rule_count(x, 2, &none));
+	set_rules(x, second, 3);
+	expect_count(x, 0, 1, f.len);
+	xdp_rig_expect(x, &f, SHUNT_STEER_RULE_DROP);
+	expect_count(x, 0, 2, f.len);
+	expect_count(x, 1, 0, f.len);
+	expect_count(x, 2, 0, f.len);
+	for (int i = 0; i < 3; i++) { /* counters of before are used again */
+		set_rules(x, third, 1);
+		expect_count(x, 0, 0, f.len);
+		set_rules(x, first, 2);
+		expect_count(x, 1, 0, f.len);
+		xdp_rig_expect(x, &f, SHUNT_STEER_RULE_DROP);
+		expect_count(x, 1, 1, f.len);
+	}
+	shunt_xdp_detach(x);
+	x = xdp_rig_attach((struct shunt_xdp_opts){0});
+	set_rules(x, first, 2);
+	cr_expect_not(shunt_xdp_rule_count(x, 0, &none));
+	shunt_xdp_detach(x);
+}
+
 Test(xdp, generic_mode_where_asked_for)
 {
 	struct shunt_xdp_info info;

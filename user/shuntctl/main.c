@@ -14,12 +14,14 @@
 #include "show/show.h"
 #include "doctor.h"
 #include "metrics.h"
+#include "samples.h"
 #include "top.h"
 #include "view.h"
 #include "words.h"
 
 #define EXIT_USAGE 2
 #define COUNT_MAX  1000000000u
+#define SAMPLES_S_MAX 3600
 
 struct options {
 	const char *socket;
@@ -28,6 +30,7 @@ struct options {
 	struct shunt_doctor_opts doctor;
 	struct shuntctl_capture_opts capture;
 	struct shuntctl_explain_opts explain;
+	unsigned samples_s; /* of show drops; 0: none */
 	double interval_s;
 	unsigned iterations;
 };
@@ -46,7 +49,7 @@ enum {
 	COMMAND_HELP,
 };
 
-enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE, OPT_TO, OPT_FROM };
+enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE, OPT_TO, OPT_FROM, OPT_SAMPLES };
 
 static const struct shuntctl_word commands[] = {
 	[COMMAND_SHOW] = {"show"},	 [COMMAND_ROUTE] = {"route"},
@@ -119,6 +122,8 @@ static void print_help(void)
 	      "  -j, --json           print JSON on one line\n"
 	      "Options of show drops:\n"
 	      "  -a, --all            also print reasons that never occurred\n"
+	      "      --samples [SEC]  watch for so many seconds, 1 to 3600 (1), and print the last\n"
+	      "                       packet of each reason\n"
 	      "Options of top:\n"
 	      "  -d, --delay SEC      seconds between two reports, 0.1 to 3600 (1)\n"
 	      "  -n, --iterations N   end after N reports (no end)\n"
@@ -183,10 +188,20 @@ static json_t *ask(const struct options *o,
 static int show(const struct options *o, unsigned object)
 {
 	struct shunt_err err = {""};
-	json_t *result = ask(o, shuntctl_client_show, objects[object].name, &err);
+	json_t *samples = NULL, *result;
 
-	if (!result)
+	if (o->samples_s) {
+		samples = shuntctl_samples_take(o->socket, o->samples_s, &err);
+		if (!samples)
+			return complain(o, &err, EXIT_FAILURE);
+	}
+	result = ask(o, shuntctl_client_show, objects[object].name, &err);
+	if (!result) {
+		json_decref(samples);
 		return complain(o, &err, EXIT_FAILURE);
+	}
+	if (samples)
+		json_object_set_new(result, "samples", samples);
 	if (o->json)
 		print_json(o, result);
 	else
@@ -376,6 +391,19 @@ static int parse_want(struct shunt_doctor_opts *want, int opt, char **argv, stru
 	}
 }
 
+/* The seconds may be left out, or stand behind as a word of their own. */
+static int parse_samples(struct options *o, char **argv, struct shunt_err *err)
+{
+	const char *text = optarg;
+
+	if (!text && argv[optind] && *argv[optind] >= '0' && *argv[optind] <= '9')
+		text = argv[optind++];
+	if (text)
+		return parse_number("--samples", text, SAMPLES_S_MAX, &o->samples_s, err);
+	o->samples_s = 1;
+	return 0;
+}
+
 /* Returns 0, 1 when help or version was printed, or -EINVAL with err set. */
 static int parse_option(struct options *o, int opt, char **argv, struct shunt_err *err)
 {
@@ -393,6 +421,8 @@ static int parse_option(struct options *o, int opt, char **argv, struct shunt_er
 	case 'a':
 		o->view.all = true;
 		return 0;
+	case OPT_SAMPLES:
+		return parse_samples(o, argv, err);
 	case 'd':
 		return parse_interval(optarg, &o->interval_s, err);
 	case 'n':
@@ -413,6 +443,7 @@ static const struct option long_options[] = {
 	{"pretty", no_argument, NULL, 'p'},
 	{"socket", required_argument, NULL, 's'},
 	{"all", no_argument, NULL, 'a'},
+	{"samples", optional_argument, NULL, OPT_SAMPLES},
 	{"delay", required_argument, NULL, 'd'},
 	{"iterations", required_argument, NULL, 'n'},
 	{"frame-size", required_argument, NULL, OPT_FRAME_SIZE},
@@ -676,7 +707,14 @@ static int run_show(const struct options *o, char **words, int cnt)
 	if (cnt == 1)
 		object = shuntctl_words_find(objects, SHUNT_ARRAY_LEN(objects), words[0], "object",
 					     &err);
-	return object < 0 ? complain(o, &err, EXIT_USAGE) : show(o, (unsigned)object);
+	if (object < 0)
+		return complain(o, &err, EXIT_USAGE);
+	if (o->samples_s && strcmp(objects[object].name, "drops") != 0) {
+		shunt_err_set(&err, EINVAL, "--samples is for show drops, not for show %s",
+			      objects[object].name);
+		return complain(o, &err, EXIT_USAGE);
+	}
+	return show(o, (unsigned)object);
 }
 
 static int run(struct options *o, char **words, int cnt)

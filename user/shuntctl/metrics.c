@@ -32,6 +32,8 @@
 	X(to_kernel_packets_total, counter, "packets that the kernel got instead, by reason")     \
 	X(drops_total, counter,                                                                   \
 	  "frames lost, by place and reason; some are counted in two places")                     \
+	X(rule_packets_total, counter, "packets that a rule matched, where `count` is on")        \
+	X(rule_bytes_total, counter, "their bytes, without FCS")                                  \
 	X(ring_events_total, counter, "a ring of a socket found empty; nothing is lost by it")    \
 	X(worker_running, gauge, "1 while a worker's thread runs")                                \
 	X(worker_heartbeat_age_seconds, gauge, "time since a worker was last known to be alive")  \
@@ -362,6 +364,21 @@ static void take_ledger(struct texts *t, const json_t *workers)
 	}
 }
 
+static void take_rules(struct texts *t, const json_t *rules)
+{
+	json_t *row;
+	char order[24];
+	size_t i;
+
+	json_array_foreach (rules, i, row) {
+		digits(order, json_object_get(row, "order"));
+		sample(t, FAMILY_rule_packets_total, "", json_object_get(row, "packets"), "order",
+		       order, "rule", word(row, "rule"), NULL);
+		sample(t, FAMILY_rule_bytes_total, "", json_object_get(row, "bytes"), "order",
+		       order, "rule", word(row, "rule"), NULL);
+	}
+}
+
 static void take_mirror(struct texts *t, const json_t *mirror)
 {
 	static const char *const kinds[] = {"links",	   "addresses",	  "neighbours",
@@ -418,6 +435,7 @@ int shuntctl_metrics_print(FILE *out, const json_t *objects)
 #define ROWS(object, rows) json_object_get(json_object_get(objects, object), rows)
 		take_ports(&t, ROWS("ports", "ports"));
 		take_lanes(&t, ROWS("lanes", "lanes"));
+		take_rules(&t, ROWS("rules", "rules"));
 		take_notices(&t, ROWS("notices", "notices"));
 		take_workers(&t, ROWS("workers", "workers"));
 		take_runtime(&t, ROWS("runtime", "workers"));

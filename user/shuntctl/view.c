@@ -99,8 +99,12 @@ void shuntctl_view_macs(FILE *out, const json_t *object, const struct shuntctl_v
 
 void shuntctl_view_rules(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
-	static const struct shuntctl_column columns[] = {
-		{">order", "order"}, {"lane", "lane"}, {"rule", "rule"}};
+	static const struct shuntctl_column columns[] = {{">order", "order"},
+							 {"lane", "lane"},
+							 {"rule", "rule"},
+							 {">packets", "packets"},
+							 {">bytes", "bytes"}};
+	const bool is_counted = json_is_true(json_object_get(object, "counted"));
 	const json_t *rows = json_object_get(object, "rules");
 	const json_t *matched = json_object_get(object, "matched");
 
@@ -109,7 +113,7 @@ void shuntctl_view_rules(FILE *out, const json_t *object, const struct shuntctl_
 		fputs("no rules: every frame is steered by its port's default\n", out);
 		return;
 	}
-	ROWS(out, rows, columns, 0);
+	shuntctl_table_rows(out, rows, columns, SHUNT_ARRAY_LEN(columns) - (is_counted ? 0 : 2), 0);
 	fprintf(out,
 		"matched packets: user %" JSON_INTEGER_FORMAT ", kernel %" JSON_INTEGER_FORMAT
 		", drop %" JSON_INTEGER_FORMAT ", xdp %" JSON_INTEGER_FORMAT "\n",
@@ -137,6 +141,26 @@ void shuntctl_view_config(FILE *out, const json_t *object, const struct shuntctl
 	shunt_yaml_print(out, object);
 }
 
+static void print_samples(FILE *out, const json_t *rows)
+{
+	static const char *const headers[] = {"where", "reason", "port", ">age-s", "last packet"};
+	struct shuntctl_table t;
+	json_t *row;
+	size_t i;
+
+	shuntctl_table_init(&t, headers, SHUNT_ARRAY_LEN(headers));
+	json_array_foreach (rows, i, row) {
+		shuntctl_table_value(&t, json_object_get(row, "where"));
+		shuntctl_table_value(&t, json_object_get(row, "name"));
+		shuntctl_table_value(&t, json_object_get(row, "port"));
+		shuntctl_table_cell(&t, "%.3f", json_number_value(json_object_get(row, "age_ns")) / 1e9);
+		shuntctl_table_value(&t, json_object_get(row, "packet"));
+	}
+	fputs(i ? "\n" : "no packet was lost or left to the kernel meanwhile\n", out);
+	shuntctl_table_print(&t, out, 0);
+	shuntctl_table_fini(&t);
+}
+
 void shuntctl_view_drops(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
 	static const struct shuntctl_column columns[] = {
@@ -156,6 +180,8 @@ void shuntctl_view_drops(FILE *out, const json_t *object, const struct shuntctl_
 	if (hidden)
 		fprintf(out, "%zu reasons at 0 are not shown (-a shows them)\n", hidden);
 	json_decref(shown);
+	if (json_object_get(object, "samples"))
+		print_samples(out, json_object_get(object, "samples"));
 }
 
 /* --- runtime ---------------------------------------------------------------------------------- */
