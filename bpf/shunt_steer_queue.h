@@ -84,24 +84,24 @@ struct shunt_steer_gate {
 #define SHUNT_STEER_SHUT_STALE 0x0000ff00u
 #endif
 
-#define SHUNT_STEER_BEAT_ASLEEP 1ULL
+#define SHUNT_STEER_BEAT_ASLEEP	 1ULL
 
 /* A worker whose thread merely waits for a CPU, as the scheduler tells the watch, is taken for hung
  * after STARVED: its frames are better late than overtaken. */
-#define SHUNT_STEER_STARVED_NS	(100 * 1000 * 1000ULL)
+#define SHUNT_STEER_STARVED_NS	 (100 * 1000 * 1000ULL)
 /* A worker that is awake beats every millisecond. The watch looks every TICK, and more often when a
  * beat is late. One that loops, is blocked or stopped it finds within 10 ms; one of whose thread it
  * knows nothing is taken for hung after DEAD. DEAD and a TICK must leave 10 ms of 50 for timers
  * that are late and for the time to the next frame. */
-#define SHUNT_STEER_DEAD_NS	(35 * 1000 * 1000ULL)
-#define SHUNT_STEER_TICK_NS	(5 * 1000 * 1000ULL)
+#define SHUNT_STEER_DEAD_NS	 (35 * 1000 * 1000ULL)
+#define SHUNT_STEER_TICK_NS	 (5 * 1000 * 1000ULL)
 /* The follower beats every 20 ms while it has followed all. What the kernel changes just after a
  * beat must not be missed for longer than 200 ms: STALE and a TICK leave 25 ms for timers that are
  * late. STALE must not be much shorter, since a follower that merely gets no CPU looks the same. */
-#define SHUNT_STEER_STALE_NS	(170 * 1000 * 1000ULL)
+#define SHUNT_STEER_STALE_NS	 (170 * 1000 * 1000ULL)
 
-/* All of these are so many times as long, where the operator says so: for machines whose CPUs others
- * take. */
+/* All of these are so many times as long, where the operator says so: for machines whose CPUs
+ * others take. */
 #define SHUNT_STEER_PATIENCE_MAX 100
 
 /* What the watch is loaded with. */
@@ -117,10 +117,10 @@ struct shunt_steer_watch {
  * the worker, every PROBE_MS. Where the worker would hand it back, it renews the entry. Where it
  * does not, the entry is over after PROBES of them. So a flow changes its way when its route does,
  * and not every second. */
-#define SHUNT_STEER_PASSES	128 /* in pairs */
-#define SHUNT_STEER_PASS_MS	1000
-#define SHUNT_STEER_PROBE_MS	20
-#define SHUNT_STEER_PROBES	3
+#define SHUNT_STEER_PASSES   128 /* in pairs */
+#define SHUNT_STEER_PASS_MS  1000
+#define SHUNT_STEER_PROBE_MS 20
+#define SHUNT_STEER_PROBES   3
 
 struct shunt_steer_pass {
 	__u32 tag;	/* shunt_steer_pass_tag; 0: free */

@@ -156,8 +156,8 @@ static __always_inline bool is_hung(struct seen *s, __s64 owed_ns)
 	s->late++;
 	if (s->task && is_stuck(s) && owed_ns >= (__s64)(STUCK_NS * patience))
 		return true;
-	return s->late > (s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS) / QUICK_TICK_NS *
-				 patience;
+	return s->late >
+	       (s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS) / QUICK_TICK_NS * patience;
 }
 
 static __always_inline bool is_stale(__u64 now_ns)

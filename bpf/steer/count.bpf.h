@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Every frame ends here: it is counted by reason and lane, timed where that was asked for, and shown
- * to a tap if there is one. What leaves by a redirect has its checksum finished before. */
+/* Every frame ends here: it is counted by reason and lane, timed where that was asked for, and
+ * shown to a tap if there is one. What leaves by a redirect has its checksum finished before. */
 #ifndef SHUNT_STEER_COUNT_BPF_H
 #define SHUNT_STEER_COUNT_BPF_H
 

@@ -82,8 +82,8 @@ static __always_inline int unserved(struct xdp_md *ctx, struct shunt_steer_slot 
 	return lane_kernel(ctx, slot, SHUNT_STEER_NO_SOCKET, len);
 }
 
-/* The kernel cannot forward a wire's frames. They stay with a live worker, unless rules judge them and
- * are not followed now. */
+/* The kernel cannot forward a wire's frames. They stay with a live worker, unless rules judge them
+ * and are not followed now. */
 static __always_inline int lane_user(struct xdp_md *ctx, struct shunt_steer_slot *slot, __u32 queue,
 				     int reason, __u64 len, const bool is_sg)
 {

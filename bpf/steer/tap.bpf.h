@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tap: what a capture sees of a port's frames. Only in programs that are made with SHUNT_TAPPED: they
- * take the plain ones' place for as long as somebody captures, by the same maps. So a port that nobody
- * captures pays nothing.
+/* A tap: what a capture sees of a port's frames. Only in programs that are made with SHUNT_TAPPED:
+ * they take the plain ones' place for as long as somebody captures, by the same maps. So a port
+ * that nobody captures pays nothing.
  *
- * A tap never holds a frame up, and never changes it. Where the ring has no room the record is lost, and
- * counted. */
+ * A tap never holds a frame up, and never changes it. Where the ring has no room the record is
+ * lost, and counted. */
 #ifndef SHUNT_STEER_TAP_BPF_H
 #define SHUNT_STEER_TAP_BPF_H
 
@@ -37,9 +37,9 @@ struct {
 	__uint(max_entries, 4096); /* lib/xdp/tap.c makes it larger */
 } shunt_tap_ring SEC(".maps");
 
-/* The filter: lib/xdp/tap.c puts a program made of pcap-filter(7) in the place of these instructions,
- * and the verifier takes out what is left of them. data, end: the packet's first buffer. len: all of the
- * packet. They stay where arguments are: r1, r2, r3. */
+/* The filter: lib/xdp/tap.c puts a program made of pcap-filter(7) in the place of these
+ * instructions, and the verifier takes out what is left of them. data, end: the packet's first
+ * buffer. len: all of the packet. They stay where arguments are: r1, r2, r3. */
 static __noinline int filter(const void *data, const void *end, __u32 len)
 {
 	int is_passed;
@@ -139,7 +139,8 @@ static __noinline void take_arrived(struct xdp_md *ctx, struct shunt_steer_slot 
 	struct shunt_tap_record head = {.place = SHUNT_TAP_ARRIVED, .out = SHUNT_TAP_NO_PORT};
 
 	/* Packets of one queue on two CPUs differ, too. */
-	head.number = ++slot->sample.tap_count << 10 | (bpf_get_smp_processor_id() & 0x1ff) << 1 | 1;
+	head.number =
+		++slot->sample.tap_count << 10 | (bpf_get_smp_processor_id() & 0x1ff) << 1 | 1;
 	slot->sample.tap_number = head.number;
 	take(ctx, slot, &head, true);
 }

@@ -361,7 +361,8 @@ uint64_t shunt_follower_silent_ns(struct shunt_follower *f)
 	const uint64_t turn_ns = __atomic_load_n(&f->turn_ns, __ATOMIC_RELAXED);
 	const uint64_t now_ns = shunt_clock_ns();
 
-	if (!f->is_running || now_ns <= turn_ns || now_ns - turn_ns <= SILENT_MIN_NS * f->engine->config->patience)
+	if (!f->is_running || now_ns <= turn_ns ||
+	    now_ns - turn_ns <= SILENT_MIN_NS * f->engine->config->patience)
 		return 0;
 	if (turn_ns != f->suspected_turn_ns) {
 		f->suspected_turn_ns = turn_ns;

@@ -145,8 +145,7 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 }
 
 static int add_bridge(struct shunt_engine *engine, struct shunt_worker *worker,
-		      struct shunt_learn *learn, struct group_params *params,
-		      struct shunt_err *err)
+		      struct shunt_learn *learn, struct group_params *params, struct shunt_err *err)
 {
 	int node;
 
@@ -183,8 +182,7 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 
 /* In this order: edges lead to later nodes. */
 static int add_groups(struct shunt_engine *engine, struct shunt_worker *worker,
-		      struct shunt_learn *learn, struct group_params *params,
-		      struct shunt_err *err)
+		      struct shunt_learn *learn, struct group_params *params, struct shunt_err *err)
 {
 	struct shunt_puntdev_queue **queue =
 		engine->punts && !learn ? &engine->punts[worker->opts.id] : NULL;
@@ -228,8 +226,8 @@ static void enter_by_fronts(const struct shunt_config *config, struct shunt_work
 	}
 }
 
-static int build(struct shunt_engine *engine, struct shunt_worker *worker, struct shunt_learn *learn,
-		 struct shunt_err *err)
+static int build(struct shunt_engine *engine, struct shunt_worker *worker,
+		 struct shunt_learn *learn, struct shunt_err *err)
 {
 	struct group_params groups;
 	const struct shunt_config *config = engine->config;

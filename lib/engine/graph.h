@@ -12,8 +12,8 @@ struct shunt_learn;
 int shunt_engine_build_graph(struct shunt_engine *engine, struct shunt_worker *worker,
 			     struct shunt_err *err);
 
-/* shunt_engine_build_dry_graph makes one that nothing leaves: stations that it hears go into learn, and
- * what would be the kernel's is counted as refused by it. Returns the same. Thread: control. */
+/* shunt_engine_build_dry_graph makes one that nothing leaves: stations that it hears go into learn,
+ * and what would be the kernel's is counted as refused by it. Returns the same. Thread: control. */
 int shunt_engine_build_dry_graph(struct shunt_engine *engine, struct shunt_worker *worker,
 				 struct shunt_learn *learn, struct shunt_err *err);
 

@@ -50,7 +50,8 @@ static unsigned tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsi
 		if (bytes)
 			shunt_chain_copy(queue->pool, &pkts[i], bytes);
 		set_text(row, "port", dry->engine->ports.at[queue->port].name);
-		json_object_set_new(row, "bytes", shunt_explain_hex(bytes, bytes ? pkts[i].len : 0));
+		json_object_set_new(row, "bytes",
+				    shunt_explain_hex(bytes, bytes ? pkts[i].len : 0));
 		json_array_append_new(json_object_get(dry->answer, "outputs"), row);
 		free(bytes);
 	}
@@ -111,9 +112,11 @@ static int add_queues(struct shunt_dry *dry, struct shunt_err *err)
 	unsigned i;
 
 	for (i = 0; i < dry->engine->ports.cnt; i++) {
-		dry->queues[i] = (struct dry_queue){
-			.queue = {.ops = &ops, .pool = &dry->worker.pool, .port = (uint16_t)i, .fd = -1},
-			.dry = dry};
+		dry->queues[i] = (struct dry_queue){.queue = {.ops = &ops,
+							      .pool = &dry->worker.pool,
+							      .port = (uint16_t)i,
+							      .fd = -1},
+						    .dry = dry};
 		if (shunt_worker_add_queue(&dry->worker, &dry->queues[i].queue))
 			return shunt_err_set(err, ENOSPC, "explain: too many ports");
 	}
@@ -179,7 +182,8 @@ int shunt_dry_run(struct shunt_dry *dry, unsigned port, const uint8_t *bytes, ui
 	struct shunt_told told;
 
 	if (!shunt_chain_put(&dry->worker.pool, &pkt, SHUNT_FRAME_HEADROOM, bytes, len))
-		return shunt_err_set(err, ENOSPC, "explain: the frame is too long for a frame here");
+		return shunt_err_set(err, ENOSPC,
+				     "explain: the frame is too long for a frame here");
 	dry->answer = answer;
 	graph->now_ns = shunt_clock_ns();
 	shunt_graph_run(graph, dry->worker.entry[port], &pkt, 1);

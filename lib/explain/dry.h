@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A worker that is none: a graph as workers have it, over the tables in use, with queues that keep what is
- * sent. One frame at a time goes through it. */
+/* A worker that is none: a graph as workers have it, over the tables in use, with queues that keep
+ * what is sent. One frame at a time goes through it. */
 #ifndef SHUNT_EXPLAIN_DRY_H
 #define SHUNT_EXPLAIN_DRY_H
 

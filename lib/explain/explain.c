@@ -53,16 +53,17 @@ static int read_bytes(const json_t *text, struct shunt_xdp_frame *frame, struct 
 	size_t i;
 
 	if (strlen(hex) % 2 || len < SHUNT_XDP_FRAME_MIN || len > SHUNT_XDP_FRAME_MAX)
-		return shunt_err_set(err, EINVAL,
-				     "explain: a frame of %zu bytes, expected %u to %u in hexadecimal "
-				     "digits",
-				     len, SHUNT_XDP_FRAME_MIN, SHUNT_XDP_FRAME_MAX);
+		return shunt_err_set(
+			err, EINVAL,
+			"explain: a frame of %zu bytes, expected %u to %u in hexadecimal "
+			"digits",
+			len, SHUNT_XDP_FRAME_MIN, SHUNT_XDP_FRAME_MAX);
 	for (i = 0; i < len; i++) {
 		const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			return shunt_err_set(err, EINVAL, "explain: byte %zu is no hexadecimal number",
-					     i);
+			return shunt_err_set(err, EINVAL,
+					     "explain: byte %zu is no hexadecimal number", i);
 		frame->bytes[i] = (uint8_t)(high << 4 | low);
 	}
 	frame->len = (uint32_t)len;
@@ -232,8 +233,8 @@ static int answer_frame(struct shunt_explain *x, struct shunt_port *port,
 
 json_t *shunt_explain_request(struct shunt_explain *x, const json_t *request, struct shunt_err *err)
 {
-	struct shunt_port *port = find_port(
-		x->engine, json_string_value(json_object_get(request, "port")), err);
+	struct shunt_port *port =
+		find_port(x->engine, json_string_value(json_object_get(request, "port")), err);
 	struct shunt_xdp_frame *frame = calloc(1, sizeof(*frame));
 	struct shunt_xdp_steered *said = calloc(1, sizeof(*said));
 	json_t *answer = json_pack("{s:[], s:[]}", "nodes", "outputs");

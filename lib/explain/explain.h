@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What would become of a frame that arrives on a port now: the steering program's answer, by a test run of
- * one apart (xdp/explain.c), and for lane user the way through a worker's graph, by a graph of its own with
- * one frame in it. Tables, addresses and configuration are those in use. Nothing is sent, learned or
- * counted.
+/* What would become of a frame that arrives on a port now: the steering program's answer, by a test
+ *run of one apart (xdp/explain.c), and for lane user the way through a worker's graph, by a graph
+ *of its own with one frame in it. Tables, addresses and configuration are those in use. Nothing is
+ *sent, learned or counted.
  *
- * Limits: what only the driver knows, such as a full ring, is not foreseen. A frame has 14 to 2048 bytes.
+ * Limits: what only the driver knows, such as a full ring, is not foreseen. A frame has 14 to 2048
+ *bytes.
  *
  *	shunt_explain_create(&explain, engine, &err);
  *	answer = shunt_explain_request(explain, request, &err);
@@ -26,8 +27,8 @@ void shunt_explain_destroy(struct shunt_explain *explain);
 
 /* shunt_explain_request answers {"cmd": "explain", "port": NAME, "bytes": HEX, "queue": N}:
  *   port, bytes
- *   steering   null for ports without a program, else lane, reason, why, rule (number, text or null)
- *   route      as `route get`, of the destination address where the frame is routed; else null
+ *   steering   null for ports without a program, else lane, reason, why, rule (number, text or
+ * null) route      as `route get`, of the destination address where the frame is routed; else null
  *   nodes      of lane user: [{"node", "next"}, ...] in the order in which they had the frame
  *   result     sent, dropped, kernel or punted; reason (a name) unless sent
  *   outputs    [{"port", "bytes"}, ...]: what leaves

@@ -254,7 +254,8 @@ int shunt_helper_start(struct shunt_helper **out, const struct shunt_helper_opts
 		return shunt_err_set(err, ENOMEM, "helper: not enough memory");
 	pthread_mutex_init(&h->lock, NULL);
 	h->fd = -1;
-	h->delegate = (struct shunt_xdp_delegate){.ctx = h, .act = act, .tap = tap, .explain = explain, .make_chunk = make_chunk};
+	h->delegate = (struct shunt_xdp_delegate){
+		.ctx = h, .act = act, .tap = tap, .explain = explain, .make_chunk = make_chunk};
 	ret = fork_it(h, opts, err);
 	if (ret)
 		shunt_helper_stop(h);

@@ -43,12 +43,12 @@ enum shunt_helper_verb {
 };
 
 struct shunt_helper_request {
-	uint32_t number;  /* comes back with the answer */
-	uint32_t verb;	  /* enum shunt_helper_verb */
-	uint32_t ifindex; /* PORT, SIZES, TAP, FRAME: of a configured port; else 0 */
-	uint32_t mtu;	  /* SIZES: bytes; else 0 */
-	uint32_t queues;  /* SIZES; else 0 */
-	uint32_t is_kept; /* KEEP: a successor goes on, 0 or 1; else 0 */
+	uint32_t number;	       /* comes back with the answer */
+	uint32_t verb;		       /* enum shunt_helper_verb */
+	uint32_t ifindex;	       /* PORT, SIZES, TAP, FRAME: of a configured port; else 0 */
+	uint32_t mtu;		       /* SIZES: bytes; else 0 */
+	uint32_t queues;	       /* SIZES; else 0 */
+	uint32_t is_kept;	       /* KEEP: a successor goes on, 0 or 1; else 0 */
 	struct shunt_xdp_tap_opts tap; /* TAP; else all zeros */
 	struct shunt_xdp_frame frame;  /* FRAME; else all zeros */
 };
@@ -62,9 +62,9 @@ struct shunt_helper_request {
 struct shunt_helper_answer {
 	uint32_t number; /* the request's; 0: it had none, or this is the first word of all */
 	int32_t ret;	 /* 0, detour_open: the detour's ifindex, or -errno */
-	struct shunt_xdp_state state; /* of the port, where the verb is about one */
+	struct shunt_xdp_state state;	  /* of the port, where the verb is about one */
 	struct shunt_xdp_steered steered; /* explain's */
-	struct shunt_err err;	      /* after an -errno */
+	struct shunt_err err;		  /* after an -errno */
 };
 
 _Static_assert(sizeof(struct shunt_helper_request) ==

@@ -185,8 +185,7 @@ static int check(const struct shunt_helper_request *r, const struct shunt_xdp *p
 {
 	const bool is_verb = r->verb && r->verb < SHUNT_HELPER_VERB_END;
 	const enum fields fields = is_verb ? verbs[r->verb].fields : NONE;
-	const bool has_port = fields == PORT || fields == SIZES || fields == TAP ||
-			      fields == FRAME;
+	const bool has_port = fields == PORT || fields == SIZES || fields == TAP || fields == FRAME;
 
 	if (!is_verb)
 		return shunt_err_set(err, ENOSYS, "helper: there is no verb %u", r->verb);
@@ -200,14 +199,16 @@ static int check(const struct shunt_helper_request *r, const struct shunt_xdp *p
 		return shunt_err_set(err, ENODEV, "helper: %s: device %u is no configured port",
 				     verbs[r->verb].name, r->ifindex);
 	if (fields == TAP && is_tap_out_of_bounds(&r->tap))
-		return shunt_err_set(err, ERANGE,
-				     "helper: %s: a ring of %u bytes, %u instructions, %u bytes of a "
-				     "packet, or port %u: out of bounds",
-				     verbs[r->verb].name, r->tap.ring_bytes, r->tap.filter_cnt,
-				     r->tap.opts.snap_len, r->tap.opts.port);
+		return shunt_err_set(
+			err, ERANGE,
+			"helper: %s: a ring of %u bytes, %u instructions, %u bytes of a "
+			"packet, or port %u: out of bounds",
+			verbs[r->verb].name, r->tap.ring_bytes, r->tap.filter_cnt,
+			r->tap.opts.snap_len, r->tap.opts.port);
 	if (fields == FRAME &&
 	    (r->frame.len < SHUNT_XDP_FRAME_MIN || r->frame.len > SHUNT_XDP_FRAME_MAX))
-		return shunt_err_set(err, ERANGE, "helper: %s: a frame of %u bytes, expected %u to %u",
+		return shunt_err_set(err, ERANGE,
+				     "helper: %s: a frame of %u bytes, expected %u to %u",
 				     verbs[r->verb].name, r->frame.len, SHUNT_XDP_FRAME_MIN,
 				     SHUNT_XDP_FRAME_MAX);
 	if (fields == SIZES && is_out_of_bounds(r))

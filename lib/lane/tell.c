@@ -85,8 +85,7 @@ static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct
 	cfg.len_max = port->multi_buffer ? shunt_port_len_max(port) : UINT32_MAX;
 	cfg.finishes = finishes(port);
 	cfg.crosses = shunt_ports_crosses_alone(lanes->ports, port);
-	cfg.is_left = port->lane.choice.reason &&
-		      shunt_lane_is_overruled(port->lane.choice.reason);
+	cfg.is_left = port->lane.choice.reason && shunt_lane_is_overruled(port->lane.choice.reason);
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (peer >= 0)
 		set_hop(lanes, port->index, (unsigned)peer, &cfg);

@@ -65,8 +65,8 @@ static void choose_helper(const struct shunt_rights_opts *opts)
 	const bool stays_root = !geteuid() && !(opts->user && *opts->user);
 	const struct wanted caps[] = {
 		{CAP_NET_ADMIN, true},
-		{CAP_BPF, opts->has_dispatcher || opts->has_tables || opts->has_taps ||
-				  !are_maps_free()},
+		{CAP_BPF,
+		 opts->has_dispatcher || opts->has_tables || opts->has_taps || !are_maps_free()},
 		{CAP_SYS_ADMIN, opts->has_dispatcher},
 		{CAP_PERFMON, opts->has_dispatcher || opts->has_taps},
 		{CAP_DAC_OVERRIDE, opts->has_dispatcher && !stays_root},
@@ -184,9 +184,7 @@ static int drop(enum shunt_rights_side side, const struct shunt_rights_opts *opt
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return shunt_err_set(err, errno, "cannot set no_new_privs: %s", strerror(errno));
-	return opts->no_seccomp
-		       ? 0
-		       : shunt_rights_filter(side, opts, err);
+	return opts->no_seccomp ? 0 : shunt_rights_filter(side, opts, err);
 }
 
 int shunt_rights_drop(const struct shunt_rights_opts *opts, struct shunt_err *err)

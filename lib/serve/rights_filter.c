@@ -63,28 +63,50 @@ static const int common[] = {
 };
 
 static const int control_only[] = {
-	SCMP_SYS(accept4),     SCMP_SYS(bind),
-	SCMP_SYS(connect),     SCMP_SYS(shutdown),
-	SCMP_SYS(getsockname), SCMP_SYS(getpeername),
-	SCMP_SYS(getsockopt),  SCMP_SYS(setsockopt),
-	SCMP_SYS(epoll_wait),  SCMP_SYS(epoll_pwait),
-	SCMP_SYS(epoll_ctl),   SCMP_SYS(timerfd_settime),
-	SCMP_SYS(eventfd2),    SCMP_SYS(fcntl),
-	SCMP_SYS(dup),	       SCMP_SYS(dup2),
-	SCMP_SYS(dup3),	       SCMP_SYS(newfstatat),
-	SCMP_SYS(statx),       SCMP_SYS(access),
-	SCMP_SYS(faccessat),   SCMP_SYS(faccessat2),
-	SCMP_SYS(readlink),    SCMP_SYS(readlinkat),
-	SCMP_SYS(getdents64),  SCMP_SYS(unlink),
-	SCMP_SYS(uname),       SCMP_SYS(getuid),
-	SCMP_SYS(geteuid),     SCMP_SYS(getgid),
-	SCMP_SYS(getegid),     SCMP_SYS(rt_sigaction),
-	SCMP_SYS(sigaltstack), SCMP_SYS(sched_setaffinity),
-	SCMP_SYS(capget),      SCMP_SYS(capset),
-	SCMP_SYS(seccomp),     SCMP_SYS(unlinkat),
-	SCMP_SYS(pread64),     SCMP_SYS(wait4), /* for the helper's end */
+	SCMP_SYS(accept4),
+	SCMP_SYS(bind),
+	SCMP_SYS(connect),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(timerfd_settime),
+	SCMP_SYS(eventfd2),
+	SCMP_SYS(fcntl),
+	SCMP_SYS(dup),
+	SCMP_SYS(dup2),
+	SCMP_SYS(dup3),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(statx),
+	SCMP_SYS(access),
+	SCMP_SYS(faccessat),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(unlink),
+	SCMP_SYS(uname),
+	SCMP_SYS(getuid),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getgid),
+	SCMP_SYS(getegid),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(sched_setaffinity),
+	SCMP_SYS(capget),
+	SCMP_SYS(capset),
+	SCMP_SYS(seccomp),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(pread64),
+	SCMP_SYS(wait4), /* for the helper's end */
 	/* the rings of a capture */
-	SCMP_SYS(memfd_create), SCMP_SYS(ftruncate), SCMP_SYS(pwrite64),
+	SCMP_SYS(memfd_create),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(pwrite64),
 };
 
 /* Netlink and ethtool for programs and detours, /proc and /sys, the journal's pins. */
@@ -244,9 +266,8 @@ static int add_helper(scmp_filter_ctx ctx, const struct shunt_rights_opts *opts)
 		ret = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, SIOCSIFFLAGS);
 	if (ret)
 		return ret;
-	return opts->has_dispatcher
-		       ? allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only))
-		       : allow_making(ctx, opts);
+	return opts->has_dispatcher ? allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only))
+				    : allow_making(ctx, opts);
 }
 
 static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side,

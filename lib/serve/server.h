@@ -21,11 +21,11 @@
 #include "base/err.h"
 
 #define SHUNT_SERVER_CLIENT_MAX	 16
-#define SHUNT_SERVER_STAY_MAX	 8    /* clients on whom something hangs */
+#define SHUNT_SERVER_STAY_MAX	 8     /* clients on whom something hangs */
 #define SHUNT_SERVER_REQUEST_MAX 16384 /* bytes of a line, its end included */
-#define SHUNT_SERVER_FD_MAX	 65   /* descriptors with a reply */
-#define SHUNT_SERVER_STALL_SEC	 5    /* half a request or an unread reply */
-#define SHUNT_SERVER_IDLE_SEC	 60   /* between requests */
+#define SHUNT_SERVER_FD_MAX	 65    /* descriptors with a reply */
+#define SHUNT_SERVER_STALL_SEC	 5     /* half a request or an unread reply */
+#define SHUNT_SERVER_IDLE_SEC	 60    /* between requests */
 
 /* What a handler may give beside its answer. */
 struct shunt_server_more {
@@ -38,9 +38,10 @@ struct shunt_server_more {
 };
 
 /* Answers one request, an object. *more has no descriptor and nothing that hangs on the client.
- * Returns a new reference, which becomes the server's, or NULL with err set, and *more left alone. */
-typedef json_t *(*shunt_server_fn)(void *arg, const json_t *request,
-				   struct shunt_server_more *more, struct shunt_err *err);
+ * Returns a new reference, which becomes the server's, or NULL with err set, and *more left alone.
+ */
+typedef json_t *(*shunt_server_fn)(void *arg, const json_t *request, struct shunt_server_more *more,
+				   struct shunt_err *err);
 
 struct shunt_server;
 

@@ -82,7 +82,8 @@ static uint32_t width(const struct sock_filter *f)
 	return BPF_SIZE(f->code) == BPF_W ? 4 : BPF_SIZE(f->code) == BPF_H ? 2 : 1;
 }
 
-static void load(struct made *m, const struct sock_filter *f, uint8_t dst, uint8_t base, uint32_t at)
+static void load(struct made *m, const struct sock_filter *f, uint8_t dst, uint8_t base,
+		 uint32_t at)
 {
 	emit(m, BPF_LDX | BPF_MEM | BPF_SIZE(f->code), dst, base, (int16_t)at, 0);
 	if (width(f) > 1)
@@ -456,8 +457,8 @@ bool shunt_cbpf_reads_changes(const struct sock_filter *in, unsigned cnt)
 			continue;
 		if (mode == BPF_LEN)
 			return true;
-		/* Ethernet addresses; hop limit and TTL, but for IPv4's fragment field, whose second
-		 * byte is where IPv6's hop limit is; IPv4's checksum */
+		/* Ethernet addresses; hop limit and TTL, but for IPv4's fragment field, whose
+		 * second byte is where IPv6's hop limit is; IPv4's checksum */
 		if (mode == BPF_ABS && (f->k != 20 || width(f) != 2) &&
 		    (f->k < 12 || overlaps(f->k, width(f), 21, 23) ||
 		     overlaps(f->k, width(f), 24, 26)))

@@ -5,8 +5,8 @@
  *
  * Classic BPF: McCanne and Jacobson, USENIX Winter 1993; Documentation/networking/filter.rst.
  *
- * Limits: what lies beyond 32 KiB of a packet is not there. What only a socket of the kernel's knows
- * (SKF_AD_OFF) is refused. */
+ * Limits: what lies beyond 32 KiB of a packet is not there. What only a socket of the kernel's
+ * knows (SKF_AD_OFF) is refused. */
 #ifndef SHUNT_TAP_CBPF_H
 #define SHUNT_TAP_CBPF_H
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 int shunt_kernel_ring_open(struct shunt_kernel_ring *ring, int fd, uint32_t bytes,
-			  struct shunt_err *err)
+			   struct shunt_err *err)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	void *consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

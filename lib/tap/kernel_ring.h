@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A ring of the kernel's (BPF_MAP_TYPE_RINGBUF, Documentation/bpf/ringbuf.rst), as its reader sees it:
- * records that tapped steering programs wrote. It takes no right but the descriptor.
+/* A ring of the kernel's (BPF_MAP_TYPE_RINGBUF, Documentation/bpf/ringbuf.rst), as its reader sees
+ *it: records that tapped steering programs wrote. It takes no right but the descriptor.
  *
  *	shunt_kernel_ring_open(&ring, fd, bytes, &err);
  *	record = shunt_kernel_ring_peek(&ring);
@@ -16,16 +16,16 @@
 #include "shunt_tap.h"
 
 struct shunt_kernel_ring {
-	uint64_t *consumer; /* a page, written by the reader; NULL: not open */
+	uint64_t *consumer;	  /* a page, written by the reader; NULL: not open */
 	const uint64_t *producer; /* a page, the kernel's, and behind it the ring twice */
 	const uint8_t *bytes;
 	uint64_t size, page_bytes;
 	uint64_t own; /* released so far */
 };
 
-/* shunt_kernel_ring_open maps a ring of so many bytes, which stays the caller's. Returns 0 or -errno with
- * err set. close is legal on a zeroed ring. peek returns the oldest record, or NULL; release ends the use
- * of it. Thread: the reader. */
+/* shunt_kernel_ring_open maps a ring of so many bytes, which stays the caller's. Returns 0 or
+ * -errno with err set. close is legal on a zeroed ring. peek returns the oldest record, or NULL;
+ * release ends the use of it. Thread: the reader. */
 int shunt_kernel_ring_open(struct shunt_kernel_ring *ring, int fd, uint32_t bytes,
 			   struct shunt_err *err);
 void shunt_kernel_ring_close(struct shunt_kernel_ring *ring);

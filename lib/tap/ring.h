@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A ring of records (bpf/shunt_tap.h) in memory that two processes share: one writer, a worker, and
  * one reader, who opened the tap. The writer trusts nothing that the reader can write: it keeps its
- * own place and the ring's size, and of the reader's place it believes only what can be. A reader that
- * stops costs its own records.
+ * own place and the ring's size, and of the reader's place it believes only what can be. A reader
+ *that stops costs its own records.
  *
  * Each entry begins at a multiple of 8 with its length in bytes, 32 bits, and 32 bits of zero. One
  * that would not fit before the end of the ring begins at the start; EMPTY stands where it would
@@ -59,8 +59,8 @@ struct shunt_tap_record *shunt_tap_ring_reserve(struct shunt_tap_ring *ring, uin
  * store. */
 void shunt_tap_ring_commit(struct shunt_tap_ring *ring);
 
-/* shunt_tap_ring_peek returns the oldest record, or NULL. shunt_tap_ring_release ends the use of it.
- * shunt_tap_ring_lost returns how many records of a port had no room. Thread: the reader. */
+/* shunt_tap_ring_peek returns the oldest record, or NULL. shunt_tap_ring_release ends the use of
+ * it. shunt_tap_ring_lost returns how many records of a port had no room. Thread: the reader. */
 const struct shunt_tap_record *shunt_tap_ring_peek(struct shunt_tap_ring *ring);
 void shunt_tap_ring_release(struct shunt_tap_ring *ring);
 uint64_t shunt_tap_ring_lost(const struct shunt_tap_ring *ring, unsigned port);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A steering program apart, run on a frame by BPF_PROG_TEST_RUN. It is a tapped one, whose ring says lane,
- * reason, rule and port. It shares the port's tables, addresses, ports and sockets, and has copies of the
- * configuration and of what the queue's worker says: so nothing that the port counts or remembers is
- * touched. */
+/* A steering program apart, run on a frame by BPF_PROG_TEST_RUN. It is a tapped one, whose ring
+ * says lane, reason, rule and port. It shares the port's tables, addresses, ports and sockets, and
+ * has copies of the configuration and of what the queue's worker says: so nothing that the port
+ * counts or remembers is touched. */
 #include "xdp/explain.h"
 
 #include <errno.h>
@@ -34,9 +34,8 @@ static int share_maps(const struct bpf_object *from, struct bpf_object *to)
 
 	bpf_object__for_each_map (map, from) {
 		if (!rc && !bpf_map__is_internal(map) && bpf_map__fd(map) >= 0)
-			rc = bpf_map__reuse_fd(
-				bpf_object__find_map_by_name(to, bpf_map__name(map)),
-				bpf_map__fd(map));
+			rc = bpf_map__reuse_fd(bpf_object__find_map_by_name(to, bpf_map__name(map)),
+					       bpf_map__fd(map));
 	}
 	return rc;
 }
@@ -87,9 +86,9 @@ static int make(struct shunt_xdp *x, struct shunt_err *err)
 	if (x->explainer)
 		return 0;
 	if (!x->maps)
-		return shunt_err_set(err, EOPNOTSUPP,
-				     "%s: its program was attached by hand, and cannot be explained",
-				     x->ifname);
+		return shunt_err_set(
+			err, EOPNOTSUPP,
+			"%s: its program was attached by hand, and cannot be explained", x->ifname);
 	x->explainer = calloc(1, sizeof(*x->explainer));
 	if (!x->explainer)
 		return shunt_err_set(err, ENOMEM, "%s: not enough memory", x->ifname);

@@ -37,9 +37,9 @@ struct shunt_xdp {
 	bool is_tapped;	   /* obj and prog_fd have a tap, and plain is what they stand for */
 	struct shunt_xdp_plain plain;
 	struct shunt_xdp_explainer *explainer; /* NULL: nobody has asked yet */
-	bool is_left;	   /* no rule leads to another lane than the kernel's */
-	bool is_bound;	   /* the one that does is loaded, by this process or its delegate */
-	bool can_replace;  /* another's program gives way */
+	bool is_left;			       /* no rule leads to another lane than the kernel's */
+	bool is_bound;	  /* the one that does is loaded, by this process or its delegate */
+	bool can_replace; /* another's program gives way */
 	bool is_persistent;
 	uint32_t prog_id;
 	uint32_t looked_id;	 /* id of the dispatcher looked at; 0: none yet */
@@ -61,7 +61,7 @@ struct shunt_xdp {
 	struct shunt_steer_ctl *ctl;	/* mapped, shared with the program */
 	struct shunt_steer_slot *slots; /* mapped, SHUNT_STEER_QUEUES_MAX of them */
 
-	bool is_counted; /* what rules match is counted: */
+	bool is_counted;			     /* what rules match is counted: */
 	struct shunt_steer_rule_counts *rule_counts; /* mapped, of each queue; NULL: not counted */
 	/* what a rule's counter began with */
 	struct shunt_count rule_begun[SHUNT_STEER_RULE_COUNTS];
@@ -143,9 +143,9 @@ int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err 
 void shunt_xdp_program_drop(struct shunt_xdp *x);
 
 /* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
- * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not bound or
- * bound; NULL: it cannot. shunt_xdp_program_load_tapped loads it with x's maps and makes it x's, whatever
- * it returns: 0 or -errno with err set. Thread: control. */
+ * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not
+ * bound or bound; NULL: it cannot. shunt_xdp_program_load_tapped loads it with x's maps and makes
+ * it x's, whatever it returns: 0 or -errno with err set. Thread: control. */
 const void *shunt_xdp_program_tapped_elf(bool is_bound, size_t *len);
 struct bpf_object *shunt_xdp_program_open_tapped(const struct shunt_xdp *x, const void *elf,
 						 size_t len, bool is_bound,
@@ -153,8 +153,8 @@ struct bpf_object *shunt_xdp_program_open_tapped(const struct shunt_xdp *x, cons
 int shunt_xdp_program_load_tapped(struct shunt_xdp *x, struct bpf_object *obj, bool is_bound,
 				  struct shunt_err *err);
 
-/* shunt_xdp_tapped_open opens an object with a tap and its filter in it. Returns it, or NULL with err
- * set. Thread: control. */
+/* shunt_xdp_tapped_open opens an object with a tap and its filter in it. Returns it, or NULL with
+ * err set. Thread: control. */
 struct bpf_object *shunt_xdp_tapped_open(const struct shunt_xdp *x, bool is_bound,
 					 const struct shunt_xdp_tap_opts *opts,
 					 struct shunt_err *err);

@@ -220,10 +220,10 @@ int shunt_xdp_untap(struct shunt_xdp *x, struct shunt_err *err);
  * Thread: control. */
 uint64_t shunt_xdp_tap_lost(const struct shunt_xdp *x);
 
-/* shunt_xdp_explain says what the program would do with a frame that arrives now, and sends none. What the
- * port counts and remembers is left alone. Returns 0 or -errno with err set: -EOPNOTSUPP an external
- * program; -EINVAL the device has no such queue. Thread: control. Cost: a test run; the first time a
- * program is loaded. */
+/* shunt_xdp_explain says what the program would do with a frame that arrives now, and sends none.
+ * What the port counts and remembers is left alone. Returns 0 or -errno with err set: -EOPNOTSUPP
+ * an external program; -EINVAL the device has no such queue. Thread: control. Cost: a test run; the
+ * first time a program is loaded. */
 int shunt_xdp_explain(struct shunt_xdp *x, const struct shunt_xdp_frame *frame,
 		      struct shunt_xdp_steered *out, struct shunt_err *err);
 

@@ -43,8 +43,7 @@ static json_t *answer(void *arg, const json_t *request, struct shunt_server_more
 
 	if (!cmd || strcmp(cmd, "capture") != 0)
 		return shunt_show_request(arg, request, err);
-	result = shunt_capture_begin(captures, request, more->fds, &more->fd_cnt,
-					     &capture, err);
+	result = shunt_capture_begin(captures, request, more->fds, &more->fd_cnt, &capture, err);
 	if (result) {
 		more->ended = end_capture;
 		more->ended_arg = capture;

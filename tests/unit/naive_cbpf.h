@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libpcap's evaluation of a filter. Apart, since its headers and the kernel's cannot be in one file. */
+/* libpcap's evaluation of a filter. Apart, since its headers and the kernel's cannot be in one
+ * file. */
 #ifndef SHUNT_TEST_NAIVE_CBPF_H
 #define SHUNT_TEST_NAIVE_CBPF_H
 

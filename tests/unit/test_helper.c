@@ -204,7 +204,10 @@ static void expect_as_before(const char *what, uint32_t prog_id, unsigned fds)
 #define VA UINT32_MAX	    /* the port's number, which the test knows later */
 #define VB (UINT32_MAX - 1) /* a device that is no port */
 
-#define GOOD_TAP {.opts.snap_len = 64, .ring_bytes = 65536}
+#define GOOD_TAP                                         \
+	{                                                \
+		.opts.snap_len = 64, .ring_bytes = 65536 \
+	}
 
 static const struct {
 	const char *what;
@@ -245,13 +248,19 @@ static const struct {
 	 -ERANGE},
 	{"suspend: a tap", {.verb = SHUNT_HELPER_suspend, .ifindex = VA, .tap = GOOD_TAP}, -EINVAL},
 	{"tap: no device", {.verb = SHUNT_HELPER_tap, .tap = GOOD_TAP}, -ENODEV},
-	{"tap: an MTU", {.verb = SHUNT_HELPER_tap, .ifindex = VA, .mtu = 1, .tap = GOOD_TAP}, -EINVAL},
-	{"tap: no ring", {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap.opts.snap_len = 1}, -ERANGE},
+	{"tap: an MTU",
+	 {.verb = SHUNT_HELPER_tap, .ifindex = VA, .mtu = 1, .tap = GOOD_TAP},
+	 -EINVAL},
+	{"tap: no ring",
+	 {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap.opts.snap_len = 1},
+	 -ERANGE},
 	{"tap: no bytes",
 	 {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap.ring_bytes = 65536},
 	 -ERANGE},
 	{"tap: a ring of three pages",
-	 {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap = {.opts.snap_len = 1, .ring_bytes = 98304}},
+	 {.verb = SHUNT_HELPER_tap,
+	  .ifindex = VA,
+	  .tap = {.opts.snap_len = 1, .ring_bytes = 98304}},
 	 -ERANGE},
 	{"tap: instructions",
 	 {.verb = SHUNT_HELPER_tap,

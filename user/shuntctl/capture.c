@@ -21,10 +21,10 @@
 #include "tap.h"
 
 /* Between two looks at the rings: nobody wakes who captures, since that would cost each frame. */
-#define LOOK_MS	   10
+#define LOOK_MS	    10
 /* Records this young wait: one that is older may still be on its way, by another ring. */
-#define SETTLE_NS  (2 * 1000 * 1000ull)
-#define CPUS	   512 /* numbers in a record's number */
+#define SETTLE_NS   (2 * 1000 * 1000ull)
+#define CPUS	    512 /* numbers in a record's number */
 #define COMMENT_MAX 96
 
 /* A frame that arrived, and whose end is not known yet: one a CPU. */
@@ -63,7 +63,8 @@ static bool is_full(const struct capture *c)
 static int file_error(struct capture *c, int code)
 {
 	return shunt_err_set(c->err, code ? code : EIO, "%s: %s",
-			     c->opts->file && strcmp(c->opts->file, "-") ? c->file : "standard output",
+			     c->opts->file && strcmp(c->opts->file, "-") ? c->file
+									 : "standard output",
 			     strerror(code ? code : EIO));
 }
 
@@ -167,8 +168,8 @@ static void print_line(struct capture *c, const struct shunt_tap_record *r, cons
 	if (localtime_r(&seconds, &tm))
 		strftime(text, sizeof(text), "%H:%M:%S", &tm);
 	fprintf(c->out, "%s.%06" PRIu64 " %s %-3s lane=%s reason=%s  ", text,
-		(uint64_t)(s->time_ns % SHUNT_NS_PER_SEC / 1000), c->ports[s->port].name, ways[s->direction],
-		s->lane, s->reason);
+		(uint64_t)(s->time_ns % SHUNT_NS_PER_SEC / 1000), c->ports[s->port].name,
+		ways[s->direction], s->lane, s->reason);
 	shuntctl_packet_print(c->out, shunt_tap_bytes(r), r->cap_len, r->len);
 	putc('\n', c->out);
 }
@@ -213,7 +214,9 @@ static int show(struct capture *c, const struct shunt_tap_record *r, struct seen
 
 static int verdict_of(unsigned lane)
 {
-	return lane == SHUNT_LANE_KERNEL ? XDP_PASS : lane == SHUNT_LANE_DROP ? XDP_DROP : XDP_REDIRECT;
+	return lane == SHUNT_LANE_KERNEL ? XDP_PASS
+	       : lane == SHUNT_LANE_DROP ? XDP_DROP
+					 : XDP_REDIRECT;
 }
 
 /* --- from arrival to end ---------------------------------------------------------------------- */
@@ -286,11 +289,13 @@ static int take_record(struct capture *c, const struct shunt_tap_record *r)
 	case SHUNT_TAP_SENT:
 		return show(c, r, (struct seen){r->port, PCAPNG_OUT, -1, "user", "sent", 0});
 	case SHUNT_TAP_DROPPED:
-		return show(c, r, (struct seen){r->port, PCAPNG_UNKNOWN, -1, "drop",
-						shunt_drop_name(r->reason), 0});
+		return show(c, r,
+			    (struct seen){r->port, PCAPNG_UNKNOWN, -1, "drop",
+					  shunt_drop_name(r->reason), 0});
 	case SHUNT_TAP_PUNTED:
-		return show(c, r, (struct seen){r->port, PCAPNG_UNKNOWN, -1, "kernel",
-						shunt_punt_name(r->reason), 0});
+		return show(c, r,
+			    (struct seen){r->port, PCAPNG_UNKNOWN, -1, "kernel",
+					  shunt_punt_name(r->reason), 0});
 	default:
 		return 0;
 	}

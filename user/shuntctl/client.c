@@ -173,7 +173,8 @@ static json_t *parse_reply(const char *line, struct shunt_err *err)
 	return result;
 }
 
-json_t *shuntctl_client_ask(int fd, json_t *request, struct shuntctl_fds *got, struct shunt_err *err)
+json_t *shuntctl_client_ask(int fd, json_t *request, struct shuntctl_fds *got,
+			    struct shunt_err *err)
 {
 	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
 	json_t *result = NULL;

@@ -11,14 +11,15 @@
  * socket, and what is probably wrong. */
 int shuntctl_client_open(const char *path, struct shunt_err *err);
 
-/* shuntctl_client_ask sends a request, which it takes over, and waits up to 30 seconds for the answer.
- * *got, unless got is NULL, are the descriptors that come with it, the caller's. Returns a new reference,
- * or NULL with err set. */
+/* shuntctl_client_ask sends a request, which it takes over, and waits up to 30 seconds for the
+ * answer. *got, unless got is NULL, are the descriptors that come with it, the caller's. Returns a
+ * new reference, or NULL with err set. */
 struct shuntctl_fds {
 	int at[65];
 	unsigned cnt;
 };
-json_t *shuntctl_client_ask(int fd, json_t *request, struct shuntctl_fds *got, struct shunt_err *err);
+json_t *shuntctl_client_ask(int fd, json_t *request, struct shuntctl_fds *got,
+			    struct shunt_err *err);
 
 /* shuntctl_client_show asks for an object and waits up to 30 seconds. Returns a new
  * reference, or NULL with err set. */

@@ -24,9 +24,10 @@ static int from_hex(struct craft *out, const char *text, struct shunt_err *err)
 	size_t i;
 
 	if (strlen(text) % 2 || len < ETH_HLEN || len > CRAFT_MAX)
-		return shunt_err_set(err, EINVAL,
-				     "a packet of %zu bytes in hexadecimal digits, expected %u to %u",
-				     len, ETH_HLEN, CRAFT_MAX);
+		return shunt_err_set(
+			err, EINVAL,
+			"a packet of %zu bytes in hexadecimal digits, expected %u to %u", len,
+			ETH_HLEN, CRAFT_MAX);
 	for (i = 0; i < len; i++) {
 		if (sscanf(text + 2 * i, "%2x", &value) != 1)
 			return shunt_err_set(err, EINVAL, "byte %zu is no hexadecimal number", i);
@@ -57,8 +58,8 @@ static int from_capture(struct craft *out, const char *file, unsigned long numbe
 				    file, i - 1, number);
 	else if (head->caplen < head->len || head->len > CRAFT_MAX || head->len < ETH_HLEN)
 		ret = shunt_err_set(err, EINVAL,
-				    "%s: packet %lu has %u of %u bytes, expected all of %u to %u", file,
-				    number, head->caplen, head->len, ETH_HLEN, CRAFT_MAX);
+				    "%s: packet %lu has %u of %u bytes, expected all of %u to %u",
+				    file, number, head->caplen, head->len, ETH_HLEN, CRAFT_MAX);
 	else {
 		memcpy(out->bytes, bytes, head->len);
 		out->len = head->len;
@@ -93,8 +94,10 @@ static int parse_end(struct end *out, const char *text, struct shunt_err *err)
 		colon = NULL;
 	if (is_bracketed && colon < close)
 		colon = NULL;
-	len = (size_t)((is_bracketed ? close : colon ? colon : text + strlen(text)) - text -
-		       is_bracketed);
+	len = (size_t)((is_bracketed ? close
+			: colon	     ? colon
+				     : text + strlen(text)) -
+		       text - is_bracketed);
 	if (len >= sizeof(addr))
 		len = sizeof(addr) - 1;
 	memcpy(addr, text + is_bracketed, len);
@@ -107,7 +110,8 @@ static int parse_end(struct end *out, const char *text, struct shunt_err *err)
 	    port <= UINT16_MAX && (!colon || colon[1]))
 		return 0;
 	return shunt_err_set(err, EINVAL,
-			     "'%s' is no address, expected such as 10.0.0.1:5 or [fd00::1]:5", text);
+			     "'%s' is no address, expected such as 10.0.0.1:5 or [fd00::1]:5",
+			     text);
 }
 
 static int parse_proto(const char *text, bool is6)
@@ -243,9 +247,10 @@ int craft_packet(struct craft *out, char **words, int cnt, const struct craft_op
 	if (cnt == 4 && !strcmp(words[2], ">"))
 		return describe(out, words, opts, err);
 	if (cnt != 1)
-		return shunt_err_set(err, EINVAL,
-				     "a packet is such as `udp 10.0.0.1:5 > 10.1.0.1:53` (in quotes, or "
-				     "with the > quoted), hexadecimal digits, or FILE:N");
+		return shunt_err_set(
+			err, EINVAL,
+			"a packet is such as `udp 10.0.0.1:5 > 10.1.0.1:53` (in quotes, or "
+			"with the > quoted), hexadecimal digits, or FILE:N");
 	snprintf(file, sizeof(file), "%s", words[0]);
 	colon = strrchr(file, ':');
 	number = colon ? strtoul(colon + 1, &end, 10) : 0;

@@ -20,9 +20,9 @@ struct craft_opts {
 	uint8_t ttl;
 };
 
-/* craft_packet makes a frame of cnt words. Protocols that are described: udp, tcp, icmp and a number, over
- * IPv4 or IPv6 by their addresses; ports where the protocol has them. Checksums are right. Returns 0, or
- * -errno with err set. */
+/* craft_packet makes a frame of cnt words. Protocols that are described: udp, tcp, icmp and a
+ * number, over IPv4 or IPv6 by their addresses; ports where the protocol has them. Checksums are
+ * right. Returns 0, or -errno with err set. */
 int craft_packet(struct craft *out, char **words, int cnt, const struct craft_opts *opts,
 		 struct shunt_err *err);
 

@@ -46,7 +46,8 @@ static int read_macs(int fd, const char *port, const struct shuntctl_explain_opt
 
 	memcpy(out->eth_src, "\x02\x00\x00\x00\x00\x01", 6);
 	if (!ret && opts->eth_dst && shunt_mac_parse(opts->eth_dst, out->eth_dst))
-		ret = shunt_err_set(err, EINVAL, "--to is '%s', expected a MAC address", opts->eth_dst);
+		ret = shunt_err_set(err, EINVAL, "--to is '%s', expected a MAC address",
+				    opts->eth_dst);
 	if (!ret && opts->eth_src && shunt_mac_parse(opts->eth_src, out->eth_src))
 		ret = shunt_err_set(err, EINVAL, "--from is '%s', expected a MAC address",
 				    opts->eth_src);
@@ -133,13 +134,13 @@ static void print_route(FILE *out, const json_t *route)
 
 	if (!json_is_object(route))
 		return;
-	fprintf(out, "route     %s: %s", *text_of(route, "prefix") ? text_of(route, "prefix") : "none",
+	fprintf(out, "route     %s: %s",
+		*text_of(route, "prefix") ? text_of(route, "prefix") : "none",
 		text_of(hop, "kind"));
 	if (*text_of(hop, "port"))
 		fprintf(out, " by %s to %s", text_of(hop, "port"), text_of(hop, "mac"));
 	if (json_array_size(json_object_get(route, "next_hops")) > 1)
-		fprintf(out, ", one of %zu",
-			json_array_size(json_object_get(route, "next_hops")));
+		fprintf(out, ", one of %zu", json_array_size(json_object_get(route, "next_hops")));
 	putc('\n', out);
 }
 

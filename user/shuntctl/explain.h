@@ -12,7 +12,8 @@
 
 struct shuntctl_explain_opts {
 	const char *socket;
-	const char *eth_dst, *eth_src; /* of a packet that is described; NULL: the port's, 02:00:00:00:00:01 */
+	const char *eth_dst,
+		*eth_src; /* of a packet that is described; NULL: the port's, 02:00:00:00:00:01 */
 	unsigned ttl, queue;
 	/* of trace */
 	uint64_t packet_max; /* 0: no end */
@@ -20,13 +21,13 @@ struct shuntctl_explain_opts {
 	const char *filter;
 };
 
-/* shuntctl_explain asks what would become of a packet that arrives on a port. Returns the daemon's answer
- * (lib/explain/explain.h), a new reference, or NULL with err set. */
+/* shuntctl_explain asks what would become of a packet that arrives on a port. Returns the daemon's
+ * answer (lib/explain/explain.h), a new reference, or NULL with err set. */
 json_t *shuntctl_explain(const struct shuntctl_explain_opts *opts, const char *port, char **words,
 			 int cnt, struct shunt_err *err);
 
-/* shuntctl_explain_bytes does the same with a frame of 14 to 2048 bytes, by a connection that is open.
- * shuntctl_explain_hex writes 2 * len digits and a zero. */
+/* shuntctl_explain_bytes does the same with a frame of 14 to 2048 bytes, by a connection that is
+ * open. shuntctl_explain_hex writes 2 * len digits and a zero. */
 json_t *shuntctl_explain_bytes(int fd, const char *port, const uint8_t *bytes, uint32_t len,
 			       unsigned queue, struct shunt_err *err);
 void shuntctl_explain_hex(char *out, const uint8_t *bytes, uint32_t len);
@@ -34,8 +35,8 @@ void shuntctl_explain_hex(char *out, const uint8_t *bytes, uint32_t len);
 /* shuntctl_explain_print writes an answer for people. */
 void shuntctl_explain_print(FILE *out, const json_t *answer);
 
-/* shuntctl_trace shows the way of packets as they come, until Ctrl-C, the daemon's end or packet_max.
- * Returns 0, or -errno with err set. */
+/* shuntctl_trace shows the way of packets as they come, until Ctrl-C, the daemon's end or
+ * packet_max. Returns 0, or -errno with err set. */
 int shuntctl_trace(const struct shuntctl_explain_opts *opts, struct shunt_err *err);
 
 #endif

@@ -9,7 +9,8 @@
 
 #define DIGITS 16
 
-/* The layout is that of the kernel's struct sock_filter, whose header cannot be here beside libpcap's. */
+/* The layout is that of the kernel's struct sock_filter, whose header cannot be here beside
+ * libpcap's. */
 _Static_assert(sizeof(struct bpf_insn) == 8, "code, jt, jf, k");
 
 int shuntctl_filter_compile(struct shuntctl_filter *filter, const char *text, uint32_t snap_len,

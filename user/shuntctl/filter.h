@@ -14,8 +14,8 @@ struct shuntctl_filter {
 	unsigned cnt; /* 0: every packet */
 };
 
-/* shuntctl_filter_compile makes text, for Ethernet. Returns 0, or -EINVAL with err set: libpcap's own
- * words. fini frees it. */
+/* shuntctl_filter_compile makes text, for Ethernet. Returns 0, or -EINVAL with err set: libpcap's
+ * own words. fini frees it. */
 int shuntctl_filter_compile(struct shuntctl_filter *filter, const char *text, uint32_t snap_len,
 			    struct shunt_err *err);
 void shuntctl_filter_fini(struct shuntctl_filter *filter);

@@ -19,8 +19,8 @@
 #include "view.h"
 #include "words.h"
 
-#define EXIT_USAGE 2
-#define COUNT_MAX  1000000000u
+#define EXIT_USAGE    2
+#define COUNT_MAX     1000000000u
 #define SAMPLES_S_MAX 3600
 
 struct options {
@@ -104,7 +104,8 @@ static void print_help(void)
 	      "Options, before the command or behind it:\n"
 	      "  -j, --json           print JSON on one line, errors too\n"
 	      "  -p, --pretty         print JSON, indented\n"
-	      "  -s, --socket PATH    control socket of shuntd (" SHUNT_CONTROL_PATH "); of capture\n"
+	      "  -s, --socket PATH    control socket of shuntd (" SHUNT_CONTROL_PATH
+	      "); of capture\n"
 	      "                       before the command alone\n"
 	      "  -V, --version; -h, --help\n"
 	      "Options of capture, behind the command:\n"
@@ -343,8 +344,9 @@ static int parse_number(const char *option, const char *text, unsigned max, unsi
 		return 0;
 	}
 	if (max < COUNT_MAX)
-		return shunt_err_set(err, EINVAL, "%s is '%s', expected a whole number from 1 to %u",
-				     option, text, max);
+		return shunt_err_set(err, EINVAL,
+				     "%s is '%s', expected a whole number from 1 to %u", option,
+				     text, max);
 	return shunt_err_set(err, EINVAL, "%s is '%s', expected a whole number from 1", option,
 			     text);
 }
@@ -456,14 +458,10 @@ static const struct option long_options[] = {
 };
 
 static const struct option capture_options[] = {
-	{"write", required_argument, NULL, 'w'},
-	{"snaplen", required_argument, NULL, 's'},
-	{"count", required_argument, NULL, 'c'},
-	{"rotate", required_argument, NULL, 'G'},
-	{"size", required_argument, NULL, 'C'},
-	{"buffer", required_argument, NULL, 'B'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{"write", required_argument, NULL, 'w'}, {"snaplen", required_argument, NULL, 's'},
+	{"count", required_argument, NULL, 'c'}, {"rotate", required_argument, NULL, 'G'},
+	{"size", required_argument, NULL, 'C'},	 {"buffer", required_argument, NULL, 'B'},
+	{"help", no_argument, NULL, 'h'},	 {NULL, 0, NULL, 0},
 };
 
 static int parse_capture(struct shuntctl_capture_opts *o, int opt, char **argv,
@@ -502,10 +500,14 @@ static int parse_capture(struct shuntctl_capture_opts *o, int opt, char **argv,
 }
 
 static const struct option explain_options[] = {
-	{"count", required_argument, NULL, 'c'},  {"json", no_argument, NULL, 'j'},
-	{"pretty", no_argument, NULL, 'p'},	  {"ttl", required_argument, NULL, 't'},
-	{"to", required_argument, NULL, OPT_TO},  {"from", required_argument, NULL, OPT_FROM},
-	{"queue", required_argument, NULL, 'q'},  {"help", no_argument, NULL, 'h'},
+	{"count", required_argument, NULL, 'c'},
+	{"json", no_argument, NULL, 'j'},
+	{"pretty", no_argument, NULL, 'p'},
+	{"ttl", required_argument, NULL, 't'},
+	{"to", required_argument, NULL, OPT_TO},
+	{"from", required_argument, NULL, OPT_FROM},
+	{"queue", required_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -516,7 +518,8 @@ static int parse_small(const char *option, const char *text, unsigned max, unsig
 	const unsigned long n = strtoul(text, &end, 10);
 
 	if (*text < '0' || *text > '9' || *end || n > max)
-		return shunt_err_set(err, EINVAL, "%s is '%s', expected 0 to %u", option, text, max);
+		return shunt_err_set(err, EINVAL, "%s is '%s', expected 0 to %u", option, text,
+				     max);
 	*out = (unsigned)n;
 	return 0;
 }
@@ -547,7 +550,8 @@ static int parse_explain(struct options *o, int opt, char **argv, struct shunt_e
 	}
 }
 
-static int parse_behind(struct options *o, int command, int argc, char **argv, struct shunt_err *err)
+static int parse_behind(struct options *o, int command, int argc, char **argv,
+			struct shunt_err *err)
 {
 	int opt, ret = 0;
 
@@ -572,8 +576,8 @@ static int parse_behind(struct options *o, int command, int argc, char **argv, s
 	return ret;
 }
 
-/* Options before the command, then those behind it, among its words: some have their own. *words is set
- * to the command and what follows, *cnt of them. */
+/* Options before the command, then those behind it, among its words: some have their own. *words is
+ * set to the command and what follows, *cnt of them. */
 static int parse_options(struct options *o, int argc, char **argv, char ***words, int *cnt,
 			 struct shunt_err *err)
 {
@@ -585,7 +589,8 @@ static int parse_options(struct options *o, int argc, char **argv, char ***words
 	*cnt = argc - optind;
 	if (ret || !*cnt)
 		return ret;
-	command = shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), **words, "command", NULL);
+	command =
+		shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), **words, "command", NULL);
 	argc -= optind;
 	argv += optind;
 	optind = 0; /* a new scan, which sorts the words behind the options (getopt(3)) */
@@ -687,7 +692,8 @@ static int explain(struct options *o, char **words, int cnt)
 		for (char *at = strtok(text, " "); at && n < 4; at = strtok(NULL, " "))
 			parts[n++] = at;
 	o->explain.socket = o->socket;
-	answer = shuntctl_explain(&o->explain, words[0], n ? parts : words + 1, n ? n : cnt - 1, &err);
+	answer = shuntctl_explain(&o->explain, words[0], n ? parts : words + 1, n ? n : cnt - 1,
+				  &err);
 	free(text);
 	if (!answer)
 		return complain(o, &err, EXIT_FAILURE);

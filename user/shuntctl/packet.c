@@ -37,10 +37,18 @@ static const char *proto_name(uint8_t proto, char *text, size_t size)
 	static const struct {
 		uint8_t proto;
 		const char *name;
-	} names[] = {{IPPROTO_TCP, "TCP"},	 {IPPROTO_UDP, "UDP"}, {IPPROTO_ICMP, "ICMP"},
-		     {IPPROTO_ICMPV6, "ICMPv6"}, {IPPROTO_GRE, "GRE"}, {IPPROTO_ESP, "ESP"},
-		     {IPPROTO_AH, "AH"},	 {132, "SCTP"},	       {89, "OSPF"},
-		     {112, "VRRP"},		 {2, "IGMP"},	       {44, "fragment"}};
+	} names[] = {{IPPROTO_TCP, "TCP"},
+		     {IPPROTO_UDP, "UDP"},
+		     {IPPROTO_ICMP, "ICMP"},
+		     {IPPROTO_ICMPV6, "ICMPv6"},
+		     {IPPROTO_GRE, "GRE"},
+		     {IPPROTO_ESP, "ESP"},
+		     {IPPROTO_AH, "AH"},
+		     {132, "SCTP"},
+		     {89, "OSPF"},
+		     {112, "VRRP"},
+		     {2, "IGMP"},
+		     {44, "fragment"}};
 	unsigned i;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(names); i++)

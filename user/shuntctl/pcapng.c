@@ -25,8 +25,8 @@ enum {
 	ISB_IFDROP = 5,
 };
 
-#define VERDICT_XDP 2	/* epb_verdict's first byte */
-#define ETHERNET    1	/* LINKTYPE_ETHERNET */
+#define VERDICT_XDP 2 /* epb_verdict's first byte */
+#define ETHERNET    1 /* LINKTYPE_ETHERNET */
 #define OPTIONS_MAX 512
 
 /* Options of a block, put together before it is written: its length comes first. */

@@ -3,8 +3,8 @@
  * direction, queue, verdict and comment, and what was lost at the end. Times are nanoseconds since
  * 1970. Numbers are the host's, as the format allows.
  *
- * Limits: what is written is complete after every pcapng_flush; an error of the file is told by that
- * and by close. */
+ * Limits: what is written is complete after every pcapng_flush; an error of the file is told by
+ * that and by close. */
 #ifndef SHUNTCTL_PCAPNG_H
 #define SHUNTCTL_PCAPNG_H
 

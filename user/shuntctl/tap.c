@@ -59,7 +59,8 @@ static int take_port(struct tap *t, unsigned i, const json_t *row, uint32_t ring
 	if (!json_is_integer(ring))
 		return 0;
 	if (number < 0 || number >= t->fds.cnt)
-		return shunt_err_set(err, EPROTO, "the daemon sent no ring of %s", t->ports[i].name);
+		return shunt_err_set(err, EPROTO, "the daemon sent no ring of %s",
+				     t->ports[i].name);
 	return shunt_kernel_ring_open(&t->rings[i], t->fds.at[number], ring_bytes, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A tap on a daemon: the rings of its ports' programs and of its workers, and the records of all of them in
- * the order of their times. */
+/* A tap on a daemon: the rings of its ports' programs and of its workers, and the records of all of
+ * them in the order of their times. */
 #ifndef SHUNTCTL_TAP_H
 #define SHUNTCTL_TAP_H
 
@@ -32,14 +32,15 @@ struct tap_opts {
 int tap_open(struct tap **out, const struct tap_opts *opts, struct shunt_err *err);
 void tap_close(struct tap *tap);
 
-/* tap_fd returns a descriptor that is readable when the daemon is gone. tap_ports returns the daemon's
- * ports, *cnt of them, by index. tap_lost says how many records of each port were lost so far. */
+/* tap_fd returns a descriptor that is readable when the daemon is gone. tap_ports returns the
+ * daemon's ports, *cnt of them, by index. tap_lost says how many records of each port were lost so
+ * far. */
 int tap_fd(const struct tap *tap);
 const struct tap_port *tap_ports(const struct tap *tap, unsigned *cnt);
 void tap_lost(const struct tap *tap, uint64_t lost[TAP_PORT_MAX]);
 
-/* tap_next returns the oldest record whose time (CLOCK_MONOTONIC) is until_ns at most, NULL where there
- * is none. It stays until tap_release. */
+/* tap_next returns the oldest record whose time (CLOCK_MONOTONIC) is until_ns at most, NULL where
+ * there is none. It stays until tap_release. */
 const struct shunt_tap_record *tap_next(struct tap *tap, uint64_t until_ns);
 void tap_release(struct tap *tap);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The way of single packets. What the steering program decided, and what left, was dropped or handed back,
- * are the packet's own, by a tap. The nodes and the route between are told by an explanation of the same
- * bytes, asked for at once. */
+/* The way of single packets. What the steering program decided, and what left, was dropped or
+ * handed back, are the packet's own, by a tap. The nodes and the route between are told by an
+ * explanation of the same bytes, asked for at once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -100,8 +100,8 @@ static json_t *explain(struct trace *t, const struct way *w, const struct shunt_
 	json_t *said;
 
 	if (!answer)
-		answer = json_pack("{s:s, s:s, s:{}, s:n, s:[]}", "port", port, "bytes", "", "steering",
-				   "route", "nodes");
+		answer = json_pack("{s:s, s:s, s:{}, s:n, s:[]}", "port", port, "bytes", "",
+				   "steering", "route", "nodes");
 	json_object_set_new(answer, "outputs", json_array());
 	said = json_object_get(answer, "steering");
 	json_object_set_new(said, "lane", json_string(shunt_steer_lane_name(steered->lane)));
@@ -149,7 +149,7 @@ static int take_steered(struct trace *t, const struct shunt_tap_record *r)
 		return ret;
 	}
 	set_result(answer,
-		   r->lane == SHUNT_LANE_XDP    ? "sent"
+		   r->lane == SHUNT_LANE_XDP	? "sent"
 		   : r->lane == SHUNT_LANE_DROP ? "dropped"
 						: "kernel",
 		   r->lane == SHUNT_LANE_XDP ? NULL : shunt_steer_reason_name(r->reason));
@@ -168,7 +168,8 @@ static bool is_same(const struct way *w, const struct shunt_tap_record *r)
 			      : old[12] == 0x86 && old[13] == 0xdd ? 22
 								   : 12;
 
-	return len > from && !memcmp(old + 12, new + 12, 2) && !memcmp(old + from, new + from, len - from);
+	return len > from && !memcmp(old + 12, new + 12, 2) &&
+	       !memcmp(old + from, new + from, len - from);
 }
 
 static int take_worker(struct trace *t, const struct shunt_tap_record *r)
@@ -181,7 +182,8 @@ static int take_worker(struct trace *t, const struct shunt_tap_record *r)
 		if (!w->answer || !is_same(w, r))
 			continue;
 		if (r->place == SHUNT_TAP_SENT)
-			add_output(w->answer, t->ports[r->port].name, shunt_tap_bytes(r), r->cap_len);
+			add_output(w->answer, t->ports[r->port].name, shunt_tap_bytes(r),
+				   r->cap_len);
 		set_result(w->answer,
 			   r->place == SHUNT_TAP_SENT	   ? "sent"
 			   : r->place == SHUNT_TAP_DROPPED ? "dropped"

@@ -189,12 +189,12 @@ static json_t *capture(struct daemon *d, const json_t *request, struct shunt_ser
 	json_t *result = NULL;
 
 	if (d->args.config.capture == SHUNT_CAPTURE_NONE) {
-		shunt_err_set(err, EPERM, "nobody may capture here: the configuration says "
-					  "'capture: none'");
+		shunt_err_set(err, EPERM,
+			      "nobody may capture here: the configuration says "
+			      "'capture: none'");
 		return NULL;
 	}
-	result = shunt_capture_begin(d->captures, request, more->fds, &more->fd_cnt,
-					     &capture, err);
+	result = shunt_capture_begin(d->captures, request, more->fds, &more->fd_cnt, &capture, err);
 	if (result) {
 		more->ended = end_capture;
 		more->ended_arg = capture;
