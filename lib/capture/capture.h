@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Captures: what a client sees of some ports' packets, for as long as it is connected. The daemon
  * exchanges the ports' programs for tapped ones, gives each worker a ring, and hands the rings to
- *the client. From then on it has nothing to do with them: the client reads, and what it does not
- *read is lost to it alone. Its end is the capture's end.
+ * the client. From then on it has nothing to do with them: the client reads, and what it does not
+ * read is lost to it alone. Its end is the capture's end.
  *
  * Limits: one capture at a time.
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What would become of a frame that arrives on a port now: the steering program's answer, by a test
- *run of one apart (xdp/explain.c), and for lane user the way through a worker's graph, by a graph
- *of its own with one frame in it. Tables, addresses and configuration are those in use. Nothing is
- *sent, learned or counted.
+ * run of one apart (xdp/explain.c), and for lane user the way through a worker's graph, by a graph
+ * of its own with one frame in it. Tables, addresses and configuration are those in use. Nothing is
+ * sent, learned or counted.
  *
  * Limits: what only the driver knows, such as a full ring, is not foreseen. A frame has 14 to 2048
- *bytes.
+ * bytes.
  *
  *	shunt_explain_create(&explain, engine, &err);
  *	answer = shunt_explain_request(explain, request, &err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A ring of the kernel's (BPF_MAP_TYPE_RINGBUF, Documentation/bpf/ringbuf.rst), as its reader sees
- *it: records that tapped steering programs wrote. It takes no right but the descriptor.
+ * it: records that tapped steering programs wrote. It takes no right but the descriptor.
  *
  *	shunt_kernel_ring_open(&ring, fd, bytes, &err);
  *	record = shunt_kernel_ring_peek(&ring);

@@ -2,7 +2,7 @@
 /* A ring of records (bpf/shunt_tap.h) in memory that two processes share: one writer, a worker, and
  * one reader, who opened the tap. The writer trusts nothing that the reader can write: it keeps its
  * own place and the ring's size, and of the reader's place it believes only what can be. A reader
- *that stops costs its own records.
+ * that stops costs its own records.
  *
  * Each entry begins at a multiple of 8 with its length in bytes, 32 bits, and 32 bits of zero. One
  * that would not fit before the end of the ring begins at the start; EMPTY stands where it would

@@ -4,7 +4,7 @@
  * becomes one step here, so a packet passes a few of them instead of each instruction.
  *
  * Limits: where the program does anything else (arithmetic, scratch memory, two fields compared),
- *the packets that get there are given to libpcap's interpreter, at three times the cost.
+ * the packets that get there are given to libpcap's interpreter, at three times the cost.
  *
  *	sieve = shunt_sieve_create(filter, cnt);
  *	if (shunt_sieve_passes(sieve, bytes, len, there))
