@@ -63,7 +63,8 @@ static __always_inline int trim(struct xdp_md *ctx, __u32 trailer, const bool ca
 
 /* Returns the reason for which the packet left, by port *out, or did not, or ROUTE_WORKER. */
 static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 __u32 *out, const bool is_ip6, const bool is_sg, const bool can_trim)
+				 __u32 *out, const bool is_ip6, const bool is_sg,
+				 const bool can_trim)
 {
 	const __u32 hdr_len = is_ip6 ? sizeof(struct ipv6) : sizeof(struct ipv4);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -97,6 +98,8 @@ static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_ha
 		if (l3 + hdr_len > end)
 			return SHUNT_STEER_TRUNCATED;
 	}
+	if (is_counted(&way))
+		way_count(ctx);
 	*out = way_port(&way);
 	write_eth(data, way.eth, (__u32)way.rest);
 	if (is_ip6)
