@@ -165,7 +165,6 @@ struct shunt_steer_ctl {
 	__u64 finishes;		 /* as shunt_steer_cfg's */
 	struct shunt_tables_cfg tables;
 	__u64 crosses; /* the same */
-	__u64 pad[1];
 	struct shunt_steer_half half[2];
 };
 

@@ -14,7 +14,7 @@
 #define SHUNT_TABLES_CHUNK_SHIFT 21 /* 2 MiB: the step in which lib/fib takes memory */
 #define SHUNT_TABLES_LINE_SHIFT	 6
 #define SHUNT_TABLES_LINES	 (1 << (SHUNT_TABLES_CHUNK_SHIFT - SHUNT_TABLES_LINE_SHIFT))
-#define SHUNT_TABLES_CHUNKS_MAX	 3072 /* 6 GiB: what the tables reserve */
+#define SHUNT_TABLES_CHUNKS_MAX	 3328 /* 6.5 GiB: what the tables reserve */
 
 struct shunt_tables_line {
 	__u64 words[8];
@@ -29,7 +29,8 @@ struct shunt_tables_line {
 	X(NODES6)       \
 	X(SLOTS)        \
 	X(ADJS)         \
-	X(BUCKETS)
+	X(BUCKETS)      \
+	X(COUNTS) /* of neighbours, where they are counted: lib/fib/count.h */
 
 #define SHUNT_TABLES_X(e) SHUNT_TABLE_##e,
 enum shunt_table { SHUNT_TABLES(SHUNT_TABLES_X) SHUNT_TABLE_CNT };
@@ -63,17 +64,19 @@ struct shunt_tables_adj {
 	__u16 port;
 	__u8 kind; /* enum shunt_tables_kind, or another: not this lane's */
 	__u8 flags;
-	__u64 user;
+	__u32 ifindex;
+	__u32 number; /* by which it is counted; 0: it is not */
 };
 
 /* What a program remembers of a destination. Its reader checks `sum`, which is made of all other
  * words: an entry that two queues have written at once is good for no destination.
  *
  * eth: the first eight bytes of the Ethernet addresses, as they lie in the frame.
- * rest: bits 31..0 the other four bytes; 47..32 the port; 63..48 the MTU in bytes, without Ethernet
- * header. */
-#define SHUNT_TABLES_REST_PORT_SHIFT 32
-#define SHUNT_TABLES_REST_MTU_SHIFT  48
+ * rest: bits 31..0 the other four bytes; 47..32 the MTU in bytes, without Ethernet header; 62..48
+ * the port; 63: the packet is counted, which no remembered one is. */
+#define SHUNT_TABLES_REST_MTU_SHIFT  32
+#define SHUNT_TABLES_REST_PORT_SHIFT 48
+#define SHUNT_TABLES_REST_COUNTED    (1ULL << 63)
 
 struct shunt_tables_answer4 {
 	__u64 key; /* bits 63..32 destination, in network order; 31..0 generation */
@@ -105,10 +108,11 @@ struct shunt_tables_cfg {
 	__u32 flags;	  /* enum shunt_tables_flags; 0: every frame is the kernel's */
 	__u64 flow_seed;
 	__u32 base[SHUNT_TABLE_CNT]; /* chunks */
+	__u32 writer_cnt; /* of COUNTS: lines of a number; a program's is that of its CPU */
 };
 
 _Static_assert(sizeof(struct shunt_tables_line) == 1 << SHUNT_TABLES_LINE_SHIFT, "a cache line");
 _Static_assert(sizeof(struct shunt_tables_adj) == 32, "two adjacencies a line");
-_Static_assert(sizeof(struct shunt_tables_cfg) == 48, "shared layout");
+_Static_assert(sizeof(struct shunt_tables_cfg) == 56, "shared layout");
 
 #endif

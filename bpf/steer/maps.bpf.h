@@ -112,6 +112,14 @@ struct {
 
 /* ---- the program's own memory --------------------------------------------------------------- */
 
+/* By what number the packet under way is counted, where neighbours are: a CPU has one at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} shunt_number SEC(".maps");
+
 #define CACHE4_BITS 13 /* 256 KiB: with 4,096 destinations three in four hit */
 #define CACHE6_BITS 11
 

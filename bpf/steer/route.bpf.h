@@ -98,6 +98,8 @@ static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_ha
 		if (l3 + hdr_len > end)
 			return SHUNT_STEER_TRUNCATED;
 	}
+	if (is_counted(&way))
+		way_count(ctx);
 	*out = way_port(&way);
 	write_eth(data, way.eth, (__u32)way.rest);
 	if (is_ip6)

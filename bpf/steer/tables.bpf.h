@@ -25,12 +25,12 @@ struct way {
 
 static __always_inline __u32 way_port(const struct way *way)
 {
-	return way->rest >> SHUNT_TABLES_REST_PORT_SHIFT & 0xffff;
+	return way->rest >> SHUNT_TABLES_REST_PORT_SHIFT & 0x7fff;
 }
 
 static __always_inline __u32 way_mtu(const struct way *way)
 {
-	return way->rest >> SHUNT_TABLES_REST_MTU_SHIFT;
+	return way->rest >> SHUNT_TABLES_REST_MTU_SHIFT & 0xffff;
 }
 
 static __always_inline const struct shunt_tables_line *line_at(enum shunt_table table, __u64 at)
@@ -167,6 +167,37 @@ static __always_inline const struct shunt_tables_adj *adj_of(__u32 slot)
 	return line ? (const void *)&line->words[(slot & 1) * 4] : NULL;
 }
 
+/* For way_count. */
+static __noinline void way_number(__u32 number)
+{
+	__u32 zero = 0, *to = bpf_map_lookup_elem(&shunt_number, &zero);
+
+	if (to)
+		*to = number;
+}
+
+/* No answer is remembered for a packet that is counted: it would not say by what. */
+static __always_inline bool is_counted(const struct way *way)
+{
+	return way->rest & SHUNT_TABLES_REST_COUNTED;
+}
+
+/* A packet that leaves by the way that was walked for it. Apart from the straight line. */
+static __noinline void way_count(struct xdp_md *ctx)
+{
+	const __u32 cnt = shunt_ctl.tables.writer_cnt, cpu = bpf_get_smp_processor_id();
+	__u32 zero = 0, *number = bpf_map_lookup_elem(&shunt_number, &zero);
+	struct shunt_count_line *line;
+
+	if (!number || !*number || cpu >= cnt)
+		return;
+	line = (void *)line_at(SHUNT_TABLE_COUNTS, ((__u64)*number * cnt + cpu) * sizeof(*line));
+	if (!line)
+		return;
+	line->count.packets++;
+	line->count.bytes += bpf_xdp_get_buff_len(ctx);
+}
+
 static __always_inline bool way_take(struct way *way, __u32 slot)
 {
 	const struct shunt_tables_adj *adj = adj_of(slot);
@@ -178,6 +209,10 @@ static __always_inline bool way_take(struct way *way, __u32 slot)
 	way->eth = adj->eth[0];
 	way->rest = (__u32)adj->eth[1] | (__u64)adj->port << SHUNT_TABLES_REST_PORT_SHIFT |
 		    mtu << SHUNT_TABLES_REST_MTU_SHIFT;
+	if (adj->number) {
+		way_number(adj->number);
+		way->rest |= SHUNT_TABLES_REST_COUNTED;
+	}
 	return true;
 }
 
@@ -203,6 +238,8 @@ __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
 		return way_take(way, member_of(slot, flow4(ip, end)));
 	if (!way_take(way, slot))
 		return false;
+	if (is_counted(way))
+		return true;
 	WRITE_ONCE(answer->key, key);
 	WRITE_ONCE(answer->eth, way->eth);
 	WRITE_ONCE(answer->rest, way->rest);
@@ -240,6 +277,8 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
 		return way_take(way, member_of(slot, flow6(ip, end)));
 	if (!way_take(way, slot))
 		return false;
+	if (is_counted(way))
+		return true;
 	WRITE_ONCE(answer->dst[0], dst[0]);
 	WRITE_ONCE(answer->dst[1], dst[1]);
 	WRITE_ONCE(answer->generation, gen);

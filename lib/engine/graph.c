@@ -135,6 +135,8 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 		.local4 = &router->local4,
 		.live = &router->live,
 		.flow_seed = router->flow_seed,
+		.counts = router->counts,
+		.writer = router->first_worker + worker->opts.id,
 		.min_len = min_len_of(worker),
 	};
 	for (i = 0; i < engine->ports.cnt; i++)

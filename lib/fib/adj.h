@@ -32,7 +32,8 @@ struct shunt_adj {
 	uint16_t port;	 /* output port's index */
 	uint8_t kind;	 /* enum shunt_adj_kind */
 	uint8_t flags;	 /* the owner's */
-	uint64_t user;	 /* the owner's, e.g. an interface index */
+	uint32_t ifindex; /* of the device behind it; 0: none */
+	uint32_t number;  /* by which it is counted (fib/count.h); 0: it is not */
 };
 
 _Static_assert(sizeof(struct shunt_adj) == 32, "two adjacencies a cache line");

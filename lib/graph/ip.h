@@ -8,6 +8,7 @@
 #include <net/ethernet.h>
 #include <string.h>
 
+#include "fib/count.h"
 #include "graph/nodes.h"
 
 #define SHUNT_ETH_LEN ((uint32_t)sizeof(struct ether_header))
@@ -156,16 +157,50 @@ static inline void shunt_ip_write_eth(uint8_t *l3, const struct shunt_adj *adj)
 	memcpy(l3 - SHUNT_ETH_LEN, &header, sizeof(header));
 }
 
+/* What one neighbour after another is sent, of a batch: packets in a row to one are counted at
+ * once. */
+struct shunt_ip_tally {
+	uint32_t number;
+	uint64_t packets, bytes;
+};
+
+/* shunt_ip_tally_end counts what the tally has. Thread: owner worker. Cost: a cache line. */
+static inline void shunt_ip_tally_end(const struct shunt_ip *state,
+				      const struct shunt_ip_tally *tally)
+{
+	const struct shunt_counts *counts = state->tables.counts;
+	struct shunt_count *to = &shunt_counts_line(counts->lines, counts->writer_cnt,
+						    tally->number, state->tables.writer)
+					  ->count;
+
+	shunt_counter_add((uint64_t *)&to->packets, tally->packets);
+	shunt_counter_add((uint64_t *)&to->bytes, tally->bytes);
+}
+
+static inline void shunt_ip_tally_add(const struct shunt_ip *state, struct shunt_ip_tally *tally,
+				      const struct shunt_adj *adj, uint32_t len)
+{
+	if (adj->number != tally->number) {
+		shunt_ip_tally_end(state, tally);
+		*tally = (struct shunt_ip_tally){.number = adj->number};
+	}
+	tally->packets++;
+	tally->bytes += len;
+}
+
 /* shunt_ip_rewrite is the function of both rewrite nodes; decrease is what the family does to TTL
- * or hop limit. Nothing is written before the packet is known to leave: a punted packet is as it
- * came. Inlined, so that decrease is. Thread: owner worker. Cost: batch. */
+ * or hop limit. is_counted: what neighbours are sent is counted. Nothing is written before the
+ * packet is known to leave: a punted packet is as it came. Inlined, so that decrease is, and
+ * is_counted costs nothing. Thread: owner worker. Cost: batch. */
 static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct shunt_pkt *pkts,
-					unsigned cnt, uint16_t *next, void (*decrease)(uint8_t *ip))
+					unsigned cnt, uint16_t *next, void (*decrease)(uint8_t *ip),
+					const bool is_counted)
 {
 	const struct shunt_ip *const state = node->priv;
 	const struct shunt_adj *const adjs = state->tables.nexthops->adjs;
 	const uint16_t *const tx = state->tx[pkts[0].port];
 	const uint16_t first = tx[adjs[pkts[0].adj].port], punt = state->punt;
+	struct shunt_ip_tally tally = {0};
 	uint8_t *const mem = node->mem;
 	unsigned i, diff = 0;
 
@@ -177,12 +212,16 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 		if (unlikely(to == punt || pkts[i].len - SHUNT_ETH_LEN > adj->mtu)) {
 			to = shunt_ip_hold_back(state, &pkts[i], adj);
 		} else {
+			if (is_counted)
+				shunt_ip_tally_add(state, &tally, adj, pkts[i].len);
 			shunt_ip_write_eth(ip, adj);
 			decrease(ip);
 		}
 		next[i] = to;
 		diff |= to ^ first;
 	}
+	if (is_counted)
+		shunt_ip_tally_end(state, &tally);
 	return likely(!diff) ? first : SHUNT_NEXT_EACH;
 }
 

@@ -9,11 +9,19 @@ static inline void decrease_hop_limit(uint8_t *ip)
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
-	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit);
+	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, false);
+}
+
+static unsigned run_counted(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			    uint16_t *next)
+{
+	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, true);
 }
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
+	if (((const struct shunt_ip_params *)params)->counts)
+		node->fn = run_counted;
 	return shunt_ip_init(node, params, NULL, err);
 }
 

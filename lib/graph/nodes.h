@@ -78,12 +78,15 @@ struct shunt_eth_params {
 
 /* Parameters of all ip4_ and ip6_ nodes. The tables have another writer; workers read
  * them between quiescent states. *local4 is published by liburcu. */
+struct shunt_counts;
 struct shunt_ip_params {
 	const struct shunt_fib4 *fib4;
 	const struct shunt_fib6 *fib6;
 	const struct shunt_nexthops *nexthops;
 	struct shunt_local4 *const *local4; /* this host's IPv4 addresses; NULL: none */
 	const struct shunt_eth_live *live;  /* outlives the graph */
+	const struct shunt_counts *counts;  /* of neighbours; NULL: they are not counted */
+	uint32_t writer;		    /* of counts: the worker's */
 	uint64_t flow_seed;		    /* of the hash over groups */
 	uint32_t min_len; /* shorter frames are padded with zeros: 60 where a driver does not */
 };

@@ -60,7 +60,8 @@ static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mi
 
 	memset(out, 0, sizeof(*out));
 	out->kind = SHUNT_ADJ_PUNT;
-	out->user = adj->key.ifindex;
+	out->ifindex = adj->key.ifindex;
+	out->number = adj->number;
 	if (!link || port < 0 || (adj->key.ip == SHUNT_MIRROR_IP4 && link->is_addrless))
 		return;
 	out->kind = SHUNT_ADJ_GLEAN;
@@ -90,6 +91,36 @@ static void refresh(struct shunt_mirror_adjs *adjs, struct shunt_mirror_adj *adj
 		adj->now = now;
 }
 
+/* Any adjacency in the index that leads to the neighbour, of whatever packets; NULL: none. */
+static const struct shunt_mirror_adj *any_to(const struct shunt_mirror_adjs *adjs,
+					     const struct shunt_mirror_adj_key *to)
+{
+	struct shunt_mirror_adj_key key = *to;
+	uint32_t idx = 0;
+
+	for (key.ip = 0; !idx && key.ip < SHUNT_MIRROR_IP_CNT; key.ip++)
+		idx = shunt_mirror_store_find(&adjs->store, hash_of(&key), eq, &key);
+	return idx ? shunt_mirror_adj_at(adjs, idx) : NULL;
+}
+
+/* All adjacencies to a neighbour have one number: that of the first one's next hop, which stays as
+ * long as one of them does. */
+static void give_number(struct shunt_mirror_adjs *adjs, struct shunt_mirror_adj *adj)
+{
+	const struct shunt_mirror_adj *other = any_to(adjs, &adj->key);
+
+	if (!adjs->counts || !adj->key.gw_family)
+		return;
+	if (other)
+		adj->number = other->number;
+	else if (shunt_counts_begin(adjs->counts, adj->nh))
+		adj->number = adj->nh;
+	if (!adj->number)
+		return;
+	shunt_nexthop_hold(adjs->nexthops, adj->number);
+	refresh(adjs, adj);
+}
+
 /* A new adjacency, without a reference yet. */
 static uint32_t make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj_key *key,
 		     uint32_t mtu)
@@ -107,6 +138,7 @@ static uint32_t make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_a
 		shunt_mirror_store_free(&adjs->store, idx);
 		return 0;
 	}
+	give_number(adjs, adj);
 	adjs->idle_cnt++;
 	return idx;
 }
@@ -164,11 +196,15 @@ static void unchain(struct shunt_mirror_adjs *adjs, uint32_t base, uint32_t idx)
 
 static void free_adj(struct shunt_mirror_adjs *adjs, uint32_t base, uint32_t hash, uint32_t idx)
 {
+	const struct shunt_mirror_adj *adj = shunt_mirror_adj_at(adjs, idx);
+
 	if (base == idx)
 		shunt_mirror_store_unlink(&adjs->store, hash, idx);
 	else
 		unchain(adjs, base, idx);
-	shunt_nexthop_put(adjs->nexthops, shunt_mirror_adj_at(adjs, idx)->nh);
+	shunt_nexthop_put(adjs->nexthops, adj->nh);
+	if (adj->number)
+		shunt_nexthop_put(adjs->nexthops, adj->number);
 	shunt_mirror_store_free(&adjs->store, idx);
 	adjs->idle_cnt--;
 }
@@ -243,4 +279,18 @@ void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex)
 		if (adj->key.ifindex == ifindex)
 			refresh(adjs, adj);
 	}
+}
+
+bool shunt_mirror_adj_count(const struct shunt_mirror_adjs *adjs,
+			    const struct shunt_mirror_neigh_info *info, struct shunt_count *out)
+{
+	struct shunt_mirror_adj_key key = {.ifindex = info->ifindex, .gw_family = info->family};
+	const struct shunt_mirror_adj *adj;
+
+	memcpy(key.gw, info->addr, sizeof(key.gw));
+	adj = adjs->counts ? any_to(adjs, &key) : NULL;
+	if (!adj || !adj->number)
+		return false;
+	shunt_counts_sum(adjs->counts, adj->number, out);
+	return true;
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "mirror/table.h"
+#include "fib/count.h"
 #include "fib/nexthop.h"
 
 struct shunt_mirror_adj_key {
@@ -27,6 +28,8 @@ struct shunt_mirror_adj {
 	uint32_t mtu; /* of the route; 0: the device's */
 	uint32_t refs;
 	uint32_t nh;
+	uint32_t number; /* by which the neighbour is counted; a reference on that next hop; 0: none
+			  */
 	struct shunt_adj now; /* what nh is at present */
 };
 
@@ -34,6 +37,7 @@ struct shunt_mirror_adjs {
 	struct shunt_mirror_store store;
 	const struct shunt_mirror_table *table;
 	struct shunt_nexthops *nexthops;
+	struct shunt_counts *counts; /* NULL: nothing is counted */
 	int (*port_of)(void *ctx, uint32_t ifindex);
 	void *ctx;
 	uint32_t idle_cnt; /* without a reference, freed by reap */
@@ -60,6 +64,11 @@ void shunt_mirror_adj_reap(struct shunt_mirror_adjs *adjs);
  * neighbour. */
 bool shunt_mirror_adj_is_used(const struct shunt_mirror_adjs *adjs,
 			      const struct shunt_mirror_neigh_info *info);
+
+/* shunt_mirror_adj_count says what the neighbour was sent since the first adjacency that leads to
+ * it was made. Returns false where none does, or that is not counted. */
+bool shunt_mirror_adj_count(const struct shunt_mirror_adjs *adjs,
+			    const struct shunt_mirror_neigh_info *info, struct shunt_count *out);
 
 /* shunt_mirror_adj_neigh and _link bring up to date what depends on a neighbour or a
  * device. */

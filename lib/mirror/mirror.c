@@ -320,6 +320,13 @@ bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
 	       shunt_mirror_adj_is_used(&mirror->fib.targets.adjs, info);
 }
 
+bool shunt_mirror_neigh_count(const struct shunt_mirror *mirror,
+			      const struct shunt_mirror_neigh_info *info, struct shunt_count *out)
+{
+	return mirror->fib.table && info->family != AF_BRIDGE &&
+	       shunt_mirror_adj_count(&mirror->fib.targets.adjs, info, out);
+}
+
 void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32_t mtu6)
 {
 	struct shunt_mirror_link *link = shunt_mirror_link_get(&mirror->table, ifindex);
@@ -385,6 +392,7 @@ int shunt_mirror_create(struct shunt_mirror **out, const struct shunt_mirror_opt
 		shunt_mirror_destroy(mirror);
 		return ret;
 	}
+	mirror->fib.targets.adjs.counts = opts ? opts->counts : NULL;
 	*out = mirror;
 	return 0;
 }

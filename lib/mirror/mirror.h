@@ -29,6 +29,7 @@
 
 #include "base/err.h"
 #include "mirror/route.h"
+#include "fib/count.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
 #include "fib/nexthop.h"
@@ -45,6 +46,7 @@ struct shunt_mirror_opts {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
+	struct shunt_counts *counts; /* of neighbours; NULL: they are not counted */
 	/* port_of returns the index of the port that is this device, -1 for none: then what
 	 * leaves by it punts. Asked whenever the device changes. */
 	int (*port_of)(void *ctx, uint32_t ifindex);
@@ -135,6 +137,11 @@ void shunt_mirror_audit(struct shunt_mirror *mirror);
 /* shunt_mirror_neigh_is_used says whether the FIB leads to the neighbour. Thread: the writer. */
 bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
 				const struct shunt_mirror_neigh_info *info);
+
+/* shunt_mirror_neigh_count says what the neighbour was sent, since it came into the FIB. Returns
+ * false where it is not there, or not counted. Thread: the writer. */
+bool shunt_mirror_neigh_count(const struct shunt_mirror *mirror,
+			      const struct shunt_mirror_neigh_info *info, struct shunt_count *out);
 
 /* shunt_mirror_set_mtu6 sets a device's MTU for IPv6, which no message carries. Thread: the writer.
  */

@@ -32,11 +32,26 @@ static int open_mirror(struct shunt_router *router, struct shunt_err *err)
 		.fib4 = router->fib4,
 		.fib6 = router->fib6,
 		.nexthops = router->nexthops,
+		.counts = router->counts,
 		.port_of = port_of,
 		.port_ctx = router,
 	};
 
 	return shunt_mirror_create(&router->mirror, &opts, err);
+}
+
+/* The programs, by CPU, stand before the workers. */
+static int create_counts(struct shunt_router *router, const struct shunt_arena_source *source,
+			 struct shunt_err *err)
+{
+	const struct shunt_config *config = router->ports->config;
+
+	if (!config->count)
+		return 0;
+	if (router->tables)
+		router->first_worker = shunt_xdp_tables_cpu_cnt();
+	return shunt_counts_create_on(&router->counts, router->first_worker + config->worker_cnt,
+				      source, err);
 }
 
 static int create_tables(struct shunt_router *router, struct shunt_err *err)
@@ -56,6 +71,8 @@ static int create_tables(struct shunt_router *router, struct shunt_err *err)
 		ret = shunt_fib6_create_on(&router->fib6, source, 0, err);
 	if (!ret)
 		ret = shunt_nexthop_create_on(&router->nexthops, source, 0, err);
+	if (!ret)
+		ret = create_counts(router, source, err);
 	return ret ? ret : shunt_router_tables_join(router, err);
 }
 
@@ -96,6 +113,7 @@ void shunt_router_destroy(struct shunt_router *router)
 	shunt_mirror_destroy(router->mirror);
 	shunt_neigh_use_close(router->neigh_use);
 	shunt_puntdev_close(router->puntdev);
+	shunt_counts_destroy(router->counts);
 	shunt_nexthop_destroy(router->nexthops);
 	shunt_fib6_destroy(router->fib6);
 	shunt_fib4_destroy(router->fib4);

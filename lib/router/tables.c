@@ -59,6 +59,10 @@ int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err)
 	base[SHUNT_TABLE_SLOTS] = shunt_xdp_tables_chunk(t, router->nexthops->slots);
 	base[SHUNT_TABLE_ADJS] = shunt_xdp_tables_chunk(t, router->nexthops->adjs);
 	base[SHUNT_TABLE_BUCKETS] = shunt_xdp_tables_chunk(t, router->nexthops->buckets);
+	if (router->counts) {
+		base[SHUNT_TABLE_COUNTS] = shunt_xdp_tables_chunk(t, router->counts->lines);
+		router->tables_cfg.writer_cnt = router->counts->writer_cnt;
+	}
 	router->tables_cfg.flow_seed = router->flow_seed;
 	for (i = 0; i < router->ports->cnt && !ret; i++)
 		if (reads(router->ports, i))

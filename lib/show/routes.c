@@ -231,10 +231,13 @@ static const char *state_name(uint16_t state)
 	return "none";
 }
 
-static json_t *neighbour_json(const struct shunt_mirror_table *table,
+static json_t *neighbour_json(struct shunt_mirror *mirror,
 			      const struct shunt_mirror_neigh_info *info)
 {
+	const struct shunt_mirror_table *table = shunt_mirror_table(mirror);
 	const struct shunt_mirror_link *link = shunt_mirror_link_get(table, info->ifindex);
+	struct shunt_count count = {0};
+	const bool is_counted = shunt_mirror_neigh_count(mirror, info, &count);
 	char text[INET6_ADDRSTRLEN];
 	json_t *row = json_object();
 
@@ -245,6 +248,8 @@ static json_t *neighbour_json(const struct shunt_mirror_table *table,
 			    info->lladdr_len == 6 ? shunt_show_mac(info->lladdr) : json_null());
 	set_text(row, "state", state_name(info->state));
 	json_object_set_new(row, "usable", json_boolean(shunt_mirror_neigh_is_live(info)));
+	set_u64_if(row, "packets", is_counted, count.packets);
+	set_u64_if(row, "bytes", is_counted, count.bytes);
 	return row;
 }
 
@@ -258,7 +263,7 @@ static void add_neighbours(struct shunt_mirror *mirror, uint32_t *at, json_t *ro
 		const struct shunt_mirror_neigh *neigh = shunt_mirror_store_at(&table->neighs, *at);
 
 		if (neigh->info.family == AF_INET || neigh->info.family == AF_INET6)
-			json_array_append_new(rows, neighbour_json(table, &neigh->info));
+			json_array_append_new(rows, neighbour_json(mirror, &neigh->info));
 	}
 }
 
@@ -269,6 +274,7 @@ json_t *shunt_show_neighbours(const struct shunt_show *show)
 	json_t *rows = json_array(), *result = timed("neighbours", rows);
 	uint32_t at = 0;
 
+	json_object_set_new(result, "counted", json_boolean(engine->config->count));
 	if (!router)
 		return result;
 	do {

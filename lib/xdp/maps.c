@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "xdp/private.h"
 
-#define MAPS_MAX 16
+#define MAPS_MAX 24
 #define SLOTS_SZ (sizeof(struct shunt_steer_slot) * SHUNT_STEER_QUEUES_MAX)
 
 void shunt_xdp_maps_init(struct shunt_xdp *x)

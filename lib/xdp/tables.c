@@ -173,7 +173,15 @@ void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg
 
 	/* The places never change under a program that routes, so flags come last. */
 	memcpy(to->base, cfg->base, sizeof(to->base));
+	to->writer_cnt = cfg->writer_cnt;
 	to->flow_seed = cfg->flow_seed;
 	__atomic_store_n(&to->generation, cfg->generation, __ATOMIC_RELEASE);
 	__atomic_store_n(&to->flags, cfg->flags, __ATOMIC_RELEASE);
+}
+
+uint32_t shunt_xdp_tables_cpu_cnt(void)
+{
+	const int cnt = libbpf_num_possible_cpus();
+
+	return cnt > 0 ? (uint32_t)cnt : 1;
 }

@@ -43,6 +43,10 @@ int shunt_xdp_tables_make_chunk(void);
 /* shunt_xdp_tables_source is where arenas take their memory from. It lives as long as tables. */
 const struct shunt_arena_source *shunt_xdp_tables_source(const struct shunt_xdp_tables *tables);
 
+/* shunt_xdp_tables_cpu_cnt returns how many CPUs programs can run on: their numbers are below.
+ * Thread: any. */
+uint32_t shunt_xdp_tables_cpu_cnt(void);
+
 /* shunt_xdp_tables_chunk returns the number of the chunk in which the table at `base` begins, for
  * struct shunt_tables_cfg. Thread: any. */
 uint32_t shunt_xdp_tables_chunk(const struct shunt_xdp_tables *tables, const void *base);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `count` counts: rules."""
+"""What `count` counts: rules and neighbours."""
 import pytest
 
 from shuntlab.frames import routed, udp4
@@ -66,4 +66,38 @@ def test_nothing_unless_asked_for(lab):
     with Shuntd(lab, "route", "eth1", "eth2", "--rule", RULES[0]) as daemon:
         assert counts(daemon) == [(None, None)]
         assert rule_metrics(daemon) == []
+        assert neighbour(daemon, "10.0.2.2") == (None, None)
+        assert "shunt_neighbour" not in daemon.ctl("metrics").stdout
         assert "packets" not in daemon.ctl("show", "rules").stdout.splitlines()[0]
+
+
+def neighbour(daemon, address):
+    row = next(row for row in daemon.show("neighbours")["neighbours"] if row["address"] == address)
+    return row["packets"], row["bytes"]
+
+
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+def test_neighbours(lab, lane):
+    """By the neighbour, whatever the route: a host route, a gateway's, one with an MTU of its own."""
+    gen, sink = lab.ends()
+    routes = [["10.8.0.0/16", "via", "10.0.2.2"], ["10.9.0.0/16", "via", "10.0.2.2", "mtu", "1400"]]
+    for route in routes:
+        lab.exec("dut", "ip", "route", "add", *route)
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", lane, "--count", chatty=True) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        wait_until(lambda: daemon.ask("route", "get", "10.9.0.1")["next_hops"][0].get("mtu") == 1400)
+        before = neighbour(daemon, "10.0.2.2")
+        frames = [udp4(size, dst=dst) for dst in ("10.8.0.1", "10.9.0.1", "10.0.2.2") for size in (60, 500)]
+        for frame in frames:
+            gen.reaches(sink, frame, routed(frame))
+        gen.send(udp4(1460, dst="10.9.0.1"), udp4(dst="10.77.0.1"))  # the kernel's
+        passed(gen, sink)
+        want = before[0] + 7, before[1] + sum(map(len, frames)) + len(udp4())
+        wait_until(lambda: neighbour(daemon, "10.0.2.2") == want)
+        labels = '{device="eth2",address="10.0.2.2"}'
+        lines = daemon.ctl("metrics").stdout.splitlines()
+        assert f"shunt_neighbour_packets_total{labels} {want[0]}" in lines
+        assert f"shunt_neighbour_bytes_total{labels} {want[1]}" in lines
+        assert daemon.ctl("show", "neighbours").stdout.splitlines()[0].split()[-2:] == ["packets", "bytes"]
+        for route in routes:
+            lab.exec("dut", "ip", "route", "del", *route)

@@ -42,6 +42,7 @@ struct ip_rig {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
+	struct shunt_counts *counts;
 	struct shunt_local4 *local4;
 	struct shunt_eth_live live;
 	uint64_t macs[2];
@@ -98,7 +99,13 @@ static void fill_tables(struct ip_rig *rig)
 	MUST(shunt_fib6_create(&rig->fib6, 0, &err));
 	MUST(shunt_nexthop_create(&rig->nexthops, 0, &err));
 	for (net = 0; net < IP_RIG_GROUP; net++) {
-		MUST(shunt_nexthop_add(rig->nexthops, &ip_rig_adjs[net], &nh, &err));
+		struct shunt_adj adj = ip_rig_adjs[net];
+
+		if (rig->counts) {
+			adj.number = net + 1;
+			cr_assert(shunt_counts_begin(rig->counts, adj.number));
+		}
+		MUST(shunt_nexthop_add(rig->nexthops, &adj, &nh, &err));
 		if (net <= IP_RIG_NEAR)
 			members[net].nh = nh;
 		add_nets(rig, net, nh);
@@ -120,6 +127,8 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 					   .nexthops = rig->nexthops,
 					   .local4 = &rig->local4,
 					   .live = &rig->live,
+					   .counts = rig->counts,
+					   .writer = 1,
 					   .min_len = min_len};
 	static const struct shunt_node_type *const types[] = {
 		&shunt_node_ip4_input,	&shunt_node_ip6_input,	&shunt_node_ip4_rpf,
@@ -141,7 +150,7 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 	MUST(shunt_graph_seal(&rig->graph, names, max_lens, &err));
 }
 
-struct ip_rig *ip_rig_create(uint32_t min_len)
+static struct ip_rig *create(uint32_t min_len, bool is_counted)
 {
 	struct ip_rig *rig = aligned_alloc(64, (sizeof(*rig) + 63) & ~63UL);
 	struct shunt_err err;
@@ -156,9 +165,26 @@ struct ip_rig *ip_rig_create(uint32_t min_len)
 		rig->sinks[i].queue.port = (uint16_t)i;
 		rig->queues[i] = &rig->sinks[i].queue;
 	}
+	if (is_counted)
+		MUST(shunt_counts_create_on(&rig->counts, 3, NULL, &err));
 	fill_tables(rig);
 	build(rig, min_len);
 	return rig;
+}
+
+struct ip_rig *ip_rig_create(uint32_t min_len)
+{
+	return create(min_len, false);
+}
+
+struct ip_rig *ip_rig_create_counted(void)
+{
+	return create(0, true);
+}
+
+void ip_rig_count(struct ip_rig *rig, enum ip_rig_net net, struct shunt_count *out)
+{
+	shunt_counts_sum(rig->counts, net + 1, out);
 }
 
 void ip_rig_destroy(struct ip_rig *rig)
@@ -167,6 +193,7 @@ void ip_rig_destroy(struct ip_rig *rig)
 	shunt_fib4_destroy(rig->fib4);
 	shunt_fib6_destroy(rig->fib6);
 	shunt_nexthop_destroy(rig->nexthops);
+	shunt_counts_destroy(rig->counts);
 	free(rig->local4);
 	shunt_pool_fini(&rig->pool);
 	free(rig);

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "fib/count.h"
 #include "graph/nodes.h"
 
 #define IP_RIG_FRAME_MAX 1600u
@@ -45,6 +46,11 @@ struct ip_rig;
 
 /* ip_rig_create aborts the test when it cannot. min_len as in struct shunt_ip_params. */
 struct ip_rig *ip_rig_create(uint32_t min_len);
+
+/* ip_rig_create_counted makes one that counts what each net's adjacency was sent; ip_rig_count
+ * reads it. */
+struct ip_rig *ip_rig_create_counted(void);
+void ip_rig_count(struct ip_rig *rig, enum ip_rig_net net, struct shunt_count *out);
 void ip_rig_destroy(struct ip_rig *rig);
 
 /* ip_rig_run sends one frame through and returns what became of it. Every frame of the pool is

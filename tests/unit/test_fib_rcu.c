@@ -216,13 +216,13 @@ Test(fib_rcu, ipv6_updates_under_lookup, .timeout = 120)
 	free(race);
 }
 
-/* An adjacency is whole when all its parts carry the number in user. */
-static struct shunt_adj whole(uint64_t number)
+/* An adjacency is whole when all its parts carry its number. */
+static struct shunt_adj whole(uint32_t number)
 {
-	struct shunt_adj adj = {.kind = SHUNT_ADJ_REWRITE, .user = number};
+	struct shunt_adj adj = {.kind = SHUNT_ADJ_REWRITE, .number = number};
 
 	memset(adj.eth, (int)number & 0xff, sizeof(adj.eth));
-	adj.mtu = (uint32_t)number;
+	adj.mtu = adj.ifindex = number;
 	adj.port = (uint16_t)number;
 	return adj;
 }
@@ -240,8 +240,9 @@ static void *read_adjs(void *arg)
 		for (i = bad = 0; i < BATCH; i++) {
 			adj = shunt_nexthop_adj(race->nexthops, race->nhs[i % 8],
 						(uint32_t)shunt_rng_next(&rng));
-			want = whole(__atomic_load_n(&adj->user, __ATOMIC_RELAXED));
+			want = whole(__atomic_load_n(&adj->number, __ATOMIC_RELAXED));
 			bad += adj->port != want.port || adj->mtu != want.mtu ||
+			       adj->ifindex != want.ifindex ||
 			       memcmp(adj->eth, want.eth, sizeof(want.eth));
 		}
 		__atomic_fetch_add(&race->bad_cnt, bad, __ATOMIC_RELAXED);
@@ -257,7 +258,7 @@ static void *read_adjs(void *arg)
 static void change_nexthops(struct race *race, uint64_t *rng, uint64_t number)
 {
 	struct shunt_nexthop_member members[7];
-	struct shunt_adj adj = whole(number);
+	struct shunt_adj adj = whole((uint32_t)number);
 	unsigned i, cnt = 1 + (unsigned)shunt_rng_below(rng, 7);
 
 	cr_assert_eq(shunt_nexthop_set(race->nexthops, race->nhs[number % 7], &adj, NULL), 0);

@@ -452,6 +452,50 @@ Test(ip_nodes, mtu_to_the_byte)
 	ip_rig_destroy(rig);
 }
 
+/* What leaves is counted by where it goes, of groups by the member; what is held back is not. */
+Test(ip_nodes, neighbours_are_counted)
+{
+	static const enum ip_rig_net nets[] = {IP_RIG_FAR,  IP_RIG_NEAR,  IP_RIG_NARROW,
+					       IP_RIG_BACK, IP_RIG_GROUP, IP_RIG_GLEAN};
+	struct shunt_count want[IP_RIG_NET_CNT] = {0}, got;
+	static uint8_t frames[SHUNT_BATCH_MAX][IP_RIG_FRAME_MAX];
+	static struct ip_outcome out[SHUNT_BATCH_MAX];
+	struct ip_rig *rig = ip_rig_create_counted();
+	uint32_t lens[SHUNT_BATCH_MAX];
+	uint64_t rng = 42;
+	unsigned round, i, net, sent;
+
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < SHUNT_BATCH_MAX; i++) {
+			const unsigned to = nets[shunt_rng_below(&rng, SHUNT_ARRAY_LEN(nets))];
+			const uint32_t len = 40 + (uint32_t)shunt_rng_below(&rng, 100);
+			const uint32_t dst =
+				0x0a000000 | to << 16 | (uint32_t)shunt_rng_below(&rng, 999);
+			struct frame f =
+				round & 1 ? frame6(to, len, len + IP) : frame4(dst, len, len + IP);
+
+			memcpy(frames[i], f.bytes, f.len);
+			lens[i] = f.len;
+		}
+		sent = ip_rig_batch(rig, frames, lens, SHUNT_BATCH_MAX, out);
+		for (i = 0; i < sent; i++) {
+			for (net = 0; memcmp(out[i].bytes, ip_rig_adjs[net].eth, 6) != 0; net++)
+				cr_assert_lt(net, IP_RIG_NET_CNT - 1u);
+			want[net].packets++;
+			want[net].bytes += out[i].len;
+		}
+	}
+	for (net = 0; net < IP_RIG_GROUP; net++) {
+		ip_rig_count(rig, net, &got);
+		cr_expect_eq(got.packets, want[net].packets, "net %u: %llu, not %llu", net,
+			     got.packets, want[net].packets);
+		cr_expect_eq(got.bytes, want[net].bytes, "net %u", net);
+		cr_expect_eq(got.packets > 0,
+			     net == IP_RIG_FAR || net == IP_RIG_NEAR || net == IP_RIG_NARROW);
+	}
+	ip_rig_destroy(rig);
+}
+
 Test(ip_nodes, pads_with_zeros_where_a_driver_does_not)
 {
 	struct ip_rig *rig = ip_rig_create(60);

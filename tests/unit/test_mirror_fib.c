@@ -18,6 +18,7 @@ struct forwarder {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
+	struct shunt_counts *counts;
 	struct shunt_mirror *mirror;
 };
 
@@ -38,7 +39,9 @@ static void forwarder_open(struct forwarder *fw, struct shunt_mirror_opts opts)
 	cr_assert_eq(shunt_fib4_create(&fw->fib4, 0, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_fib6_create(&fw->fib6, 0, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_nexthop_create(&fw->nexthops, 0, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_counts_create_on(&fw->counts, 2, NULL, &err), 0, "%s", err.msg);
 	opts.netns_fd = -1;
+	opts.counts = fw->counts;
 	opts.fib4 = fw->fib4;
 	opts.fib6 = fw->fib6;
 	opts.nexthops = fw->nexthops;
@@ -57,6 +60,7 @@ static void forwarder_close(struct forwarder *fw)
 	shunt_fib4_destroy(fw->fib4);
 	shunt_fib6_destroy(fw->fib6);
 	shunt_nexthop_destroy(fw->nexthops);
+	shunt_counts_destroy(fw->counts);
 }
 
 static uint32_t lookup(struct forwarder *fw, const char *addr)
@@ -243,6 +247,71 @@ Test(mirror_fib, loads, .timeout = 120)
 Test(mirror_fib, follows, .timeout = 120)
 {
 	run_cases(true);
+}
+
+/* What a worker counts for an address. */
+static uint32_t number_of(struct forwarder *fw, const char *addr)
+{
+	return shunt_nexthop_adj(fw->nexthops, lookup(fw, addr), 0)->number;
+}
+
+static bool count_of(struct forwarder *fw, const char *device, int family, const char *addr,
+		     struct shunt_count *out)
+{
+	struct shunt_mirror_neigh_info info = {.ifindex = if_nametoindex(device),
+					       .family = (uint8_t)family};
+
+	inet_pton(family, addr, info.addr);
+	return shunt_mirror_neigh_count(fw->mirror, &info, out);
+}
+
+/* One number for all that leads to a neighbour, as long as anything does; then a new one from 0. */
+Test(mirror_fib, neighbours_are_counted, .timeout = 120)
+{
+	struct shunt_count_line *line;
+	struct shunt_count count;
+	struct forwarder fw;
+	uint32_t number;
+
+	rig_start();
+	rig_ip(BASE "route add 10.1.0.0/16 via 10.0.0.2\n"
+		    "route add 10.2.0.0/16 via 10.0.0.2 mtu 1300\n"
+		    "route add 10.3.0.0/16 via 10.0.1.2\n"
+		    "neigh add fe80::99 lladdr 02:00:00:00:00:a9 dev va\n"
+		    "route add 10.4.0.0/16 via inet6 fe80::99 dev va\n"
+		    "route add 2001:db8:4::/48 via fe80::99 dev va\n",
+	       false);
+	forwarder_open(&fw, (struct shunt_mirror_opts){0});
+	expect(&fw, "", "10.4.0.1", "port0 a9 type0800 mtu1500");
+	number = number_of(&fw, "10.0.0.2");
+	cr_assert(number);
+	cr_expect_eq(number_of(&fw, "10.1.0.1"), number);
+	cr_expect_eq(number_of(&fw, "10.2.0.1"), number);
+	cr_expect(number_of(&fw, "10.3.0.1") && number_of(&fw, "10.3.0.1") != number);
+	cr_expect(number_of(&fw, "10.4.0.1"));
+	cr_expect_eq(number_of(&fw, "10.4.0.1"), number_of(&fw, "2001:db8:4::1"));
+	line = shunt_counts_line(fw.counts->lines, 2, number, 1);
+	line->count = (struct shunt_count){7, 700};
+	cr_assert(count_of(&fw, "va", AF_INET, "10.0.0.2", &count));
+	cr_expect(count.packets == 7 && count.bytes == 700);
+	cr_assert(count_of(&fw, "wa", AF_INET, "10.0.1.2", &count));
+	cr_expect_eq(count.packets, 0);
+	cr_expect_not(count_of(&fw, "wa", AF_INET, "10.0.1.9", &count));
+	rig_ip("neigh replace 10.0.0.2 lladdr 02:00:00:00:00:b7 dev va\nroute del 10.1.0.0/16\n"
+	       "route del 10.2.0.0/16\n",
+	       false);
+	expect(&fw, "", "10.0.0.2", "port0 b7 type0800 mtu1500");
+	cr_expect_eq(number_of(&fw, "10.0.0.2"), number);
+	cr_assert(count_of(&fw, "va", AF_INET, "10.0.0.2", &count));
+	cr_expect_eq(count.packets, 7);
+	rig_ip("neigh del 10.0.0.2 dev va\n", false);
+	expect(&fw, "", "10.0.0.2", "glean");
+	cr_expect_not(count_of(&fw, "va", AF_INET, "10.0.0.2", &count));
+	rig_ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:a2 dev va\n", false);
+	expect(&fw, "", "10.0.0.2", "port0 a2 type0800 mtu1500");
+	cr_assert(count_of(&fw, "va", AF_INET, "10.0.0.2", &count));
+	cr_expect_eq(count.packets, 0);
+	forwarder_close(&fw);
 }
 
 /* With room for fewer routes than there are, a part must not forward: nothing is in the FIB. */

@@ -83,7 +83,7 @@ Test(nexthop, zero_is_no_route)
 Test(nexthop, set_replaces_the_whole_adjacency)
 {
 	struct shunt_nexthops *table = create();
-	struct shunt_adj adj = {.kind = SHUNT_ADJ_REWRITE, .port = 7, .mtu = 9000, .user = 5};
+	struct shunt_adj adj = {.kind = SHUNT_ADJ_REWRITE, .port = 7, .mtu = 9000, .ifindex = 7};
 	const struct shunt_adj *got;
 	uint32_t nh = add(table, 3);
 
@@ -304,7 +304,7 @@ Test(nexthop, out_of_memory_is_said_and_changes_nothing)
 
 	cr_assert_eq(shunt_nexthop_create(&table, 8UL << 20, &err), 0, "%s", err.msg);
 	do {
-		adj.user = n;
+		adj.number = n;
 		ret = shunt_nexthop_add(table, &adj, &nh, &err);
 	} while (!ret && ++n);
 	cr_assert_eq(ret, -ENOMEM);

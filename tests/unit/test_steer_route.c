@@ -11,6 +11,7 @@
 #include <criterion/criterion.h>
 
 #include "base/bytes.h"
+#include "fib/count.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
 #include "fib/flow.h"
@@ -222,6 +223,75 @@ Test(steer_route, rewrites_ipv4)
 	good4(&f, "198.51.100.129"); /* behind a tail of the table */
 	expect_left(&f, XDP_FORWARD4);
 	cr_expect_eq(out.data[11], OUT_TWO);
+	stop();
+}
+
+static void expect_count(const struct shunt_counts *counts, uint32_t number, unsigned packets,
+			 size_t len)
+{
+	struct shunt_count got;
+
+	shunt_counts_sum(counts, number, &got);
+	cr_expect_eq(got.packets, packets, "number %u: %llu packets", number, got.packets);
+	cr_expect_eq(got.bytes, packets * len);
+}
+
+static void set_number(uint32_t nh, unsigned port, uint32_t number)
+{
+	struct shunt_adj adj = {
+		.mtu = 1500, .port = (uint16_t)port, .kind = SHUNT_ADJ_REWRITE, .number = number};
+
+	adj.eth[11] = (uint8_t)port;
+	cr_assert_eq(shunt_nexthop_set(nexthops, nh, &adj, NULL), 0);
+}
+
+Test(steer_route, neighbours_are_counted_where_asked_for)
+{
+	struct shunt_counts *counts;
+	struct shunt_count one, two;
+	struct frame f, out;
+
+	start();
+	cr_assert_eq(shunt_counts_create_on(&counts, shunt_xdp_tables_cpu_cnt(),
+					    shunt_xdp_tables_source(tables), NULL),
+		     0);
+	cr_assert(shunt_counts_begin(counts, 70000) && shunt_counts_begin(counts, 2));
+	cfg.base[SHUNT_TABLE_COUNTS] = shunt_xdp_tables_chunk(tables, counts->lines);
+	cfg.writer_cnt = counts->writer_cnt;
+	follow(FLAGS);
+	good4(&f, "198.51.100.7");
+	for (int i = 0; i < 3; i++)
+		expect_left(&f, XDP_FORWARD4);
+	expect_count(counts, 2, 0, f.len);
+	set_number(way_out, OUT, 2);
+	set_number(way_two, OUT_TWO, 70000);
+	follow(FLAGS);
+	for (int i = 0; i < 3; i++)
+		expect_left(&f, XDP_FORWARD4);
+	expect_count(counts, 2, 3, f.len);
+	good4(&f, "198.51.100.129");
+	expect_left(&f, XDP_FORWARD4);
+	expect_count(counts, 70000, 1, f.len);
+	good4(&f, "203.0.113.9"); /* the port it came by */
+	expect_left(&f, SAME_PORT);
+	expect_count(counts, 2, 3, f.len);
+	frame_good6(&f);
+	inet_pton(AF_INET6, "2001:db8:1:3::9", f.data + 38);
+	shunt_counts_begin(counts, 2);
+	expect_left(&f, XDP_FORWARD6);
+	expect_count(counts, 2, 1, f.len);
+	shunt_counts_begin(counts, 2);
+	shunt_counts_begin(counts, 70000);
+	for (uint32_t i = 0; i < 1000; i++) { /* a group: by the member */
+		good4(&f, "100.64.0.0");
+		set_dst4(&f, htonl(0x64400000 + i * 77));
+		expect_left(&f, XDP_FORWARD4);
+		shunt_counts_sum(counts, out.data[11] == OUT ? 2 : 70000, &one);
+		shunt_counts_sum(counts, out.data[11] == OUT ? 70000 : 2, &two);
+		cr_assert(one.packets && one.packets + two.packets == i + 1);
+	}
+	cr_expect(one.packets > 100 && two.packets > 100);
+	shunt_counts_destroy(counts);
 	stop();
 }
 

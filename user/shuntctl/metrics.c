@@ -34,6 +34,8 @@
 	  "frames lost, by place and reason; some are counted in two places")                     \
 	X(rule_packets_total, counter, "packets that a rule matched, where `count` is on")        \
 	X(rule_bytes_total, counter, "their bytes, without FCS")                                  \
+	X(neighbour_packets_total, counter, "packets sent to a neighbour, where `count` is on")   \
+	X(neighbour_bytes_total, counter, "their bytes, without FCS")                             \
 	X(ring_events_total, counter, "a ring of a socket found empty; nothing is lost by it")    \
 	X(worker_running, gauge, "1 while a worker's thread runs")                                \
 	X(worker_heartbeat_age_seconds, gauge, "time since a worker was last known to be alive")  \
@@ -379,6 +381,19 @@ static void take_rules(struct texts *t, const json_t *rules)
 	}
 }
 
+static void take_neighbours(struct texts *t, const json_t *neighbours)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (neighbours, i, row) {
+		sample(t, FAMILY_neighbour_packets_total, "", json_object_get(row, "packets"),
+		       "device", word(row, "device"), "address", word(row, "address"), NULL);
+		sample(t, FAMILY_neighbour_bytes_total, "", json_object_get(row, "bytes"), "device",
+		       word(row, "device"), "address", word(row, "address"), NULL);
+	}
+}
+
 static void take_mirror(struct texts *t, const json_t *mirror)
 {
 	static const char *const kinds[] = {"links",	   "addresses",	  "neighbours",
@@ -399,6 +414,14 @@ static void take_mirror(struct texts *t, const json_t *mirror)
 		sample(t, FAMILY_mirror_events_total, "", value, "event", key, NULL);
 }
 
+static int add_object(json_t *objects, int fd, const char *name, struct shunt_err *err)
+{
+	json_t *object = shuntctl_client_show(fd, name, err);
+
+	return object ? json_object_set_new(objects, name, object) : -EPROTO;
+}
+
+/* Neighbours are many, and are asked for where they are counted. */
 json_t *shuntctl_metrics_ask(int fd, const char *unused, struct shunt_err *err)
 {
 	static const char *const names[] = {
@@ -406,19 +429,19 @@ json_t *shuntctl_metrics_ask(int fd, const char *unused, struct shunt_err *err)
 		SHUNTCTL_METRICS_OBJECTS(X)
 #undef X
 	};
-	json_t *objects = json_object(), *object;
+	json_t *objects = json_object();
 	unsigned i;
+	int ret = 0;
 
 	(void)unused;
-	for (i = 0; i < SHUNT_ARRAY_LEN(names); i++) {
-		object = shuntctl_client_show(fd, names[i], err);
-		if (!object) {
-			json_decref(objects);
-			return NULL;
-		}
-		json_object_set_new(objects, names[i], object);
-	}
-	return objects;
+	for (i = 0; i < SHUNT_ARRAY_LEN(names) && !ret; i++)
+		ret = add_object(objects, fd, names[i], err);
+	if (!ret && json_is_true(json_object_get(json_object_get(objects, "rules"), "counted")))
+		ret = add_object(objects, fd, "neighbours", err);
+	if (!ret)
+		return objects;
+	json_decref(objects);
+	return NULL;
 }
 
 int shuntctl_metrics_print(FILE *out, const json_t *objects)
@@ -436,6 +459,7 @@ int shuntctl_metrics_print(FILE *out, const json_t *objects)
 		take_ports(&t, ROWS("ports", "ports"));
 		take_lanes(&t, ROWS("lanes", "lanes"));
 		take_rules(&t, ROWS("rules", "rules"));
+		take_neighbours(&t, ROWS("neighbours", "neighbours"));
 		take_notices(&t, ROWS("notices", "notices"));
 		take_workers(&t, ROWS("workers", "workers"));
 		take_runtime(&t, ROWS("runtime", "workers"));

@@ -74,15 +74,15 @@ void shuntctl_view_route(FILE *out, const json_t *object)
 void shuntctl_view_neighbours(FILE *out, const json_t *object,
 			      const struct shuntctl_view_opts *opts)
 {
-	static const struct shuntctl_column columns[] = {{"address", "address"},
-							 {"device", "device"},
-							 {"mac", "mac"},
-							 {"state", "state"},
-							 {"usable", "usable"}};
+	static const struct shuntctl_column columns[] = {
+		{"address", "address"}, {"device", "device"}, {"mac", "mac"},
+		{"state", "state"},	{"usable", "usable"}, {">packets", "packets"},
+		{">bytes", "bytes"}};
+	const bool is_counted = json_is_true(json_object_get(object, "counted"));
 
 	(void)opts;
 	shuntctl_table_rows(out, json_object_get(object, "neighbours"), columns,
-			    SHUNT_ARRAY_LEN(columns), 0);
+			    SHUNT_ARRAY_LEN(columns) - (is_counted ? 0 : 2), 0);
 }
 
 void shuntctl_view_mirror(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
