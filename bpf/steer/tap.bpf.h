@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tap: what a capture sees of a port's frames. Only in programs that are made with SHUNT_TAPPED: they
- * take the plain ones' place for as long as somebody captures, by the same maps. So a port that nobody
- * captures pays nothing.
+/* A tap: what a capture sees of a port's frames. Only in programs that are made with SHUNT_TAPPED:
+ * they take the plain ones' place for as long as somebody captures, by the same maps. So a port
+ * that nobody captures pays nothing.
  *
- * A tap never holds a frame up, and never changes it. Where the ring has no room the record is lost, and
- * counted. */
+ * A tap never holds a frame up, and never changes it. Where the ring has no room the record is
+ * lost, and counted. */
 #ifndef SHUNT_STEER_TAP_BPF_H
 #define SHUNT_STEER_TAP_BPF_H
 
@@ -15,7 +15,7 @@
 
 #define IS_TAPPED false
 
-static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+static __always_inline bool tap_in(struct xdp_md *ctx, const bool is_sg)
 {
 	return false;
 }
@@ -37,9 +37,9 @@ struct {
 	__uint(max_entries, 4096); /* lib/xdp/tap.c makes it larger */
 } shunt_tap_ring SEC(".maps");
 
-/* The filter: lib/xdp/tap.c puts a program made of pcap-filter(7) in the place of these instructions,
- * and the verifier takes out what is left of them. data, end: the packet's first buffer. len: all of the
- * packet. They stay where arguments are: r1, r2, r3. */
+/* The filter: lib/xdp/tap.c puts a program made of pcap-filter(7) in the place of these
+ * instructions, and the verifier takes out what is left of them. data, end: the packet's first
+ * buffer. len: all of the packet. They stay where arguments are: r1, r2, r3. */
 static __noinline int filter(const void *data, const void *end, __u32 len)
 {
 	int is_passed;
@@ -66,6 +66,17 @@ static __always_inline void fill(struct shunt_tap_record *to, const struct shunt
 	to->out = head->out;
 	to->rule = head->rule;
 	to->pad = 0;
+}
+
+static __always_inline bool put_head(const struct shunt_tap_record *head)
+{
+	struct shunt_tap_record *to = bpf_ringbuf_reserve(&shunt_tap_ring, sizeof(*to), 0);
+
+	if (!to)
+		return false;
+	fill(to, head);
+	bpf_ringbuf_submit(to, BPF_RB_NO_WAKEUP);
+	return true;
 }
 
 /* One size of record: the verifier wants to know it. */
@@ -97,6 +108,8 @@ static __always_inline bool put(struct xdp_md *ctx, const struct shunt_tap_recor
 {
 	const __u32 snap_len = shunt_tap_opts.snap_len;
 
+	if (!head->cap_len)
+		return put_head(head);
 	if (snap_len <= 128 || head->cap_len <= 128)
 		return put_128(ctx, head);
 	if (snap_len <= 512 || head->cap_len <= 512)
@@ -120,12 +133,11 @@ static __always_inline void take(struct xdp_md *ctx, struct shunt_steer_slot *sl
 		slot->sample.tap_lost++;
 }
 
-static __always_inline bool tap_passes(struct xdp_md *ctx)
+static __always_inline bool tap_passes(struct xdp_md *ctx, const bool is_sg)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 
-	return filter(data, end,
-		      shunt_tap_opts.is_sg ? bpf_xdp_get_buff_len(ctx) : (__u32)(end - data));
+	return filter(data, end, is_sg ? bpf_xdp_get_buff_len(ctx) : (__u32)(end - data));
 }
 
 static __always_inline bool is_shown(__u32 port)
@@ -139,22 +151,30 @@ static __noinline void take_arrived(struct xdp_md *ctx, struct shunt_steer_slot 
 	struct shunt_tap_record head = {.place = SHUNT_TAP_ARRIVED, .out = SHUNT_TAP_NO_PORT};
 
 	/* Packets of one queue on two CPUs differ, too. */
-	head.number = ++slot->sample.tap_count << 10 | (bpf_get_smp_processor_id() & 0x1ff) << 1 | 1;
+	head.number =
+		++slot->sample.tap_count << 10 | (bpf_get_smp_processor_id() & 0x1ff) << 1 | 1;
 	slot->sample.tap_number = head.number;
 	take(ctx, slot, &head, true);
 }
 
-/* Before the frame is looked at. Returns whether its end is to be shown. */
-static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+static __noinline bool take_in(struct xdp_md *ctx, bool is_passed)
 {
-	const bool is_own = is_shown(shunt_tap_opts.port), is_changed = shunt_tap_opts.is_changed;
-	const bool is_passed = (is_own || !is_changed) && tap_passes(ctx);
+	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
 
 	slot->sample.tap_number = 0;
-	if (is_own && is_passed)
+	slot->sample.is_taken = 1;
+	if (shunt_tap_opts.is_own && is_passed)
 		take_arrived(ctx, slot);
-	slot->sample.is_taken = is_passed || is_changed;
-	return is_passed || is_changed;
+	return true;
+}
+
+/* Before the frame is looked at. Returns whether its end is to be shown: tap_out does that once. A
+ * frame of which nothing is shown costs the filter, and next to nothing else. */
+static __always_inline bool tap_in(struct xdp_md *ctx, const bool is_sg)
+{
+	if (shunt_tap_opts.is_asked && tap_passes(ctx, is_sg))
+		return take_in(ctx, true);
+	return shunt_tap_opts.is_changed && take_in(ctx, false);
 }
 
 /* When its lane is known, and it has been made what it leaves as. */
@@ -168,9 +188,10 @@ static __noinline void take_steered(struct xdp_md *ctx, struct shunt_steer_slot 
 					.rule = slot->sample.rule};
 	bool leaves = lane == SHUNT_LANE_XDP && is_shown(out);
 
+	slot->sample.is_taken = 0;
 	head.number = slot->sample.tap_number;
 	if (leaves && shunt_tap_opts.is_changed)
-		leaves = tap_passes(ctx);
+		leaves = shunt_tap_opts.is_sg ? tap_passes(ctx, true) : tap_passes(ctx, false);
 	if (head.number || leaves)
 		take(ctx, slot, &head, leaves);
 }

@@ -13,10 +13,10 @@
 #include "tap/cbpf.h"
 #include "xdp/tap_opts.h"
 
-#define DIGITS_AN_INSN	 16
-#define RING_BYTES_MIN	 65536
-#define RING_BYTES_MAX	 (64u << 20)
-#define RING_BYTES	 (4u << 20)
+#define DIGITS_AN_INSN 16
+#define RING_BYTES_MIN 65536
+#define RING_BYTES_MAX (64u << 20)
+#define RING_BYTES     (4u << 20)
 
 struct shunt_capture {
 	struct shunt_captures *all;
@@ -24,7 +24,7 @@ struct shunt_capture {
 	uint64_t ports; /* bits 1 << index */
 	struct shunt_tap *taps[SHUNT_WORKER_MAX];
 	unsigned tap_cnt;
-	int rings[SHUNT_PORT_MAX];	    /* by port: the number of its descriptor; -1 */
+	int rings[SHUNT_PORT_MAX];	      /* by port: the number of its descriptor; -1 */
 	uint64_t lost_before[SHUNT_PORT_MAX]; /* by port */
 };
 
@@ -114,7 +114,8 @@ static int read_insn(const char *digits, struct sock_filter *out)
 
 	memcpy(text, digits, DIGITS_AN_INSN);
 	word = strtoull(text, &end, 16);
-	if (*end || end != text + DIGITS_AN_INSN || strspn(text, "0123456789abcdef") != DIGITS_AN_INSN)
+	if (*end || end != text + DIGITS_AN_INSN ||
+	    strspn(text, "0123456789abcdef") != DIGITS_AN_INSN)
 		return -EINVAL;
 	*out = (struct sock_filter){.code = (uint16_t)(word >> 48),
 				    .jt = (uint8_t)(word >> 40),
@@ -154,7 +155,8 @@ static int read_filter(const char *text, struct wish *wish, struct shunt_err *er
 		if (read_insn(text + (size_t)i * DIGITS_AN_INSN, &wish->filter[i]))
 			return shunt_err_set(err, EINVAL,
 					     "capture: instruction %u of the filter is no "
-					     "hexadecimal number", i);
+					     "hexadecimal number",
+					     i);
 	return check_filter(wish, err);
 }
 
@@ -188,6 +190,7 @@ static int tap_ports(struct shunt_capture *c, const struct wish *wish, int *fds,
 		     struct shunt_err *err)
 {
 	const struct shunt_ports *ports = &c->all->engine->ports;
+	const bool is_changed = shunt_cbpf_reads_changes(wish->filter, wish->filter_cnt);
 	struct shunt_xdp_tap_opts *opts = calloc(1, sizeof(*opts));
 	unsigned i;
 	int fd = 0;
@@ -207,7 +210,9 @@ static int tap_ports(struct shunt_capture *c, const struct wish *wish, int *fds,
 			.ports = wish->ports,
 			.port = i,
 			.snap_len = wish->snap_len,
-			.is_changed = shunt_cbpf_reads_changes(wish->filter, wish->filter_cnt),
+			.is_own = wish->ports >> i & 1,
+			.is_changed = is_changed,
+			.is_asked = wish->ports >> i & 1 || !is_changed,
 			.is_sg = port->multi_buffer,
 		};
 		c->lost_before[i] = shunt_xdp_tap_lost(port->xdp);
@@ -320,11 +325,11 @@ json_t *shunt_capture_lost(const struct shunt_captures *all, struct shunt_err *e
 	lost = json_array();
 	for (i = 0; i < ports->cnt; i++)
 		json_array_append_new(
-			lost, json_integer(c->rings[i] < 0
-						   ? 0
-						   : (json_int_t)(shunt_xdp_tap_lost(
-									  ports->at[i].xdp) -
-								  c->lost_before[i])));
+			lost,
+			json_integer(c->rings[i] < 0
+					     ? 0
+					     : (json_int_t)(shunt_xdp_tap_lost(ports->at[i].xdp) -
+							    c->lost_before[i])));
 	return json_pack("{s:o}", "lost", lost);
 }
 
