@@ -37,7 +37,7 @@ static __noinline int steer_any_dp(struct xdp_md *ctx)
 SEC("xdp")
 int shunt_steer(struct xdp_md *ctx)
 {
-	return !tap_takes(ctx) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
+	return !tap_takes(ctx, false) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
 }
 
 /* For ports whose packets take several buffers: headers are read in the first, lengths are
@@ -46,7 +46,7 @@ int shunt_steer(struct xdp_md *ctx)
 SEC("xdp.frags")
 int shunt_steer_sg(struct xdp_md *ctx)
 {
-	tap_takes(ctx);
+	tap_takes(ctx, true);
 	return steer(ctx, true, true);
 }
 
@@ -56,13 +56,13 @@ int shunt_steer_sg(struct xdp_md *ctx)
 SEC("xdp")
 int shunt_steer_dp(struct xdp_md *ctx)
 {
-	return !tap_takes(ctx) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any_dp(ctx);
+	return !tap_takes(ctx, false) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any_dp(ctx);
 }
 
 SEC("xdp.frags")
 int shunt_steer_sgd(struct xdp_md *ctx)
 {
-	tap_takes(ctx);
+	tap_takes(ctx, true);
 	return steer(ctx, true, false);
 }
 

@@ -34,7 +34,7 @@ static __always_inline int steer_tagged(struct xdp_md *ctx, struct vlan_tag tag,
 	if (!tag_push(ctx, tag))
 		return lane_kernel(ctx, slot_of(ctx->rx_queue_index), SHUNT_STEER_TRUNCATED,
 				   ctx->data_end - ctx->data);
-	tap_takes(ctx);
+	tap_takes(ctx, is_sg);
 	verdict = is_sg ? steer_any_sg(ctx) : steer_any(ctx);
 	if (verdict == XDP_PASS)
 		tag_pop(ctx);
@@ -49,7 +49,7 @@ int shunt_steer_tag(struct xdp_md *ctx)
 	leave_room();
 	if (has_tag(ctx, &tag))
 		return steer_tagged(ctx, tag, false);
-	return !tap_takes(ctx) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
+	return !tap_takes(ctx, false) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
 }
 
 SEC("xdp.frags")
@@ -60,7 +60,7 @@ int shunt_steer_sgt(struct xdp_md *ctx)
 	leave_room();
 	if (has_tag(ctx, &tag))
 		return steer_tagged(ctx, tag, true);
-	tap_takes(ctx);
+	tap_takes(ctx, true);
 	return steer_any_sg(ctx);
 }
 

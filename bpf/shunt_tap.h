@@ -61,9 +61,10 @@ struct shunt_tap_opts {
 	__u64 ports;	 /* bits 1 << index of those that are shown, */
 	__u32 port;	 /* the index of the program's own */
 	__u32 snap_len;	 /* 1 .. SHUNT_TAP_SNAP_MAX */
+	__u8 is_own;	 /* what arrives by its own port is shown */
 	__u8 is_changed; /* the filter reads what forwarding changes: asked at both ends */
+	__u8 is_asked;	 /* it is asked when a frame arrives: is_own, or not is_changed */
 	__u8 is_sg;	 /* packets may take several buffers */
-	__u8 pad[2];
 };
 
 #endif

@@ -8,26 +8,10 @@
 #include "steer/maps.bpf.h"
 #include "steer/tap.bpf.h"
 
-static __always_inline __u32 slot_number(__u32 queue)
-{
-	__u32 slot = queue;
-
-	/* Linux 6.1 forgets the bound where clang compares another copy of the value. */
-	barrier_var(slot);
-	if (slot >= SHUNT_STEER_QUEUES_MAX)
-		slot = SHUNT_STEER_QUEUES_MAX - 1;
-	return slot;
-}
-
-static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
-{
-	return &shunt_cnt[slot_number(queue)];
-}
-
 /* Whether a tap wants to see the frame's end. */
-static __always_inline bool tap_takes(struct xdp_md *ctx)
+static __always_inline bool tap_takes(struct xdp_md *ctx, const bool is_sg)
 {
-	return IS_TAPPED && tap_in(ctx, slot_of(ctx->rx_queue_index));
+	return IS_TAPPED && tap_in(ctx, is_sg);
 }
 
 /* ---- time ----------------------------------------------------------------------------------- */

@@ -25,6 +25,22 @@ struct shunt_steer_ctl shunt_ctl SEC(".data.shunt_cfg") = {.version = SHUNT_STEE
  * whose queue is no NAPI's) an increment may get lost. */
 struct shunt_steer_slot shunt_cnt[SHUNT_STEER_QUEUES_MAX] SEC(".data.shunt_cnt");
 
+static __always_inline __u32 slot_number(__u32 queue)
+{
+	__u32 slot = queue;
+
+	/* Linux 6.1 forgets the bound where clang compares another copy of the value. */
+	barrier_var(slot);
+	if (slot >= SHUNT_STEER_QUEUES_MAX)
+		slot = SHUNT_STEER_QUEUES_MAX - 1;
+	return slot;
+}
+
+static __always_inline struct shunt_steer_slot *slot_of(__u32 queue)
+{
+	return &shunt_cnt[slot_number(queue)];
+}
+
 /* A queue's AF_XDP socket. The kernel takes it out when its process ends, however that ends. */
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);

@@ -15,7 +15,7 @@
 
 #define IS_TAPPED false
 
-static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+static __always_inline bool tap_in(struct xdp_md *ctx, const bool is_sg)
 {
 	return false;
 }
@@ -68,6 +68,17 @@ static __always_inline void fill(struct shunt_tap_record *to, const struct shunt
 	to->pad = 0;
 }
 
+static __always_inline bool put_head(const struct shunt_tap_record *head)
+{
+	struct shunt_tap_record *to = bpf_ringbuf_reserve(&shunt_tap_ring, sizeof(*to), 0);
+
+	if (!to)
+		return false;
+	fill(to, head);
+	bpf_ringbuf_submit(to, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
 /* One size of record: the verifier wants to know it. */
 #define PUT(name, room)                                                                           \
 	static __always_inline bool name(struct xdp_md *ctx, const struct shunt_tap_record *head) \
@@ -97,6 +108,8 @@ static __always_inline bool put(struct xdp_md *ctx, const struct shunt_tap_recor
 {
 	const __u32 snap_len = shunt_tap_opts.snap_len;
 
+	if (!head->cap_len)
+		return put_head(head);
 	if (snap_len <= 128 || head->cap_len <= 128)
 		return put_128(ctx, head);
 	if (snap_len <= 512 || head->cap_len <= 512)
@@ -120,12 +133,11 @@ static __always_inline void take(struct xdp_md *ctx, struct shunt_steer_slot *sl
 		slot->sample.tap_lost++;
 }
 
-static __always_inline bool tap_passes(struct xdp_md *ctx)
+static __always_inline bool tap_passes(struct xdp_md *ctx, const bool is_sg)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 
-	return filter(data, end,
-		      shunt_tap_opts.is_sg ? bpf_xdp_get_buff_len(ctx) : (__u32)(end - data));
+	return filter(data, end, is_sg ? bpf_xdp_get_buff_len(ctx) : (__u32)(end - data));
 }
 
 static __always_inline bool is_shown(__u32 port)
@@ -145,18 +157,25 @@ static __noinline void take_arrived(struct xdp_md *ctx, struct shunt_steer_slot 
 	take(ctx, slot, &head, true);
 }
 
-/* Before the frame is looked at. Returns whether its end is to be shown. */
-static __always_inline bool tap_in(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+static __noinline bool take_in(struct xdp_md *ctx, bool is_passed)
 {
-	const bool is_own = is_shown(shunt_tap_opts.port), is_changed = shunt_tap_opts.is_changed;
-	const bool is_passed = (is_own || !is_changed) && tap_passes(ctx);
+	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
 
 	slot->sample.tap_number = 0;
 	slot->sample.rule = 0;
-	if (is_own && is_passed)
+	slot->sample.is_taken = 1;
+	if (shunt_tap_opts.is_own && is_passed)
 		take_arrived(ctx, slot);
-	slot->sample.is_taken = is_passed || is_changed;
-	return is_passed || is_changed;
+	return true;
+}
+
+/* Before the frame is looked at. Returns whether its end is to be shown: tap_out does that once. A
+ * frame of which nothing is shown costs the filter, and next to nothing else. */
+static __always_inline bool tap_in(struct xdp_md *ctx, const bool is_sg)
+{
+	if (shunt_tap_opts.is_asked && tap_passes(ctx, is_sg))
+		return take_in(ctx, true);
+	return shunt_tap_opts.is_changed && take_in(ctx, false);
 }
 
 /* When its lane is known, and it has been made what it leaves as. */
@@ -170,9 +189,10 @@ static __noinline void take_steered(struct xdp_md *ctx, struct shunt_steer_slot 
 					.rule = slot->sample.rule};
 	bool leaves = lane == SHUNT_LANE_XDP && is_shown(out);
 
+	slot->sample.is_taken = 0;
 	head.number = slot->sample.tap_number;
 	if (leaves && shunt_tap_opts.is_changed)
-		leaves = tap_passes(ctx);
+		leaves = shunt_tap_opts.is_sg ? tap_passes(ctx, true) : tap_passes(ctx, false);
 	if (head.number || leaves)
 		take(ctx, slot, &head, leaves);
 }

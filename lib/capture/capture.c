@@ -190,6 +190,7 @@ static int tap_ports(struct shunt_capture *c, const struct wish *wish, int *fds,
 		     struct shunt_err *err)
 {
 	const struct shunt_ports *ports = &c->all->engine->ports;
+	const bool is_changed = shunt_cbpf_reads_changes(wish->filter, wish->filter_cnt);
 	struct shunt_xdp_tap_opts *opts = calloc(1, sizeof(*opts));
 	unsigned i;
 	int fd = 0;
@@ -209,7 +210,9 @@ static int tap_ports(struct shunt_capture *c, const struct wish *wish, int *fds,
 			.ports = wish->ports,
 			.port = i,
 			.snap_len = wish->snap_len,
-			.is_changed = shunt_cbpf_reads_changes(wish->filter, wish->filter_cnt),
+			.is_own = wish->ports >> i & 1,
+			.is_changed = is_changed,
+			.is_asked = wish->ports >> i & 1 || !is_changed,
 			.is_sg = port->multi_buffer,
 		};
 		c->lost_before[i] = shunt_xdp_tap_lost(port->xdp);

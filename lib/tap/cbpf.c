@@ -285,18 +285,81 @@ static void put(struct made *m, uint32_t i)
 		reach(m, i + 1, checked);
 }
 
+/* ---- what begins as 0 ------------------------------------------------------------------------ */
+
+/* What an instruction reads and writes, of A, X and, in bits 2 and up, the memory. */
+struct use {
+	uint32_t reads, writes;
+};
+
+#define USE_A	   1u
+#define USE_X	   2u
+#define USE_MEM(k) (4u << (k))
+
+static struct use use_of(const struct sock_filter *f)
+{
+	const uint32_t by_x = BPF_SRC(f->code) == BPF_X ? USE_X : 0;
+
+	switch (BPF_CLASS(f->code)) {
+	case BPF_LD:
+	case BPF_LDX:
+		return (struct use){BPF_MODE(f->code) == BPF_IND   ? USE_X
+				    : BPF_MODE(f->code) == BPF_MEM ? USE_MEM(f->k)
+								   : 0,
+				    BPF_CLASS(f->code) == BPF_LD ? USE_A : USE_X};
+	case BPF_ST:
+		return (struct use){USE_A, USE_MEM(f->k)};
+	case BPF_STX:
+		return (struct use){USE_X, USE_MEM(f->k)};
+	case BPF_ALU:
+		return (struct use){USE_A | (BPF_OP(f->code) == BPF_NEG ? 0 : by_x), USE_A};
+	case BPF_JMP:
+		return (struct use){BPF_OP(f->code) == BPF_JA ? 0 : USE_A | by_x, 0};
+	case BPF_RET:
+		return (struct use){BPF_RVAL(f->code) == BPF_A ? USE_A : 0, 0};
+	default:
+		return BPF_MISCOP(f->code) == BPF_TAX ? (struct use){USE_A, USE_X}
+						      : (struct use){USE_X, USE_A};
+	}
+}
+
+/* What some way reads before it is written. unset: of each instruction, what is not written on some
+ * way to it. */
+static uint32_t begins_as_0(const struct made *m)
+{
+	uint32_t unset[BPF_MAXINSNS] = {UINT32_MAX}, found = 0, i;
+
+	for (i = 0; i < m->in_cnt; i++) {
+		const struct sock_filter *f = &m->in[i];
+		const struct use use = use_of(f);
+		const uint32_t left = unset[i] & ~use.writes;
+
+		found |= unset[i] & use.reads;
+		if (BPF_CLASS(f->code) == BPF_RET)
+			continue;
+		if (BPF_CLASS(f->code) != BPF_JMP) {
+			unset[i + 1] |= left;
+		} else if (BPF_OP(f->code) == BPF_JA) {
+			unset[i + 1 + f->k] |= left;
+		} else {
+			unset[i + 1 + f->jt] |= left;
+			unset[i + 1 + f->jf] |= left;
+		}
+	}
+	return found;
+}
+
 static void put_head(struct made *m)
 {
-	uint32_t used = 0, i;
+	const uint32_t zeros = begins_as_0(m);
+	uint32_t i;
 
-	move_imm(m, A, 0);
-	move_imm(m, X, 0);
-	for (i = 0; i < m->in_cnt; i++)
-		if ((BPF_CLASS(m->in[i].code) == BPF_LD || BPF_CLASS(m->in[i].code) == BPF_LDX) &&
-		    BPF_MODE(m->in[i].code) == BPF_MEM)
-			used |= 1u << m->in[i].k;
+	if (zeros & USE_A)
+		move_imm(m, A, 0);
+	if (zeros & USE_X)
+		move_imm(m, X, 0);
 	for (i = 0; i < BPF_MEMWORDS; i++)
-		if (used >> i & 1)
+		if (zeros & USE_MEM(i))
 			emit(m, BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0,
 			     (int16_t)(MEMORY_AT + 4 * (int)i), 0);
 }

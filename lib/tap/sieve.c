@@ -3,6 +3,7 @@
 
 #include <sys/types.h> /* u_int, for */
 
+#include <arpa/inet.h>
 #include <pcap/bpf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct step {
 	uint16_t yes, no;
 	uint16_t x_at; /* BEHIND_X: X is four times this byte's lower half */
 	uint8_t source, op;
+	bool is_plain;
 };
 
 /* What is known when an instruction is reached; source NONE: nothing. */
@@ -176,10 +178,12 @@ static struct step make_step(const struct shunt_sieve *s, const struct known *kn
 	const struct known *k = &known[i];
 	const uint32_t end = k->at + k->width, at = end < 4 ? 0 : end - 4;
 	const unsigned shift = 8 * (at + 4 - end);
+	const bool is_plain = k->source == PACKET && BPF_OP(f->code) == BPF_JEQ;
+	const uint32_t mask = k->mask << shift, value = f->k << shift;
 
 	return (struct step){
-		.mask = k->mask << shift,
-		.value = f->k << shift,
+		.mask = is_plain ? htonl(mask) : mask,
+		.value = is_plain ? htonl(value) : value,
 		.at = (uint16_t)at,
 		.need = (uint16_t)end,
 		.yes = lead(s->filter, s->cnt, known, i + 1 + f->jt),
@@ -187,6 +191,7 @@ static struct step make_step(const struct shunt_sieve *s, const struct known *kn
 		.x_at = (uint16_t)k->x_at,
 		.source = k->source,
 		.op = BPF_OP(f->code),
+		.is_plain = is_plain,
 	};
 }
 
@@ -247,29 +252,47 @@ static bool is_so(const struct step *step, uint32_t value)
 	}
 }
 
+/* *value: what a step compares. Returns false where the packet ends before. */
+static bool look(const struct step *step, const uint8_t *bytes, uint32_t len, uint32_t there,
+		 uint32_t *value)
+{
+	uint32_t x = 0, word;
+
+	if (step->source == LENGTH) {
+		*value = len & step->mask;
+		return true;
+	}
+	if (step->source == BEHIND_X) {
+		if (step->x_at >= there)
+			return false;
+		x = (bytes[step->x_at] & 0xfu) << 2;
+	}
+	if (x + step->need > there)
+		return false;
+	memcpy(&word, bytes + x + step->at, sizeof(word));
+	*value = ntohl(word) & step->mask;
+	return true;
+}
+
 bool shunt_sieve_passes(const struct shunt_sieve *s, const uint8_t *bytes, uint32_t len,
 			uint32_t there)
 {
-	uint16_t at = there < THERE_MIN ? ASK : s->first;
+	unsigned at = there < THERE_MIN ? ASK : s->first;
+	uint32_t value;
 
 	while (at < REJECT) {
 		const struct step *step = &s->steps[at];
-		uint32_t x = 0, word;
 
-		if (step->source == LENGTH) {
-			word = len;
-		} else {
-			if (step->source == BEHIND_X) {
-				if (step->x_at >= there)
-					return false;
-				x = (bytes[step->x_at] & 0xfu) << 2;
-			}
-			if (x + step->need > there)
+		if (likely(step->is_plain)) {
+			if (unlikely(step->need > there))
 				return false;
-			memcpy(&word, bytes + x + step->at, sizeof(word));
-			word = __builtin_bswap32(word);
+			memcpy(&value, bytes + step->at, sizeof(value));
+			at = (value & step->mask) == step->value ? step->yes : step->no;
+			continue;
 		}
-		at = is_so(step, word & step->mask) ? step->yes : step->no;
+		if (!look(step, bytes, len, there, &value))
+			return false;
+		at = is_so(step, value) ? step->yes : step->no;
 	}
 	if (likely(at != ASK))
 		return at == PASS;

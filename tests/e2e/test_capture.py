@@ -81,8 +81,8 @@ def test_a_million_frames(lab, tmp_path, lanes):
         with Capture(daemon, "-s", 64, "-B", 64, folder=tmp_path, is_read=False) as capture:
             done = subprocess.run(
                 [os.path.join(BIN, "shunt-gen"), "run", "-j", "--tx", f"shunt-{lab.name}-gen/eth1", "--rx",
-                 f"shunt-{lab.name}-sink/eth1", "--rate", "50k", "--count", "1000000", "--flows", "50", "--sport",
-                 "1000-1049", "--count-only", "--order", "--idle", "5"],
+                 f"shunt-{lab.name}-sink/eth1", "--rate", "50k", "--count", "1000000", "--flows", "50",
+                 "--sport", "1000-1049", "--count-only", "--order", "--idle", "5"],
                 env=ENV, capture_output=True, text=True, timeout=200, check=True)
         told = json.loads(done.stdout)
     assert " 0 lost" in capture.said, capture.said

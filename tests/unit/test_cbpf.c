@@ -59,6 +59,19 @@ static unsigned run(int fd, const uint8_t *frame, unsigned len)
 	return opts.retval;
 }
 
+/* In memory of just that length, so that a sanitizer sees who reads behind it. */
+static unsigned ask(const struct shunt_sieve *sieve, const uint8_t *frame, unsigned len)
+{
+	uint8_t *exact = malloc(len);
+	unsigned passes;
+
+	cr_assert(exact);
+	memcpy(exact, frame, len);
+	passes = shunt_sieve_passes(sieve, exact, len, len);
+	free(exact);
+	return passes;
+}
+
 /* --- filters that people write ---------------------------------------------------------------- */
 
 static const char *const texts[] = {
@@ -147,7 +160,7 @@ static void compare(const struct sock_filter *filter, unsigned cnt, unsigned fra
 		want = naive_cbpf(filter, frame, len);
 		cr_assert_eq(got, want, "%s: frame %u of %u bytes: %u, libpcap says %u", name, i,
 			     len, got, want);
-		got = shunt_sieve_passes(sieve, frame, len, len);
+		got = ask(sieve, frame, len);
 		cr_assert_eq(got, want, "%s: frame %u of %u bytes: a sieve says %u, libpcap %u",
 			     name, i, len, got, want);
 	}
@@ -313,7 +326,7 @@ Test(cbpf, random_tests_by_a_sieve)
 			write_frame(frame, &rng);
 			want = naive_cbpf(filter, frame, len);
 			passed += want;
-			cr_assert_eq(shunt_sieve_passes(sieve, frame, len, len), want,
+			cr_assert_eq(ask(sieve, frame, len), want,
 				     "program %u, frame %u of %u bytes: libpcap says %u", round, i,
 				     len, want);
 		}

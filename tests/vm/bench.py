@@ -9,7 +9,7 @@ import sys
 
 from shuntlab import guest
 from shuntlab.napi import Polls
-from shuntlab.rig import TOOLS, Idler, Load, Rig, bridge, nobody, set_rings, shunt, sink
+from shuntlab.rig import TOOLS, Idler, Load, Rig, bridge, captured, dumped, nobody, set_rings, shunt, sink
 from shuntlab.sampler import PARTS
 
 # A bridge hashes its table by a secret of its own. Where a station's address comes behind another's,
@@ -18,6 +18,8 @@ BRIDGES = 5
 # A virtio device that is not QEMU's usual one: said beside each figure.
 DEVICE = {"virtio": os.environ["VMLAB_VIRTIO"]} if os.environ.get("VMLAB_VIRTIO") else {}
 POLLS = {"virtio": ("virtnet_poll", "virtnet_poll_tx"), "igb": ("igb_poll",)}
+# What a capture is asked for; the frames are UDP. What none costs, the rows of the cross-connect say.
+FILTERS = {"nothing": ("tcp", "port", "9"), "all": ("-s", "128")}
 PART_NAMES = [name for name, _ in PARTS[1:]] + ["poller", "interrupts, scheduler"]
 
 
@@ -34,6 +36,17 @@ def cases():
                 yield (f"vm.shunt.{mode}.{copy}", {"batch": batch}, mac,
                        shunt(mode, *ports, "--copy-mode", copy, "--batch", str(batch),
                              "--poll", os.environ.get("BENCH_POLL", "interrupt")), 1)
+    for name, words in FILTERS.items():
+        yield ("vm.shunt.capture", {"lane": "xdp", "filter": name}, guest.SINK,
+               captured(words, "xconnect", *guest.PORTS, "--lane", "xdp"), 1)
+        yield ("vm.shunt.capture", {"lane": "user", "batch": 64, "filter": name}, guest.SINK,
+               captured(words, "xconnect", *guest.PORTS, "--copy-mode", "zerocopy", "--batch", "64",
+                        "--poll", os.environ.get("BENCH_POLL", "interrupt")), 1)
+    # With all that who reads takes, too: above, that one is stopped.
+    yield ("vm.shunt.capture.read", {"lane": "xdp", "filter": "all"}, guest.SINK,
+           captured(FILTERS["all"], "xconnect", *guest.PORTS, "--lane", "xdp", is_stopped=False), 1)
+    yield ("vm.xdpdump.read", {"lane": "xdp", "filter": "all"}, guest.SINK,
+           dumped("xconnect", *guest.PORTS, "--lane", "xdp"), 1)
 
 
 def measure(rig, mac, forwarder, tries=1):
@@ -76,7 +89,8 @@ def top(measured, alone, count=16):
 def show(name, params, measured, alone, forwarded):
     base, cost = alone["busy"], measured["busy"] - alone["busy"]
     worker = measured["worker"]
-    print(f"{name:<27} {params.get('batch', '-'):>5} {base + cost:7.0f} {cost:7.0f} "
+    words = " ".join([name, *(params[key] for key in ("lane", "filter") if key in params)])
+    print(f"{words:<30} {params.get('batch', '-'):>5} {base + cost:7.0f} {cost:7.0f} "
           f"{f'1/{forwarded / cost:.2f}' if forwarded else '-':>9} {measured['polls']:7.0f} " +
           (f"{worker[0]:7.0f} {worker[1]:6.1f} {worker[2]:7.4f} {worker[3]:7.4f}" if worker else
            f"{'-':>7} {'-':>6} {'-':>7} {'-':>7}"), flush=True)
@@ -95,7 +109,7 @@ def main(out, *names):
     polls = Polls(f"{TOOLS}/napi.bpf.o", POLLS[guest.DRIVER])
     results, forwarded, failed = [], None, []
     print(guest.DRIVER, *DEVICE.values())
-    print(f"{'name':<27} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
+    print(f"{'name':<30} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
           f"{'polls':>7} {'worker':>7} {'filled':>6} {'tx kick':>7} {'rx kick':>7}")
     set_rings(lab)
     with sink(lab, "dut") as counter:

@@ -83,6 +83,7 @@ class Shuntd(shuntd.Shuntd):
     ledger's; check=True also that dut is as it was, which takes emulation seconds."""
 
     STOP_S = 120
+    reader = None  # a process that captures what it forwards
 
     def __init__(self, made, *args, check=False, program="shuntd"):
         super().__init__(made, *args, check=check, chatty=True, program=program)

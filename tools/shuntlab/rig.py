@@ -232,6 +232,48 @@ def shunt(*args):
     return forwarder
 
 
+@contextlib.contextmanager
+def running_beside(lab, sign, *command):
+    """A program that captures what is forwarded, once it has said so. What it says at its end is shown: a
+    record that was lost is a cheap one."""
+    process = lab.popen("dut", *command)
+    line = process.stderr.readline()
+    while sign not in line:
+        assert line, f"{command} ended with {process.wait(WAIT_S)}"
+        line = process.stderr.readline()
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGCONT)
+        said = "".join(process.communicate(timeout=WAIT_S)).split("\n")
+    print(f"    {command[0]}:", ", ".join(line.strip() for line in said if line), flush=True)
+
+
+def captured(words, *args, is_stopped=True):
+    """shunt(*args) while somebody captures with these words. is_stopped: while that is measured, who reads
+    is stopped; its ring holds what comes meanwhile."""
+    @contextlib.contextmanager
+    def forwarder(lab):
+        with shunt(*args)(lab) as daemon, running_beside(
+                lab, "capturing", "shuntctl", "-s", daemon.control, "capture", "-w", "/dev/null", "-B", "64",
+                *words) as reader:
+            daemon.reader = reader if is_stopped else None
+            yield daemon
+    return forwarder
+
+
+def dumped(*args):
+    """shunt(*args) while xdpdump captures what its program gets and what it returns."""
+    @contextlib.contextmanager
+    def forwarder(lab):
+        with shunt(*args)(lab) as daemon, running_beside(
+                lab, "listening on", "xdpdump", "-i", "eth1", "--rx-capture", "entry,exit", "-s", "128",
+                "-w", "/dev/null"):
+            yield daemon
+    return forwarder
+
+
 # --- measuring ------------------------------------------------------------------------------------
 
 class Rig:
@@ -252,13 +294,29 @@ class Rig:
         """What each reader's number grew by for a packet, while BURSTS arrive. To look
         every now and then whether they have would be counted as their cost; when they should have,
         the generator rests as it does now."""
-        first = wait_for_burst(self.counter, self.load)
-        before = [read() for read in readers]
-        time.sleep(self.load.seconds(BURSTS))
-        packets = wait_for_rest(self.counter, self.load) - first
-        after = [read() for read in readers]
+        with self.unread():
+            first = wait_for_burst(self.counter, self.load)
+            before = [read() for read in readers]
+            time.sleep(self.load.seconds(BURSTS))
+            packets = wait_for_rest(self.counter, self.load) - first
+            after = [read() for read in readers]
         assert packets > BURSTS // 2 * BURST, f"{packets} packets of {BURSTS} bursts"
         return [(b - a) / packets for a, b in zip(before, after)]
+
+    @contextlib.contextmanager
+    def unread(self):
+        """While who reads a capture is stopped: to read it costs instructions of its own, and a look at
+        nothing every 10 ms does. Then it has as long as that took, to read what there is."""
+        if not self.daemon or not self.daemon.reader:
+            yield
+            return
+        start = time.monotonic()
+        self.daemon.reader.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.daemon.reader.send_signal(signal.SIGCONT)
+            time.sleep(time.monotonic() - start)
 
     def busy(self, windows=WINDOWS):
         """Instructions of the whole guest; those that the worker counts itself in turns that had
@@ -293,9 +351,10 @@ class Rig:
 
     def profile(self):
         """Samples by part and by function."""
-        sampler = Sampler()
-        time.sleep(self.load.seconds(WINDOWS * BURSTS))
-        return sampler.stop(self.idler.process.pid, self.daemon.process.pid if self.daemon else 0)
+        with self.unread():
+            sampler = Sampler()
+            time.sleep(self.load.seconds(WINDOWS * BURSTS))
+            return sampler.stop(self.idler.process.pid, self.daemon.process.pid if self.daemon else 0)
 
 
 def threads_ns(daemon):

@@ -26,6 +26,7 @@
 #define SETTLE_NS   (2 * 1000 * 1000ull)
 #define CPUS	    512 /* numbers in a record's number */
 #define COMMENT_MAX 96
+#define FILE_BUFFER (256u << 10) /* bytes that are written at once */
 
 /* A frame that arrived, and whose end is not known yet: one a CPU. */
 struct arrived {
@@ -100,6 +101,7 @@ static int begin_file(struct capture *c)
 		c->out = fopen(c->file, "we");
 		if (!c->out)
 			return shunt_err_set(c->err, errno, "%s: %s", c->file, strerror(errno));
+		setvbuf(c->out, NULL, _IOFBF, FILE_BUFFER);
 	}
 	c->file_cnt++;
 	if (!c->is_pcapng)

@@ -69,11 +69,13 @@ static int write_block(FILE *file, uint32_t type, const void *fields, uint32_t f
 	if (o->len)
 		add(o, OPT_END, "", 0);
 	head[1] = 12 + fields_len + padded(bytes_len) + o->len;
-	if (fwrite(head, sizeof(head), 1, file) != 1 || fwrite(fields, fields_len, 1, file) != 1 ||
-	    (bytes_len && fwrite(bytes, bytes_len, 1, file) != 1) ||
-	    (pad && fwrite(zeros, pad, 1, file) != 1) ||
-	    (o->len && fwrite(o->bytes, o->len, 1, file) != 1) ||
-	    fwrite(&head[1], sizeof(head[1]), 1, file) != 1)
+	/* shuntctl has one thread: no lock for each */
+	if (fwrite_unlocked(head, sizeof(head), 1, file) != 1 ||
+	    fwrite_unlocked(fields, fields_len, 1, file) != 1 ||
+	    (bytes_len && fwrite_unlocked(bytes, bytes_len, 1, file) != 1) ||
+	    (pad && fwrite_unlocked(zeros, pad, 1, file) != 1) ||
+	    (o->len && fwrite_unlocked(o->bytes, o->len, 1, file) != 1) ||
+	    fwrite_unlocked(&head[1], sizeof(head[1]), 1, file) != 1)
 		return errno ? -errno : -EIO;
 	return (int)head[1];
 }
@@ -110,9 +112,10 @@ int pcapng_write(FILE *file, const struct pcapng_packet *p)
 	const uint32_t fields[5] = {p->interface, (uint32_t)(p->time_ns >> 32),
 				    (uint32_t)p->time_ns, p->cap_len, p->len};
 	const uint32_t flags = p->direction, queue = (uint32_t)p->queue;
-	struct options o = {.len = 0};
 	uint8_t verdict[9] = {VERDICT_XDP};
+	struct options o;
 
+	o.len = 0; /* and not the bytes behind it: this is for each packet */
 	if (p->comment)
 		add_text(&o, OPT_COMMENT, p->comment);
 	add(&o, EPB_FLAGS, &flags, sizeof(flags));
