@@ -48,6 +48,8 @@ struct capture {
 	uint64_t file_bytes, file_ns; /* written to it; when it was begun */
 	uint64_t epoch_ns;	      /* what CLOCK_MONOTONIC lacks to the time of day */
 	uint64_t packets, captured[TAP_PORT_MAX];
+	const char *lane, *reason; /* that comment says: most packets' are those of the one before */
+	char comment[COMMENT_MAX];
 	struct arrived arrived[CPUS];
 	struct shunt_err *err;
 };
@@ -178,7 +180,6 @@ static void print_line(struct capture *c, const struct shunt_tap_record *r, cons
 
 static int write_packet(struct capture *c, const struct shunt_tap_record *r, const struct seen *s)
 {
-	char comment[COMMENT_MAX];
 	const struct pcapng_packet packet = {
 		.interface = c->interface[s->port],
 		.time_ns = s->time_ns,
@@ -188,12 +189,14 @@ static int write_packet(struct capture *c, const struct shunt_tap_record *r, con
 		.direction = s->direction,
 		.queue = r->queue,
 		.verdict = s->verdict,
-		.comment = comment,
+		.comment = c->comment,
 	};
-
 	int bytes;
 
-	snprintf(comment, sizeof(comment), "lane=%s reason=%s", s->lane, s->reason);
+	if (s->lane != c->lane || s->reason != c->reason)
+		snprintf(c->comment, sizeof(c->comment), "lane=%s reason=%s", s->lane, s->reason);
+	c->lane = s->lane;
+	c->reason = s->reason;
 	bytes = pcapng_write(c->out, &packet);
 	if (bytes < 0)
 		return file_error(c, -bytes);

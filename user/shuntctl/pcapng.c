@@ -58,6 +58,12 @@ static void add_text(struct options *o, uint16_t code, const char *text)
 	add(o, code, text, strlen(text));
 }
 
+/* Without a lock for each: shuntctl has one thread. */
+static bool put(FILE *file, const void *bytes, size_t len)
+{
+	return !len || fwrite_unlocked(bytes, len, 1, file) == 1;
+}
+
 /* A block: its fields, then bytes that are padded (or NULL), then options. */
 static int write_block(FILE *file, uint32_t type, const void *fields, uint32_t fields_len,
 		       const void *bytes, uint32_t bytes_len, struct options *o)
@@ -69,13 +75,9 @@ static int write_block(FILE *file, uint32_t type, const void *fields, uint32_t f
 	if (o->len)
 		add(o, OPT_END, "", 0);
 	head[1] = 12 + fields_len + padded(bytes_len) + o->len;
-	/* shuntctl has one thread: no lock for each */
-	if (fwrite_unlocked(head, sizeof(head), 1, file) != 1 ||
-	    fwrite_unlocked(fields, fields_len, 1, file) != 1 ||
-	    (bytes_len && fwrite_unlocked(bytes, bytes_len, 1, file) != 1) ||
-	    (pad && fwrite_unlocked(zeros, pad, 1, file) != 1) ||
-	    (o->len && fwrite_unlocked(o->bytes, o->len, 1, file) != 1) ||
-	    fwrite_unlocked(&head[1], sizeof(head[1]), 1, file) != 1)
+	if (!put(file, head, sizeof(head)) || !put(file, fields, fields_len) ||
+	    !put(file, bytes, bytes_len) || !put(file, zeros, pad) ||
+	    !put(file, o->bytes, o->len) || !put(file, &head[1], sizeof(head[1])))
 		return errno ? -errno : -EIO;
 	return (int)head[1];
 }
