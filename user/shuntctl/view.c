@@ -153,7 +153,8 @@ static void print_samples(FILE *out, const json_t *rows)
 		shuntctl_table_value(&t, json_object_get(row, "where"));
 		shuntctl_table_value(&t, json_object_get(row, "name"));
 		shuntctl_table_value(&t, json_object_get(row, "port"));
-		shuntctl_table_cell(&t, "%.3f", json_number_value(json_object_get(row, "age_ns")) / 1e9);
+		shuntctl_table_cell(&t, "%.3f",
+				    json_number_value(json_object_get(row, "age_ns")) / 1e9);
 		shuntctl_table_value(&t, json_object_get(row, "packet"));
 	}
 	fputs(i ? "\n" : "no packet was lost or left to the kernel meanwhile\n", out);
