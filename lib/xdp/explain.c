@@ -60,8 +60,11 @@ static int load(struct shunt_xdp *x, struct shunt_xdp_explainer *e, struct shunt
 	if (!opts)
 		return shunt_err_set(err, ENOMEM, "%s: not enough memory", x->ifname);
 	opts->ring_bytes = RING_BYTES;
-	opts->opts = (struct shunt_tap_opts){
-		.ports = ~0ull, .snap_len = SHUNT_XDP_FRAME_MAX, .is_asked = 1, .is_sg = x->is_sg};
+	opts->opts = (struct shunt_tap_opts){.ports = ~0ull,
+					     .snap_len = SHUNT_XDP_FRAME_MAX,
+					     .is_own = 1,
+					     .is_asked = 1,
+					     .is_sg = x->is_sg};
 	e->obj = shunt_xdp_tapped_open(x, false, opts, err);
 	rc = e->obj ? share_maps(x->maps, e->obj) : -errno;
 	rc = rc ?: bpf_object__load(e->obj);
