@@ -231,31 +231,40 @@ static int answer_frame(struct shunt_explain *x, struct shunt_port *port,
 	}
 }
 
-json_t *shunt_explain_request(struct shunt_explain *x, const json_t *request, struct shunt_err *err)
+static int answer_request(struct shunt_explain *x, const json_t *request,
+			  struct shunt_xdp_frame *frame, struct shunt_xdp_steered *said,
+			  json_t *answer, struct shunt_err *err)
 {
 	struct shunt_port *port =
 		find_port(x->engine, json_string_value(json_object_get(request, "port")), err);
+	int ret;
+
+	if (!port)
+		return -ENOENT;
+	ret = read_bytes(json_object_get(request, "bytes"), frame, err);
+	ret = ret ?: read_queue(port, json_object_get(request, "queue"), &frame->queue, err);
+	if (ret)
+		return ret;
+	set_text(answer, "port", port->name);
+	json_object_set_new(answer, "bytes", shunt_explain_hex(frame->bytes, frame->len));
+	return answer_frame(x, port, frame, said, answer, err);
+}
+
+json_t *shunt_explain_request(struct shunt_explain *x, const json_t *request, struct shunt_err *err)
+{
 	struct shunt_xdp_frame *frame = calloc(1, sizeof(*frame));
 	struct shunt_xdp_steered *said = calloc(1, sizeof(*said));
 	json_t *answer = json_pack("{s:[], s:[]}", "nodes", "outputs");
-	int ret = port ? 0 : -ENOENT;
+	int ret;
 
-	if (!ret && (!frame || !said || !answer))
+	if (!frame || !said || !answer)
 		ret = shunt_err_set(err, ENOMEM, "explain: not enough memory");
-	if (!ret)
-		ret = read_bytes(json_object_get(request, "bytes"), frame, err);
-	if (!ret)
-		ret = read_queue(port, json_object_get(request, "queue"), &frame->queue, err);
-	if (!ret) {
-		set_text(answer, "port", port->name);
-		json_object_set_new(answer, "bytes", shunt_explain_hex(frame->bytes, frame->len));
-		ret = answer_frame(x, port, frame, said, answer, err);
-	}
+	else
+		ret = answer_request(x, request, frame, said, answer, err);
 	free(frame);
 	free(said);
-	if (ret) {
-		json_decref(answer);
-		return NULL;
-	}
-	return answer;
+	if (!ret)
+		return answer;
+	json_decref(answer);
+	return NULL;
 }

@@ -112,8 +112,8 @@ def test_drops_and_what_the_kernel_gets_back(lab, tmp_path):
 
 
 def test_filter(lab, tmp_path, lanes):
-    """It decides before a byte is copied, also on what a packet leaves as; of a port alone what leaves by it is
-    seen though it came in by another one."""
+    """It decides before a byte is copied, also on what a packet leaves as; of a port alone what leaves by it
+    is seen though it came in by another one."""
     gen, sink = lab.ends()
     with route(lab, "--lane", lanes) as daemon:
         gen.reaches(sink, udp4(), routed(udp4()))
@@ -203,7 +203,8 @@ def test_a_full_disk(lab):
     gen, sink = lab.ends()
     with route(lab) as daemon:
         gen.reaches(sink, udp4(), routed(udp4()))
-        with subprocess.Popen([os.path.join(BIN, "shuntctl"), "-s", daemon.control, "capture", "-w", "/dev/full"],
+        command = [os.path.join(BIN, "shuntctl"), "-s", daemon.control, "capture", "-w", "/dev/full"]
+        with subprocess.Popen(command,
                               env=ENV, stderr=subprocess.PIPE, text=True) as process:
             assert "No space left on device" in process.communicate(timeout=60)[1]
             assert process.returncode == 1
@@ -235,13 +236,15 @@ def test_lines_and_tshark(lab, tmp_path):
                               text=True) as process:
             wait_until(lambda: gen.send(frame) or process.poll() is not None)
             lines = process.communicate(timeout=60)[0].splitlines()
-        assert "eth1 in  lane=xdp reason=forward4" in lines[0] and "UDP 10.0.1.2:5 > 10.0.2.2:53 ttl 64" in lines[0]
+        assert "eth1 in  lane=xdp reason=forward4" in lines[0]
+        assert "UDP 10.0.1.2:5 > 10.0.2.2:53 ttl 64" in lines[0]
         assert "eth2 out lane=xdp reason=forward4" in lines[1] and "ttl 63" in lines[1]
-        with subprocess.Popen([*command, "-w", "-", "-c", "4", "udp"], env=ENV, stdout=subprocess.PIPE) as process, \
-                subprocess.Popen(["tshark", "-r", "-", "-Y", 'frame.comment contains "lane=xdp"', "-T", "fields", "-e",
-                                  "frame.interface_name", "-e", "frame.packet_flags_direction", "-e", "udp.dstport"],
-                                 stdin=process.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True) as tshark:
+        reader = ["tshark", "-r", "-", "-Y", 'frame.comment contains "lane=xdp"', "-T", "fields",
+                  "-e", "frame.interface_name", "-e", "frame.packet_flags_direction", "-e", "udp.dstport"]
+        with subprocess.Popen([*command, "-w", "-", "-c", "4", "udp"], env=ENV,
+                              stdout=subprocess.PIPE) as process, \
+                subprocess.Popen(reader, stdin=process.stdout, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True) as tshark:
             wait_until(lambda: gen.send(frame) or process.poll() is not None)
             seen, complaints = tshark.communicate(timeout=60)
         assert seen.splitlines() == ["eth1\t0x00000001\t53", "eth2\t0x00000002\t53"] * 2, (seen, complaints)

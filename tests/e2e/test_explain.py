@@ -38,7 +38,8 @@ def frames(rng, count):
         make = rng.choice([udp4, udp4, udp4, udp6])
         v6 = make is udp6
         frame = bytearray(make(rng.choice([80, 100, 600]), dport=rng.choice([53, 80, 6666]),
-                               sport=1 + number, eth_dst=rng.choice([DUT1, DUT1, DUT1, SINK, "ff:ff:ff:ff:ff:ff"])))
+                               sport=1 + number,
+                               eth_dst=rng.choice([DUT1, DUT1, DUT1, SINK, "ff:ff:ff:ff:ff:ff"])))
         kind = rng.randrange(12)
         if kind == 0:
             frame[21 if v6 else 22] = rng.randrange(3)
@@ -63,7 +64,8 @@ def said_of(said):
     steering = said["steering"]
     return (steering["lane"], steering["reason"],
             sorted((out["port"], out["bytes"]) for out in said["outputs"]),
-            said["reason"] if said["result"] in ("dropped", "punted") and steering["lane"] == "user" else None)
+            said["reason"] if said["result"] in ("dropped", "punted") and steering["lane"] == "user"
+            else None)
 
 
 def happened(capture, frame):
@@ -71,7 +73,8 @@ def happened(capture, frame):
     number = frame[-8:]
     arrived = [p for p in capture.of("eth1", IN) if p.data == frame]
     assert len(arrived) == 1
-    left = sorted((p.port, p.data.hex()) for p in capture.packets if p.direction == OUT and p.data[-8:] == number)
+    left = sorted((p.port, p.data.hex()) for p in capture.packets
+                  if p.direction == OUT and p.data[-8:] == number)
     ended = [p.reason for p in capture.packets if p.direction == 0 and p.data[-8:] == number]
     return arrived[0].lane, arrived[0].reason, left, ended[0] if ended and arrived[0].lane == "user" else None
 
@@ -94,8 +97,8 @@ def test_it_is_what_happens(make_lab, tmp_path, each_lane, mode):
             before = daemon.drops()
             explained = [asking(frame) for frame in sent]
             assert daemon.drops()["rule"] == before["rule"]
-        wrong = [(frame.hex(), happened(capture, frame), said_of(said)) for frame, said in zip(sent, explained)
-                 if happened(capture, frame) != said_of(said)]
+        wrong = [(frame.hex(), happened(capture, frame), said_of(said))
+                 for frame, said in zip(sent, explained) if happened(capture, frame) != said_of(said)]
         assert not wrong, (len(wrong), wrong[:3])
 
 
@@ -144,15 +147,19 @@ def test_words(lab, tmp_path):
         assert "UDP 10.0.1.2:5 > 10.0.2.2:53 ttl 63" in said and "10.0.2.2/32: rewrite by eth2" in said
         assert explain(daemon, "eth1", "udp", "10.0.1.2:5", ">", "10.0.2.2:53") == said
         assert "kernel: ttl" in explain(daemon, "eth1", "-t", 1, "icmp 10.0.1.2 > 10.0.2.2")
-        assert "lane kernel, reason other_mac" in explain(daemon, "eth1", "--to", SINK, "tcp 10.0.1.2:5 > 10.0.2.2:6")
+        assert "lane kernel, reason other_mac" in explain(daemon, "eth1", "--to", SINK,
+                                                          "tcp 10.0.1.2:5 > 10.0.2.2:6")
         assert "length 80" in explain(daemon, "eth1", "58 [fd00:1::2] > fd00:2::2")
         assert "result    sent" in explain(daemon, "eth1", udp4().hex())
         with Capture(daemon, "eth1", "udp", folder=tmp_path) as capture:
             gen.reaches(sink, udp4(dport=9), routed(udp4(dport=9)))
         assert "10.0.2.2:9 ttl 64" in explain(daemon, "eth1", f"{capture.path}:1")
-        for words, why in [(["eth1", "udp 10.0.1.2:5 > fd00::1"], "two families"), (["eth7", "00"], "no port 'eth7'"),
-                           (["eth1", "00"], "expected 14 to 2048"), (["eth1", f"{capture.path}:99"], "number 99"),
-                           (["eth1", "icmp 10.0.0.1:5 > 10.0.0.2"], "no ports"), (["eth1"], "needs PORT PACKET"),
+        for words, why in [(["eth1", "udp 10.0.1.2:5 > fd00::1"], "two families"),
+                           (["eth7", "00"], "no port 'eth7'"),
+                           (["eth1", "00"], "expected 14 to 2048"),
+                           (["eth1", f"{capture.path}:99"], "number 99"),
+                           (["eth1", "icmp 10.0.0.1:5 > 10.0.0.2"], "no ports"),
+                           (["eth1"], "needs PORT PACKET"),
                            (["eth1", "-q", "9", udp4().hex()], "no queue 9")]:
             done = daemon.ctl("explain", *words, check=False)
             assert done.returncode in (1, 2) and why in done.stderr, (words, done)
@@ -160,7 +167,8 @@ def test_words(lab, tmp_path):
 
 def traced(daemon, gen, frame, *words):
     """The way of one packet, as JSON."""
-    with subprocess.Popen([os.path.join(BIN, "shuntctl"), "-s", daemon.control, "trace", "-j", "-c", "1", *words],
+    command = [os.path.join(BIN, "shuntctl"), "-s", daemon.control, "trace", "-j", "-c", "1", *words]
+    with subprocess.Popen(command,
                           env=ENV, stdout=subprocess.PIPE, text=True) as process:
         wait_until(lambda: gen.send(frame) or process.poll() is not None)
         rows = [json.loads(line) for line in process.communicate(timeout=60)[0].splitlines()]
@@ -175,9 +183,11 @@ def test_trace(lab, each_lane):
         gen.reaches(sink, udp4(), routed(udp4()))
         good = traced(daemon, gen, udp4(sport=77), "udp and src port 77")
         assert good["result"] == "sent" and good["steering"]["lane"] == each_lane
-        assert [(out["port"], out["bytes"]) for out in good["outputs"]] == [("eth2", routed(udp4(sport=77)).hex())]
+        assert [(out["port"], out["bytes"]) for out in good["outputs"]] == \
+            [("eth2", routed(udp4(sport=77)).hex())]
         assert bool(good["nodes"]) == (each_lane == "user") and good["route"]["prefix"] == "10.0.2.2/32"
         old = traced(daemon, gen, udp4(ttl=1), "ip[8] = 1 and udp")
         assert (old["result"], old["reason"], old["outputs"]) == ("kernel", "ttl", [])
         lost = traced(daemon, gen, udp4(dst="10.99.0.1"), "dst host 10.99.0.1")
-        assert (lost["result"], lost["reason"]) == {"user": ("punted", "noroute"), "xdp": ("kernel", "no_way")}[each_lane]
+        assert (lost["result"], lost["reason"]) == \
+            {"user": ("punted", "noroute"), "xdp": ("kernel", "no_way")}[each_lane]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""shuntctl capture, started and ended by a test, and what it wrote: pcapng, read by hand, so that a format that
-only its writer understands does not pass."""
+"""shuntctl capture, started and ended by a test, and what it wrote: pcapng, read by hand, so that a format
+that only its writer understands does not pass."""
 import dataclasses
 import os
 import signal

@@ -48,8 +48,8 @@ struct capture {
 	uint64_t file_bytes, file_ns; /* written to it; when it was begun */
 	uint64_t epoch_ns;	      /* what CLOCK_MONOTONIC lacks to the time of day */
 	uint64_t packets, captured[TAP_PORT_MAX];
-	const char *lane, *reason; /* that comment says: most packets' are those of the one before */
-	char comment[COMMENT_MAX];
+	char comment[COMMENT_MAX]; /* of the packet before; most have the same */
+	const char *lane, *reason; /* that it says */
 	struct arrived arrived[CPUS];
 	struct shunt_err *err;
 };

@@ -53,7 +53,7 @@ static int from_capture(struct craft *out, const char *file, unsigned long numbe
 		ret = shunt_err_set(err, EINVAL, "%s", why);
 	else if (pcap_datalink(pcap) != DLT_EN10MB)
 		ret = shunt_err_set(err, EINVAL, "%s: no capture of Ethernet", file);
-	else if (ret != 1)
+	else if (ret != 1 || !head)
 		ret = shunt_err_set(err, ENOENT, "%s: it has %lu packets, and number %lu is wanted",
 				    file, i - 1, number);
 	else if (head->caplen < head->len || head->len > CRAFT_MAX || head->len < ETH_HLEN)
@@ -162,11 +162,13 @@ static uint32_t put_l4(uint8_t *at, int proto, const struct end *src, const stru
 		put16(at, src->port);
 		put16(at + 2, dst->port);
 	}
+	if (proto == IPPROTO_TCP)
+		put16(at + 14, 0xffff); /* window */
 	csum_at = proto == IPPROTO_UDP ? 6 : proto == IPPROTO_TCP ? 16 : 2;
 	if (proto == IPPROTO_UDP)
 		put16(at + 4, len);
 	else if (proto == IPPROTO_TCP)
-		memcpy(at + 12, "\x50\x10\xff\xff", 4); /* 20 bytes, ACK, window */
+		put16(at + 12, 0x5010); /* 20 bytes, ACK */
 	else
 		at[0] = proto == IPPROTO_ICMP ? 8 : proto == IPPROTO_ICMPV6 ? 128 : 0; /* echo */
 	if (proto != IPPROTO_UDP && proto != IPPROTO_TCP && proto != IPPROTO_ICMP &&

@@ -29,10 +29,12 @@ int shuntctl_filter_compile(struct shuntctl_filter *filter, const char *text, ui
 	if (pcap_compile(pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN))
 		ret = shunt_err_set(err, EINVAL, "filter '%.200s': %s", text, pcap_geterr(pcap));
 	if (!ret) {
-		filter->insns = malloc(program.bf_len * sizeof(*program.bf_insns));
-		if (filter->insns)
-			memcpy(filter->insns, program.bf_insns,
-			       program.bf_len * sizeof(*program.bf_insns));
+		const size_t bytes = program.bf_len * sizeof(*program.bf_insns);
+		void *insns = malloc(bytes);
+
+		if (insns)
+			memcpy(insns, program.bf_insns, bytes);
+		filter->insns = insns;
 		filter->cnt = filter->insns ? program.bf_len : 0;
 		ret = filter->insns ? 0 : shunt_err_set(err, ENOMEM, "filter: not enough memory");
 		pcap_freecode(&program);

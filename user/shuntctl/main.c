@@ -629,15 +629,17 @@ static int split_words(const struct options *o, char **words, int cnt, unsigned 
 static char *join(char **words, int cnt)
 {
 	size_t len = 1;
-	char *text;
+	char *text, *end;
 	int i;
 
 	for (i = 0; i < cnt; i++)
 		len += strlen(words[i]) + 1;
 	text = calloc(1, len);
-	for (i = 0; text && i < cnt; i++) {
-		strcat(text, i ? " " : "");
-		strcat(text, words[i]);
+	for (end = text, i = 0; text && i < cnt; i++) {
+		if (i)
+			*end++ = ' ';
+		memcpy(end, words[i], strlen(words[i]));
+		end += strlen(words[i]);
 	}
 	return text;
 }
