@@ -27,19 +27,6 @@ struct shunt_xdp_explainer {
 	struct shunt_kernel_ring ring;
 };
 
-static int share_maps(const struct bpf_object *from, struct bpf_object *to)
-{
-	struct bpf_map *map;
-	int rc = 0;
-
-	bpf_object__for_each_map (map, from) {
-		if (!rc && !bpf_map__is_internal(map) && bpf_map__fd(map) >= 0)
-			rc = bpf_map__reuse_fd(bpf_object__find_map_by_name(to, bpf_map__name(map)),
-					       bpf_map__fd(map));
-	}
-	return rc;
-}
-
 /* A loaded object's global, shared with its program; NULL: it has none of that size. */
 static void *map_global(const struct bpf_object *obj, const char *name, size_t len)
 {
@@ -66,7 +53,7 @@ static int load(struct shunt_xdp *x, struct shunt_xdp_explainer *e, struct shunt
 					     .is_asked = 1,
 					     .is_sg = x->is_sg};
 	e->obj = shunt_xdp_tapped_open(x, false, opts, err);
-	rc = e->obj ? share_maps(x->maps, e->obj) : -errno;
+	rc = e->obj ? shunt_xdp_share_maps(x->maps, e->obj, false) : -errno;
 	rc = rc ?: bpf_object__load(e->obj);
 	free(opts);
 	if (rc)

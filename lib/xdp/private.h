@@ -142,6 +142,10 @@ bool shunt_xdp_program_bind(struct shunt_xdp *x);
 int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err *err);
 void shunt_xdp_program_drop(struct shunt_xdp *x);
 
+/* shunt_xdp_share_maps gives an object that is not loaded the loaded maps of another one, its
+ * globals among them or not. Returns 0 or -errno of libbpf. */
+int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_globals);
+
 /* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
  * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not
  * bound or bound; NULL: it cannot. shunt_xdp_program_load_tapped loads it with x's maps and makes

@@ -57,14 +57,14 @@ static struct bpf_object *open_object(const struct shunt_xdp *x, const char *nam
 	return open_elf(x, elf, len, name);
 }
 
-static int share_maps(const struct bpf_object *from, struct bpf_object *to)
+int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_globals)
 {
 	struct bpf_map *map, *own;
 	int rc = 0;
 
 	bpf_object__for_each_map (map, from) {
 		own = bpf_object__find_map_by_name(to, bpf_map__name(map));
-		if (!rc && bpf_map__fd(map) >= 0)
+		if (!rc && bpf_map__fd(map) >= 0 && (with_globals || !bpf_map__is_internal(map)))
 			rc = bpf_map__reuse_fd(own, bpf_map__fd(map));
 	}
 	return rc;
@@ -92,7 +92,7 @@ static int open_with_maps(struct shunt_xdp *x, const char *name, struct shunt_er
 	int rc;
 
 	x->obj = open_object(x, name);
-	rc = x->obj ? share_maps(x->maps, x->obj) : -errno;
+	rc = x->obj ? shunt_xdp_share_maps(x->maps, x->obj, true) : -errno;
 	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : 0;
 }
 
@@ -192,7 +192,7 @@ int shunt_xdp_program_load_tapped(struct shunt_xdp *x, struct bpf_object *obj, b
 				  struct shunt_err *err)
 {
 	const char *name = tapped_name(x, bound);
-	int rc = obj ? share_maps(x->maps, obj) : -ENOMEM;
+	int rc = obj ? shunt_xdp_share_maps(x->maps, obj, true) : -ENOMEM;
 
 	x->obj = obj;
 	if (!rc)

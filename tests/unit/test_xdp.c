@@ -19,7 +19,38 @@
 #include "shunt_steer.skel.h"
 #include "steer/rule.h"
 #include "steer/steer.h"
+#include "xdp/tap_opts.h"
 #include "xdp_rig.h"
+
+/* Whether it asks for tags where this kernel has such programs: what grows beyond its pages is
+ * refused by shunt_xdp_bound_load, and shuntd goes on without, see bpf/steer/bound.bpf.h. */
+static void expect_bound(bool multi_buffer)
+{
+	static const struct shunt_xdp_tap_opts tap = {
+		.opts = {.ports = 1, .snap_len = 64, .is_own = 1, .is_asked = 1},
+		.ring_bytes = 65536};
+	struct shunt_xdp *x = xdp_rig_attach(
+		(struct shunt_xdp_opts){.asks_tags = true, .multi_buffer = multi_buffer});
+	struct shunt_xdp_info info;
+	int ring;
+
+	cr_expect_eq(shunt_xdp_info(x, &info, &xdp_rig_err), 0);
+	cr_expect(info.reads_tags, "the plain program, buffers: %d", multi_buffer);
+	ring = shunt_xdp_tap(x, &tap, &xdp_rig_err);
+	cr_expect_geq(ring, 0, "the tapped program, buffers: %d: %s", multi_buffer,
+		      xdp_rig_err.msg);
+	cr_expect_eq(shunt_xdp_info(x, &info, &xdp_rig_err), 0);
+	cr_expect(info.reads_tags, "the tapped program, buffers: %d", multi_buffer);
+	close(ring);
+	shunt_xdp_detach(x);
+}
+
+Test(xdp, bound_programs_stay_where_they_lie)
+{
+	xdp_rig_start();
+	expect_bound(false);
+	expect_bound(true);
+}
 
 Test(xdp, attach_configure_detach)
 {

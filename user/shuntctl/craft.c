@@ -162,18 +162,24 @@ static uint32_t put_l4(uint8_t *at, int proto, const struct end *src, const stru
 		put16(at, src->port);
 		put16(at + 2, dst->port);
 	}
-	if (proto == IPPROTO_TCP)
-		put16(at + 14, 0xffff); /* window */
-	csum_at = proto == IPPROTO_UDP ? 6 : proto == IPPROTO_TCP ? 16 : 2;
-	if (proto == IPPROTO_UDP)
+	switch (proto) {
+	case IPPROTO_UDP:
 		put16(at + 4, len);
-	else if (proto == IPPROTO_TCP)
+		csum_at = 6;
+		break;
+	case IPPROTO_TCP:
 		put16(at + 12, 0x5010); /* 20 bytes, ACK */
-	else
-		at[0] = proto == IPPROTO_ICMP ? 8 : proto == IPPROTO_ICMPV6 ? 128 : 0; /* echo */
-	if (proto != IPPROTO_UDP && proto != IPPROTO_TCP && proto != IPPROTO_ICMP &&
-	    proto != IPPROTO_ICMPV6)
+		put16(at + 14, 0xffff); /* window */
+		csum_at = 16;
+		break;
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		at[0] = proto == IPPROTO_ICMP ? 8 : 128; /* echo */
+		csum_at = 2;
+		break;
+	default:
 		return len;
+	}
 	sum = add(0, at, len);
 	if (proto != IPPROTO_ICMP) {
 		sum = add(add(sum, src->addr, addr_len), dst->addr, addr_len);

@@ -1,70 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* shuntctl: asks shuntd over its control socket and prints the answer. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "capture.h"
 #include "client.h"
 #include "explain.h"
 #include "show/show.h"
-#include "doctor.h"
 #include "metrics.h"
+#include "options.h"
 #include "samples.h"
 #include "top.h"
 #include "view.h"
-#include "words.h"
 
-#define EXIT_USAGE    2
-#define COUNT_MAX     1000000000u
-#define SAMPLES_S_MAX 3600
-
-struct options {
-	const char *socket;
-	bool json, pretty;
-	struct shuntctl_view_opts view;
-	struct shunt_doctor_opts doctor;
-	struct shuntctl_capture_opts capture;
-	struct shuntctl_explain_opts explain;
-	unsigned samples_s; /* of show drops; 0: none */
-	double interval_s;
-	unsigned iterations;
-};
-
-enum {
-	COMMAND_SHOW,
-	COMMAND_ROUTE,
-	COMMAND_LANE,
-	COMMAND_TOP,
-	COMMAND_METRICS,
-	COMMAND_DOCTOR,
-	COMMAND_CAPTURE,
-	COMMAND_TRACE,
-	COMMAND_EXPLAIN,
-	COMMAND_RELOAD,
-	COMMAND_HELP,
-};
-
-enum { OPT_FRAME_SIZE = 256, OPT_WORKERS, OPT_GENERIC, OPT_REQUIRE, OPT_TO, OPT_FROM, OPT_SAMPLES };
-
-static const struct shuntctl_word commands[] = {
-	[COMMAND_SHOW] = {"show"},	 [COMMAND_ROUTE] = {"route"},
-	[COMMAND_LANE] = {"lane"},	 [COMMAND_TOP] = {"top"},
-	[COMMAND_METRICS] = {"metrics"}, [COMMAND_DOCTOR] = {"doctor"},
-	[COMMAND_CAPTURE] = {"capture"}, [COMMAND_TRACE] = {"trace"},
-	[COMMAND_EXPLAIN] = {"explain"}, [COMMAND_RELOAD] = {"reload"},
-	[COMMAND_HELP] = {"help"},
-};
-
-static const struct shuntctl_word objects[] = {
-#define X(name, help) {#name, help},
-	SHUNT_SHOW_OBJECTS(X)
-#undef X
-};
+#define EXIT_USAGE 2
+#define WORDS_MAX  5 /* of a packet, and one more, which is one too many */
 
 static void (*const views[])(FILE *, const json_t *, const struct shuntctl_view_opts *) = {
 #define X(name, help) shuntctl_view_##name,
@@ -72,92 +25,19 @@ static void (*const views[])(FILE *, const json_t *, const struct shuntctl_view_
 #undef X
 };
 
-static void print_help(void)
-{
-	unsigned i;
-
-	fputs("Usage: shuntctl [OPTIONS] COMMAND\n"
-	      "\n"
-	      "Asks a running shuntd what it does. Commands and objects may be shortened: sh po.\n"
-	      "\n"
-	      "COMMAND:\n"
-	      "  show OBJECT          print an object once\n"
-	      "  top                  print rates again and again (q or Ctrl-C ends it)\n"
-	      "  route get ADDRESS    print the route that a packet to ADDRESS takes\n"
-	      "  lane set PORT user=N% xdp=N% kernel=N%\n"
-	      "                       split the port's flows among the lanes, 100 % in all\n"
-	      "  lane set PORT LANE|auto  give all flows to one lane, or back to the port's own\n"
-	      "  doctor [DEVICE ...]  examine host and devices; needs no daemon, changes nothing\n"
-	      "  capture [PORT ...] [FILTER]\n"
-	      "                       print or write the packets that ports receive and send\n"
-	      "  trace [FILTER]       print the way of packets: steering, nodes, route, what left\n"
-	      "  explain PORT PACKET  print the way that a packet would take, and send none\n"
-	      "  metrics              print all counters in Prometheus' text format\n"
-	      "  reload               shuntd reads its file again: new rules come into force\n"
-	      "  help                 print this\n"
-	      "\n"
-	      "OBJECT:\n",
-	      stdout);
-	for (i = 0; i < SHUNT_ARRAY_LEN(objects); i++)
-		printf("  %-10s %s\n", objects[i].name, objects[i].help);
-	fputs("\n"
-	      "Options, before the command or behind it:\n"
-	      "  -j, --json           print JSON on one line, errors too\n"
-	      "  -p, --pretty         print JSON, indented\n"
-	      "  -s, --socket PATH    control socket of shuntd (" SHUNT_CONTROL_PATH
-	      "); of capture\n"
-	      "                       before the command alone\n"
-	      "  -V, --version; -h, --help\n"
-	      "Options of capture, behind the command:\n"
-	      "  -w, --write FILE     write pcapng to FILE; -: to standard output\n"
-	      "  -s, --snaplen N      bytes of a packet, 1 to 65536 (65536)\n"
-	      "  -c, --count N        end after N packets (no end)\n"
-	      "  -G, --rotate SEC     begin a new file after so many seconds\n"
-	      "  -C, --size MB        begin a new file after so many millions of bytes\n"
-	      "  -B, --buffer MIB     of each ring, a power of 2, 1 to 64 (4)\n"
-	      "Options of trace, behind the command: -c, --count N; -j, --json\n"
-	      "Options of explain, behind the command:\n"
-	      "  -t, --ttl N          of the packet, 0 to 255 (64)\n"
-	      "      --to MAC, --from MAC  its addresses (the port's; 02:00:00:00:00:01)\n"
-	      "  -q, --queue N        on which it arrives (0)\n"
-	      "  -j, --json           print JSON on one line\n"
-	      "Options of show drops:\n"
-	      "  -a, --all            also print reasons that never occurred\n"
-	      "      --samples [SEC]  watch for so many seconds, 1 to 3600 (1), and print the last\n"
-	      "                       packet of each reason\n"
-	      "Options of top:\n"
-	      "  -d, --delay SEC      seconds between two reports, 0.1 to 3600 (1)\n"
-	      "  -n, --iterations N   end after N reports (no end)\n"
-	      "Options of doctor (default: as the daemon has it, else as in parentheses):\n"
-	      "      --frame-size N   bytes of a frame, 2048 or 4096 (what the ports need)\n"
-	      "      --workers N      number of workers wanted (1)\n"
-	      "      --generic        judge for shuntd --driver-mode generic\n"
-	      "      --require zerocopy  it is an error if a device copies\n"
-	      "\n"
-	      "PACKET: 'udp 10.0.0.1:5 > 10.1.0.1:53', hexadecimal digits, or FILE:N of a capture\n"
-	      "\n"
-	      "Examples:\n"
-	      "  shuntctl explain eth1 'tcp 10.0.0.1:5 > 10.1.0.1:80'   why does it go there?\n"
-	      "  shuntctl show drops          what did not come out, and why\n"
-	      "  shuntctl doctor eth1 eth2    before the first start\n"
-	      "\n"
-	      "Exit status: 0 done, 1 failed (doctor: found errors), 2 wrong usage. See shuntctl(8).\n",
-	      stdout);
-}
-
-static unsigned json_flags(const struct options *o)
+static unsigned json_flags(const struct shuntctl_options *o)
 {
 	return (o->pretty ? JSON_INDENT(4) : JSON_COMPACT) | JSON_REAL_PRECISION(6);
 }
 
-static void print_json(const struct options *o, const json_t *object)
+static void print_json(const struct shuntctl_options *o, const json_t *object)
 {
 	json_dumpf(object, stdout, json_flags(o));
 	putchar('\n');
 }
 
 /* On stdout with -j, where a program expects an answer; otherwise on stderr. */
-static int complain(const struct options *o, const struct shunt_err *err, int code)
+static int complain(const struct shuntctl_options *o, const struct shunt_err *err, int code)
 {
 	json_t *object;
 
@@ -172,7 +52,7 @@ static int complain(const struct options *o, const struct shunt_err *err, int co
 }
 
 /* What the daemon answers to a question of the client's, or NULL with *err set. */
-static json_t *ask(const struct options *o,
+static json_t *ask(const struct shuntctl_options *o,
 		   json_t *(*question)(int fd, const char *word, struct shunt_err *err),
 		   const char *word, struct shunt_err *err)
 {
@@ -186,7 +66,7 @@ static json_t *ask(const struct options *o,
 	return result;
 }
 
-static int show(const struct options *o, unsigned object)
+static int show(const struct shuntctl_options *o, unsigned object)
 {
 	struct shunt_err err = {""};
 	json_t *samples = NULL, *result;
@@ -196,7 +76,7 @@ static int show(const struct options *o, unsigned object)
 		if (!samples)
 			return complain(o, &err, EXIT_FAILURE);
 	}
-	result = ask(o, shuntctl_client_show, objects[object].name, &err);
+	result = ask(o, shuntctl_client_show, shuntctl_objects[object].name, &err);
 	if (!result) {
 		json_decref(samples);
 		return complain(o, &err, EXIT_FAILURE);
@@ -211,7 +91,7 @@ static int show(const struct options *o, unsigned object)
 	return EXIT_SUCCESS;
 }
 
-static int run_route(const struct options *o, char **words, int cnt)
+static int run_route(const struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"route needs `get ADDRESS`, see shuntctl help"};
 	json_t *result;
@@ -230,7 +110,7 @@ static int run_route(const struct options *o, char **words, int cnt)
 }
 
 /* Sets shares, and prints what is in force now. */
-static int run_lane(const struct options *o, char **words, int cnt)
+static int run_lane(const struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {
 		"lane needs `set PORT user=N% xdp=N% kernel=N%`, `set PORT LANE` or "
@@ -255,7 +135,7 @@ static int run_lane(const struct options *o, char **words, int cnt)
 	return EXIT_SUCCESS;
 }
 
-static int run_reload(const struct options *o)
+static int run_reload(const struct shuntctl_options *o)
 {
 	struct shunt_err err = {""};
 	json_t *result = ask(o, shuntctl_client_reload, NULL, &err);
@@ -271,7 +151,7 @@ static int run_reload(const struct options *o)
 	return EXIT_SUCCESS;
 }
 
-static int top(const struct options *o)
+static int top(const struct shuntctl_options *o)
 {
 	const struct shuntctl_top_opts opts = {
 		.socket = o->socket,
@@ -285,7 +165,7 @@ static int top(const struct options *o)
 	return shuntctl_top(&opts, &err) ? complain(o, &err, EXIT_FAILURE) : EXIT_SUCCESS;
 }
 
-static int metrics(const struct options *o)
+static int metrics(const struct shuntctl_options *o)
 {
 	struct shunt_err err = {""};
 	json_t *all = ask(o, shuntctl_metrics_ask, NULL, &err);
@@ -298,7 +178,7 @@ static int metrics(const struct options *o)
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int doctor(const struct options *o, char **devices, int cnt)
+static int doctor(const struct shuntctl_options *o, char **devices, int cnt)
 {
 	const struct shuntctl_doctor_opts opts = {.socket = o->socket, .want = o->doctor};
 	struct shunt_doctor found = {0};
@@ -322,287 +202,8 @@ static int doctor(const struct options *o, char **devices, int cnt)
 	return ret;
 }
 
-static int parse_interval(const char *text, double *out, struct shunt_err *err)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	if (end != text && !*end && *out >= 0.1 && *out <= 3600)
-		return 0;
-	return shunt_err_set(err, EINVAL, "--delay is '%s', expected 0.1 to 3600 seconds", text);
-}
-
-static int parse_number(const char *option, const char *text, unsigned max, unsigned *out,
-			struct shunt_err *err)
-{
-	unsigned long n;
-	char *end;
-
-	n = strtoul(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && !*end && n >= 1 && n <= max) {
-		*out = (unsigned)n;
-		return 0;
-	}
-	if (max < COUNT_MAX)
-		return shunt_err_set(err, EINVAL,
-				     "%s is '%s', expected a whole number from 1 to %u", option,
-				     text, max);
-	return shunt_err_set(err, EINVAL, "%s is '%s', expected a whole number from 1", option,
-			     text);
-}
-
-static int parse_count(const char *option, const char *text, unsigned *out, struct shunt_err *err)
-{
-	return parse_number(option, text, COUNT_MAX, out, err);
-}
-
-static int bad_option(int opt, char **argv, struct shunt_err *err)
-{
-	char shortopt[3] = {'-', (char)optopt, 0};
-
-	/* The option without its value is the last word. */
-	if (opt == ':')
-		return shunt_err_set(err, EINVAL, "option %s needs a value, see shuntctl help",
-				     argv[optind - 1]);
-	return shunt_err_set(err, EINVAL, "unknown option %s, see shuntctl help",
-			     optopt ? shortopt : argv[optind - 1]);
-}
-
-/* The options of doctor: what the devices are to be used for. */
-static int parse_want(struct shunt_doctor_opts *want, int opt, char **argv, struct shunt_err *err)
-{
-	switch (opt) {
-	case OPT_FRAME_SIZE:
-		want->frame_size = (uint32_t)strtoul(optarg, NULL, 10);
-		if (want->frame_size == 2048 || want->frame_size == 4096)
-			return 0;
-		return shunt_err_set(err, EINVAL, "--frame-size is '%s', expected 2048 or 4096",
-				     optarg);
-	case OPT_WORKERS:
-		return parse_count("--workers", optarg, &want->worker_cnt, err);
-	case OPT_GENERIC:
-		want->generic = true;
-		return 0;
-	case OPT_REQUIRE:
-		want->require_zerocopy = true;
-		if (!strcmp(optarg, "zerocopy"))
-			return 0;
-		return shunt_err_set(err, EINVAL, "--require is '%s', expected zerocopy", optarg);
-	default:
-		return bad_option(opt, argv, err);
-	}
-}
-
-/* The seconds may be left out, or stand behind as a word of their own. */
-static int parse_samples(struct options *o, char **argv, struct shunt_err *err)
-{
-	const char *text = optarg;
-
-	if (!text && argv[optind] && *argv[optind] >= '0' && *argv[optind] <= '9')
-		text = argv[optind++];
-	if (text)
-		return parse_number("--samples", text, SAMPLES_S_MAX, &o->samples_s, err);
-	o->samples_s = 1;
-	return 0;
-}
-
-/* Returns 0, 1 when help or version was printed, or -EINVAL with err set. */
-static int parse_option(struct options *o, int opt, char **argv, struct shunt_err *err)
-{
-	switch (opt) {
-	case 'p':
-		o->pretty = true;
-		o->json = true;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case 's':
-		o->socket = optarg;
-		return 0;
-	case 'a':
-		o->view.all = true;
-		return 0;
-	case OPT_SAMPLES:
-		return parse_samples(o, argv, err);
-	case 'd':
-		return parse_interval(optarg, &o->interval_s, err);
-	case 'n':
-		return parse_count("--iterations", optarg, &o->iterations, err);
-	case 'h':
-		print_help();
-		return 1;
-	case 'V':
-		puts("shuntctl " SHUNT_VERSION);
-		return 1;
-	default:
-		return parse_want(&o->doctor, opt, argv, err);
-	}
-}
-
-static const struct option long_options[] = {
-	{"json", no_argument, NULL, 'j'},
-	{"pretty", no_argument, NULL, 'p'},
-	{"socket", required_argument, NULL, 's'},
-	{"all", no_argument, NULL, 'a'},
-	{"samples", optional_argument, NULL, OPT_SAMPLES},
-	{"delay", required_argument, NULL, 'd'},
-	{"iterations", required_argument, NULL, 'n'},
-	{"frame-size", required_argument, NULL, OPT_FRAME_SIZE},
-	{"workers", required_argument, NULL, OPT_WORKERS},
-	{"generic", no_argument, NULL, OPT_GENERIC},
-	{"require", required_argument, NULL, OPT_REQUIRE},
-	{"version", no_argument, NULL, 'V'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-static const struct option capture_options[] = {
-	{"write", required_argument, NULL, 'w'}, {"snaplen", required_argument, NULL, 's'},
-	{"count", required_argument, NULL, 'c'}, {"rotate", required_argument, NULL, 'G'},
-	{"size", required_argument, NULL, 'C'},	 {"buffer", required_argument, NULL, 'B'},
-	{"help", no_argument, NULL, 'h'},	 {NULL, 0, NULL, 0},
-};
-
-static int parse_capture(struct shuntctl_capture_opts *o, int opt, char **argv,
-			 struct shunt_err *err)
-{
-	unsigned count = 0;
-	int ret = 0;
-
-	switch (opt) {
-	case 'w':
-		o->file = optarg;
-		return 0;
-	case 's':
-		return parse_number("--snaplen", optarg, SHUNT_TAP_SNAP_MAX, &o->snap_len, err);
-	case 'c':
-		ret = parse_count("--count", optarg, &count, err);
-		o->packet_max = count;
-		return ret;
-	case 'G':
-		return parse_number("--rotate", optarg, 86400 * 366, &o->seconds, err);
-	case 'C':
-		return parse_number("--size", optarg, 1000000, &o->megabytes, err);
-	case 'B':
-		ret = parse_number("--buffer", optarg, 64, &o->ring_mib, err);
-		if (!ret && !shunt_is_power_of_2(o->ring_mib))
-			ret = shunt_err_set(err, EINVAL,
-					    "--buffer is '%s', expected 1, 2, 4, 8, 16, 32 or 64",
-					    optarg);
-		return ret;
-	case 'h':
-		print_help();
-		return 1;
-	default:
-		return bad_option(opt, argv, err);
-	}
-}
-
-static const struct option explain_options[] = {
-	{"count", required_argument, NULL, 'c'},
-	{"json", no_argument, NULL, 'j'},
-	{"pretty", no_argument, NULL, 'p'},
-	{"ttl", required_argument, NULL, 't'},
-	{"to", required_argument, NULL, OPT_TO},
-	{"from", required_argument, NULL, OPT_FROM},
-	{"queue", required_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-static int parse_small(const char *option, const char *text, unsigned max, unsigned *out,
-		       struct shunt_err *err)
-{
-	char *end;
-	const unsigned long n = strtoul(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || n > max)
-		return shunt_err_set(err, EINVAL, "%s is '%s', expected 0 to %u", option, text,
-				     max);
-	*out = (unsigned)n;
-	return 0;
-}
-
-/* Of trace and explain. */
-static int parse_explain(struct options *o, int opt, char **argv, struct shunt_err *err)
-{
-	unsigned count = 0;
-	int ret = 0;
-
-	switch (opt) {
-	case 'c':
-		ret = parse_count("--count", optarg, &count, err);
-		o->explain.packet_max = count;
-		return ret;
-	case 't':
-		return parse_small("--ttl", optarg, 255, &o->explain.ttl, err);
-	case 'q':
-		return parse_small("--queue", optarg, 4095, &o->explain.queue, err);
-	case OPT_TO:
-		o->explain.eth_dst = optarg;
-		return 0;
-	case OPT_FROM:
-		o->explain.eth_src = optarg;
-		return 0;
-	default:
-		return parse_option(o, opt, argv, err);
-	}
-}
-
-static int parse_behind(struct options *o, int command, int argc, char **argv,
-			struct shunt_err *err)
-{
-	int opt, ret = 0;
-
-	while (!ret) {
-		switch (command) {
-		case COMMAND_CAPTURE:
-			opt = getopt_long(argc, argv, ":w:s:c:G:C:B:h", capture_options, NULL);
-			ret = opt == -1 ? 0 : parse_capture(&o->capture, opt, argv, err);
-			break;
-		case COMMAND_TRACE:
-		case COMMAND_EXPLAIN:
-			opt = getopt_long(argc, argv, ":c:jpt:q:h", explain_options, NULL);
-			ret = opt == -1 ? 0 : parse_explain(o, opt, argv, err);
-			break;
-		default:
-			opt = getopt_long(argc, argv, ":jps:ad:n:Vh", long_options, NULL);
-			ret = opt == -1 ? 0 : parse_option(o, opt, argv, err);
-		}
-		if (opt == -1)
-			break;
-	}
-	return ret;
-}
-
-/* Options before the command, then those behind it, among its words: some have their own. *words is
- * set to the command and what follows, *cnt of them. */
-static int parse_options(struct options *o, int argc, char **argv, char ***words, int *cnt,
-			 struct shunt_err *err)
-{
-	int opt, ret = 0, command;
-
-	while (!ret && (opt = getopt_long(argc, argv, "+:jps:ad:n:Vh", long_options, NULL)) != -1)
-		ret = parse_option(o, opt, argv, err);
-	*words = argv + optind;
-	*cnt = argc - optind;
-	if (ret || !*cnt)
-		return ret;
-	command =
-		shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), **words, "command", NULL);
-	argc -= optind;
-	argv += optind;
-	optind = 0; /* a new scan, which sorts the words behind the options (getopt(3)) */
-	ret = parse_behind(o, command, argc, argv, err);
-	*words = argv + optind - 1;
-	*cnt = argc - optind + 1;
-	(*words)[0] = argv[0];
-	return ret;
-}
-
 /* Words that name ports come first; the others are the filter. */
-static int split_words(const struct options *o, char **words, int cnt, unsigned *port_cnt,
+static int split_words(const struct shuntctl_options *o, char **words, int cnt, unsigned *port_cnt,
 		       struct shunt_err *err)
 {
 	json_t *ports = ask(o, shuntctl_client_show, "ports", err);
@@ -644,7 +245,7 @@ static char *join(char **words, int cnt)
 	return text;
 }
 
-static int capture(struct options *o, char **words, int cnt)
+static int capture(struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"not enough memory"};
 	char *filter = NULL;
@@ -664,7 +265,7 @@ static int capture(struct options *o, char **words, int cnt)
 	return ret ? complain(o, &err, EXIT_FAILURE) : EXIT_SUCCESS;
 }
 
-static int trace(struct options *o, char **words, int cnt)
+static int trace(struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"not enough memory"};
 	char *filter = join(words, cnt);
@@ -681,17 +282,17 @@ static int trace(struct options *o, char **words, int cnt)
 }
 
 /* The packet may be one word, in quotes, or several. */
-static int explain(struct options *o, char **words, int cnt)
+static int explain(struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"explain needs PORT PACKET, see shuntctl help"};
-	char *parts[4], *text = cnt == 2 ? strdup(words[1]) : NULL;
+	char *parts[WORDS_MAX], *text = cnt == 2 ? strdup(words[1]) : NULL;
 	json_t *answer;
 	int n = 0;
 
 	if (cnt < 2)
 		return complain(o, &err, EXIT_USAGE);
 	if (text && strchr(text, ' '))
-		for (char *at = strtok(text, " "); at && n < 4; at = strtok(NULL, " "))
+		for (char *at = strtok(text, " "); at && n < WORDS_MAX; at = strtok(NULL, " "))
 			parts[n++] = at;
 	o->explain.socket = o->socket;
 	answer = shuntctl_explain(&o->explain, words[0], n ? parts : words + 1, n ? n : cnt - 1,
@@ -707,32 +308,32 @@ static int explain(struct options *o, char **words, int cnt)
 	return EXIT_SUCCESS;
 }
 
-static int run_show(const struct options *o, char **words, int cnt)
+static int run_show(const struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"show needs one object, see shuntctl help"};
 	int object = -EINVAL;
 
 	if (cnt == 1)
-		object = shuntctl_words_find(objects, SHUNT_ARRAY_LEN(objects), words[0], "object",
-					     &err);
+		object = shuntctl_words_find(shuntctl_objects, SHUNTCTL_OBJECT_CNT, words[0],
+					     "object", &err);
 	if (object < 0)
 		return complain(o, &err, EXIT_USAGE);
-	if (o->samples_s && strcmp(objects[object].name, "drops") != 0) {
+	if (o->samples_s && strcmp(shuntctl_objects[object].name, "drops") != 0) {
 		shunt_err_set(&err, EINVAL, "--samples is for show drops, not for show %s",
-			      objects[object].name);
+			      shuntctl_objects[object].name);
 		return complain(o, &err, EXIT_USAGE);
 	}
 	return show(o, (unsigned)object);
 }
 
-static int run(struct options *o, char **words, int cnt)
+static int run(struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"a command is missing, see shuntctl help"};
 	int command = -EINVAL;
 
 	if (cnt)
-		command = shuntctl_words_find(commands, SHUNT_ARRAY_LEN(commands), words[0],
-					      "command", &err);
+		command = shuntctl_words_find(shuntctl_commands, COMMAND_CNT, words[0], "command",
+					      &err);
 	if (command < 0)
 		return complain(o, &err, EXIT_USAGE);
 	if (command == COMMAND_SHOW)
@@ -756,23 +357,20 @@ static int run(struct options *o, char **words, int cnt)
 	if (command == COMMAND_DOCTOR)
 		return doctor(o, words + 1, cnt - 1);
 	if (command == COMMAND_HELP) {
-		print_help();
+		shuntctl_options_help();
 		return EXIT_SUCCESS;
 	}
 	shunt_err_set(&err, EINVAL, "%s takes no object, and '%s' was given",
-		      commands[command].name, words[1]);
+		      shuntctl_commands[command].name, words[1]);
 	return complain(o, &err, EXIT_USAGE);
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = {.socket = SHUNT_CONTROL_PATH,
-			    .interval_s = 1,
-			    .explain = {.ttl = 64},
-			    .capture = {.snap_len = SHUNT_TAP_SNAP_MAX, .ring_mib = 4}};
+	struct shuntctl_options o;
 	struct shunt_err err = {""};
 	char **words;
-	int cnt, ret = parse_options(&o, argc, argv, &words, &cnt, &err);
+	int cnt, ret = shuntctl_options_parse(&o, argc, argv, &words, &cnt, &err);
 
 	if (ret)
 		return ret > 0 ? EXIT_SUCCESS : complain(&o, &err, EXIT_USAGE);
