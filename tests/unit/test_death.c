@@ -70,6 +70,7 @@ static bool naive_is_fatal(int sig)
 	int status;
 
 	if (!pid) {
+		signal(sig, SIG_DFL); /* a sanitizer handles some */
 		kill(getpid(), sig);
 		_exit(0);
 	}

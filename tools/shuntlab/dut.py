@@ -15,7 +15,7 @@ from shuntlab.lab import OPTIONS, Lab, wait_until
 from shuntlab.process import owner_of
 from shuntlab.programs import on_device
 from shuntlab.rights import helpers
-from shuntlab.shuntd import Shuntd
+from shuntlab.shuntd import Watched
 from shuntlab.stream import SIZE
 
 PORTS = ("eth1", "eth2")
@@ -176,7 +176,7 @@ class Dut:
     def start(self, *options):
         """Starts a shuntd and waits until it forwards; returns how long that took."""
         start = time.monotonic()
-        self.shuntd = Shuntd(self.lab, "-c", self.file, *self.options, *options, check=False)
+        self.shuntd = Watched(self.lab, "-c", self.file, *self.options, *options, check=False)
         self.daemon = self.shuntd.process
         return time.monotonic() - start
 
