@@ -23,6 +23,8 @@ void shunt_xdp_maps_init(struct shunt_xdp *x)
 	x->local4_fd = x->local6_fd = x->slots_fd = x->ctl_fd = -1;
 	x->ctl = NULL;
 	x->slots = NULL;
+	x->is_counted = false;
+	x->rule_counts = NULL;
 	pthread_mutex_init(&x->open_lock, NULL);
 }
 
