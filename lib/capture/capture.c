@@ -62,16 +62,6 @@ void shunt_captures_destroy(struct shunt_captures *captures)
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-static int find_port(const struct shunt_ports *ports, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < ports->cnt; i++)
-		if (!strcmp(ports->at[i].name, name))
-			return (int)i;
-	return -ENOENT;
-}
-
 static int read_ports(const struct shunt_ports *ports, const json_t *names, uint64_t *out,
 		      struct shunt_err *err)
 {
@@ -81,12 +71,12 @@ static int read_ports(const struct shunt_ports *ports, const json_t *names, uint
 	*out = 0;
 	json_array_foreach (names, i, name) {
 		const char *text = json_string_value(name);
-		const int port = text ? find_port(ports, text) : -EINVAL;
+		const struct shunt_port *port = text ? shunt_ports_named(ports, text) : NULL;
 
-		if (port < 0)
-			return shunt_err_set(err, -port, "capture: there is no port '%s'",
+		if (!port)
+			return shunt_err_set(err, ENOENT, "capture: there is no port '%s'",
 					     text ? text : "?");
-		*out |= 1ull << port;
+		*out |= 1ull << port->index;
 	}
 	if (!json_array_size(names))
 		*out = ports->cnt < 64 ? (1ull << ports->cnt) - 1 : ~0ull;

@@ -70,18 +70,6 @@ static int read_bytes(const json_t *text, struct shunt_xdp_frame *frame, struct 
 	return 0;
 }
 
-static struct shunt_port *find_port(const struct shunt_engine *engine, const char *name,
-				    struct shunt_err *err)
-{
-	unsigned i;
-
-	for (i = 0; name && i < engine->ports.cnt; i++)
-		if (!strcmp(engine->ports.at[i].name, name))
-			return &engine->ports.at[i];
-	shunt_err_set(err, ENOENT, "explain: there is no port '%s'", name ? name : "?");
-	return NULL;
-}
-
 static int read_queue(const struct shunt_port *port, const json_t *number, uint32_t *out,
 		      struct shunt_err *err)
 {
@@ -235,12 +223,13 @@ static int answer_request(struct shunt_explain *x, const json_t *request,
 			  struct shunt_xdp_frame *frame, struct shunt_xdp_steered *said,
 			  json_t *answer, struct shunt_err *err)
 {
-	struct shunt_port *port =
-		find_port(x->engine, json_string_value(json_object_get(request, "port")), err);
+	const char *name = json_string_value(json_object_get(request, "port"));
+	struct shunt_port *port = name ? shunt_ports_named(&x->engine->ports, name) : NULL;
 	int ret;
 
 	if (!port)
-		return -ENOENT;
+		return shunt_err_set(err, ENOENT, "explain: there is no port '%s'",
+				     name ? name : "?");
 	ret = read_bytes(json_object_get(request, "bytes"), frame, err);
 	ret = ret ?: read_queue(port, json_object_get(request, "queue"), &frame->queue, err);
 	if (ret)

@@ -34,10 +34,7 @@ static inline uint64_t lap(struct shunt_worker *w, enum shunt_stage stage, uint6
 	return now;
 }
 
-/* What came before the worker was taken for hung, now that it is at work again. The queue is empty
- * when a receive brings less than it could. */
-static __attribute__((noinline)) unsigned drop_late(struct shunt_worker *w,
-						    struct shunt_queue *queue, unsigned n)
+static unsigned drop_late(struct shunt_worker *w, unsigned n)
 {
 	shunt_counter_add(&w->graph.drops[SHUNT_DROP_late], n);
 	if (w->graph.taps) {
@@ -46,23 +43,35 @@ static __attribute__((noinline)) unsigned drop_late(struct shunt_worker *w,
 			       &(struct shunt_tap_batch){.place = SHUNT_TAP_DROPPED}, w->pkts, n);
 	}
 	shunt_pool_free_pkts(&w->pool, w->pkts, n);
-	queue->is_late = n == w->opts.batch;
 	return n;
+}
+
+/* What came before the worker was taken for hung, now that it is at work again, and nothing of what
+ * came since. */
+static __attribute__((noinline)) unsigned receive_late(struct shunt_worker *w,
+						       struct shunt_queue *queue)
+{
+	const unsigned late = queue->ops->late(queue);
+	const unsigned n = queue->ops->rx(queue, w->pkts, SHUNT_MIN(late, w->opts.batch));
+
+	queue->is_late = n < late;
+	return n ? drop_late(w, n) : 0;
 }
 
 static inline unsigned serve(struct shunt_worker *w, unsigned i, uint64_t *clock,
 			     const bool sampled)
 {
 	struct shunt_queue *queue = w->rx_queues[i];
-	unsigned n = queue->ops->rx(queue, w->pkts, w->opts.batch);
+	unsigned n;
 
+	if (unlikely(queue->is_late))
+		return receive_late(w, queue);
+	n = queue->ops->rx(queue, w->pkts, w->opts.batch);
 	*clock = lap(w, SHUNT_STAGE_RX, *clock, sampled);
-	if (!n) {
-		queue->is_late = false;
+	if (!n)
 		return 0;
-	}
-	if (unlikely(shunt_queue_is_late(queue)))
-		return drop_late(w, queue, n);
+	if (unlikely(shunt_queue_is_overtaken(queue)))
+		return drop_late(w, n);
 	if (unlikely(w->graph.taps) && !queue->is_steered)
 		shunt_tap_show(&w->graph.taps, &w->pool,
 			       &(struct shunt_tap_batch){.place = SHUNT_TAP_ARRIVED,

@@ -80,9 +80,11 @@ struct shunt_queue_ops {
 	void (*beat)(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep);
 
 	/* is_overtaken says, while the watch takes the worker for hung, whether frames of the queue
-	 * have gone another way since the latest beat. NULL where nothing watches.
-	 * Thread: owner worker. Cost: some loads. */
+	 * have gone another way since the latest beat. late returns the packets lying in the queue
+	 * that frames of it have overtaken in this way: those before the beat that ended it.
+	 * NULL where nothing watches. Thread: owner worker. Cost: some loads. */
 	bool (*is_overtaken)(const struct shunt_queue *queue);
+	unsigned (*late)(const struct shunt_queue *queue);
 
 	/* leave has the steering program give frames to this one's destination to the kernel
 	 * itself for a while: bpf/shunt_steer_queue.h. data: the frame's first len bytes, 14 at
@@ -115,22 +117,23 @@ struct shunt_queue {
 	/* Not 0 while the watch takes the worker for hung: the kernel has the queue's frames. NULL
 	 * where nothing watches. */
 	const uint8_t *hung;
-	bool is_late;	 /* the worker's word: it was, and has not emptied the queue since */
+	bool is_late;	 /* beat's word: it was, and late packets may lie in the queue */
 	bool has_unsent; /* flush's word: the kernel took less, and nothing but a flush helps */
 	struct shunt_queue_stats stats SHUNT_CACHE_ALIGNED;
 };
 
-/* shunt_queue_is_hung says whether the watch takes the queue's worker for hung. shunt_queue_is_late
- * says whether frames of the queue that came after those in its ring were forwarded meanwhile. To
- * send these now would reorder flows. Thread: owner worker. Cost: two loads. */
+/* shunt_queue_is_hung says whether the watch takes the queue's worker for hung;
+ * shunt_queue_is_overtaken, whether frames of the queue that came after all that it received were
+ * forwarded meanwhile. To send these now would reorder flows. Thread: owner worker. Cost: two
+ * loads. */
 static inline bool shunt_queue_is_hung(const struct shunt_queue *queue)
 {
 	return queue->hung && __atomic_load_n(queue->hung, __ATOMIC_RELAXED);
 }
 
-static inline bool shunt_queue_is_late(const struct shunt_queue *queue)
+static inline bool shunt_queue_is_overtaken(const struct shunt_queue *queue)
 {
-	return queue->is_late || (shunt_queue_is_hung(queue) && queue->ops->is_overtaken(queue));
+	return shunt_queue_is_hung(queue) && queue->ops->is_overtaken(queue);
 }
 
 /* shunt_queue_count_rx counts a receive of n packets, n over 0; shunt_queue_count_tx n packets

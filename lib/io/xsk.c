@@ -333,6 +333,27 @@ static bool xsk_is_overtaken(const struct shunt_queue *queue)
 	return overtakers(xsk->gate) != xsk->overtakers;
 }
 
+static unsigned xsk_late(const struct shunt_queue *queue)
+{
+	const struct xsk_queue *xsk = xsk_of_const(queue);
+	int32_t cnt = (int32_t)(xsk->late_end - xsk->rx.cached_cons);
+
+	return (unsigned)SHUNT_MAX(cnt, 0);
+}
+
+/* While the worker is taken for hung no frame comes, and the watch forgets it at the next beat:
+ * what lies in the ring now is what was overtaken, and what comes later is not. */
+static void mark_late(struct xsk_queue *xsk)
+{
+	const uint32_t end = __atomic_load_n(xsk->rx.producer, __ATOMIC_ACQUIRE);
+
+	/* else it has forgotten it at the beat before, and frames may have come */
+	if (shunt_queue_is_hung(&xsk->queue) && xsk_is_overtaken(&xsk->queue)) {
+		xsk->late_end = end;
+		xsk->queue.is_late = true;
+	}
+}
+
 static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
 {
 	struct xsk_queue *xsk = xsk_of(queue);
@@ -341,11 +362,8 @@ static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
 
 	if (!gate)
 		return;
-	/* The watch forgets it at the beat below. Until then no frame comes. */
 	if (unlikely(shunt_queue_is_hung(queue)))
-		queue->is_late =
-			xsk_is_overtaken(queue) &&
-			__atomic_load_n(xsk->rx.producer, __ATOMIC_ACQUIRE) != xsk->rx.cached_cons;
+		mark_late(xsk);
 	else
 		xsk->overtakers = overtakers(gate);
 	slot = slot_of(gate);
@@ -416,7 +434,7 @@ static void xsk_audit(const struct shunt_queue *queue, uint8_t *seen)
 }
 
 /* They differ in nothing but how packets get in and out of the rings. */
-#define XSK_OPS(name, rx_fn, tx_fn)               \
+#define XSK_OPS(name, rx_fn, tx_fn, late_fn)      \
 	const struct shunt_queue_ops name = {     \
 		.kind = "xsk",                    \
 		.reclaim = xsk_reclaim,           \
@@ -426,12 +444,13 @@ static void xsk_audit(const struct shunt_queue *queue, uint8_t *seen)
 		.busy_poll = xsk_busy_poll,       \
 		.beat = xsk_beat,                 \
 		.is_overtaken = xsk_is_overtaken, \
+		.late = late_fn,                  \
 		.leave = xsk_leave,               \
 		.ledger = xsk_ledger,             \
 		.audit = xsk_audit,               \
 		.close = shunt_xsk_close,         \
 	}
 
-XSK_OPS(shunt_xsk_ops, xsk_rx, xsk_tx);
-XSK_OPS(shunt_xsk_tx_meta_ops, xsk_rx, xsk_tx_meta);
-XSK_OPS(shunt_xsk_sg_ops, shunt_xsk_sg_rx, shunt_xsk_sg_tx);
+XSK_OPS(shunt_xsk_ops, xsk_rx, xsk_tx, xsk_late);
+XSK_OPS(shunt_xsk_tx_meta_ops, xsk_rx, xsk_tx_meta, xsk_late);
+XSK_OPS(shunt_xsk_sg_ops, shunt_xsk_sg_rx, shunt_xsk_sg_tx, shunt_xsk_sg_late);

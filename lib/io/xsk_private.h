@@ -41,6 +41,7 @@ struct xsk_queue {
 	uint32_t dry_below;	 /* frames the kernel can receive into: fewer is dry */
 	struct shunt_steer_gate *gate;
 	uint64_t overtakers; /* frames that a hang had given away at the latest beat */
+	uint32_t late_end;   /* the receive ring's producer at the latest beat in a hang */
 	struct shunt_pass pass;
 	uint32_t tx_budget; /* packets a copying transmit call sends at most */
 	struct shunt_xsk_in_use in_use;
@@ -56,6 +57,7 @@ extern const struct shunt_queue_ops
 	shunt_xsk_tx_meta_ops; /* transmit looks for SHUNT_PKT_TX_META */
 
 unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max);
+unsigned shunt_xsk_sg_late(const struct shunt_queue *queue);
 unsigned shunt_xsk_sg_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt);
 
 void shunt_xsk_close(struct shunt_queue *queue);

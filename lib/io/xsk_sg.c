@@ -77,6 +77,22 @@ unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsi
 	return k;
 }
 
+/* Also one whose end is not there yet. */
+unsigned shunt_xsk_sg_late(const struct shunt_queue *queue)
+{
+	const struct xsk_queue *xsk =
+		(const struct xsk_queue *)shunt_container_of(queue, struct xsk_queue, queue);
+	uint32_t at = xsk->rx.cached_cons, cnt;
+	unsigned n = 0;
+
+	for (; (int32_t)(xsk->late_end - at) > 0; at += cnt, n++) {
+		cnt = pieces_at(xsk, at, xsk->late_end - at);
+		if (!cnt)
+			return n + 1;
+	}
+	return n;
+}
+
 /* --- transmit --------------------------------------------------------------------------------- */
 
 static uint32_t pieces_of(const struct shunt_pool *pool, const struct shunt_pkt *pkt)

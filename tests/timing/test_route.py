@@ -13,7 +13,7 @@ def test_forwarding_switched_off_is_seen_at_once(lab, each_lane):
     the times would take half a second and more. A machine that others use may be late for some."""
     gen, sink = lab.ends()
     took = []
-    with Watched(lab, "route", "eth1", "eth2") as d:
+    with Watched(lab, "route", "eth1", "eth2", chatty=True) as d:  # of forwarding
         def handed():
             return sum(d.packets("kernel", port) for port in ("eth1", "eth2")) + d.punted()
 

@@ -33,7 +33,13 @@ static unsigned fake_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsig
 		fake->serial++;
 	}
 	fake->arriving -= i;
+	fake->late -= SHUNT_MIN(fake->late, i);
 	return i;
+}
+
+static unsigned fake_late(const struct shunt_queue *queue)
+{
+	return fake_of(queue)->late;
 }
 
 static unsigned fake_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
@@ -100,6 +106,7 @@ static const struct shunt_queue_ops fake_ops = {
 	.tx = fake_tx,
 	.flush = fake_flush,
 	.busy_poll = fake_busy_poll,
+	.late = fake_late,
 	.ledger = fake_ledger,
 	.audit = fake_audit,
 	.close = fake_close,

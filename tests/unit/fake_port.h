@@ -19,6 +19,7 @@ struct fake_sent {
 struct fake_port {
 	struct shunt_queue queue;
 	unsigned arriving; /* packets still to be received */
+	unsigned late;	   /* the first of those, late once queue.is_late says so */
 	unsigned serial;   /* of the next packet received: its first four bytes */
 	unsigned room;	   /* packets that tx still takes */
 	bool holds;	   /* transmitted frames come back by complete, else at once */

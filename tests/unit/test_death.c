@@ -34,12 +34,23 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* As a daemon has them: a sanitizer handles some, a shell ignores some for what it runs in the
+ * background. */
+static void have_defaults(void)
+{
+	int sig;
+
+	for (sig = 1; sig <= SIGRTMAX; sig++)
+		signal(sig, SIG_DFL);
+}
+
 /* A child that is stopped. By its parent's trace, or as anybody. */
 static pid_t make_stopped(bool is_traced)
 {
 	const pid_t pid = fork();
 
 	if (!pid) {
+		have_defaults();
 		if (is_traced)
 			ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		raise(SIGSTOP);
@@ -70,7 +81,7 @@ static bool naive_is_fatal(int sig)
 	int status;
 
 	if (!pid) {
-		signal(sig, SIG_DFL); /* a sanitizer handles some */
+		have_defaults();
 		kill(getpid(), sig);
 		_exit(0);
 	}

@@ -27,6 +27,7 @@ static struct shunt_pool pool;
 static struct shunt_xsk_umem *umem;
 static struct shunt_queue *queues[2];
 static struct shunt_xdp *xdp[2];
+static struct shunt_steer_slot slot; /* of va's queue */
 static struct shunt_err err;
 
 static void shell(const char *command)
@@ -64,6 +65,7 @@ static struct shunt_xsk_opts options(unsigned i)
 	return (struct shunt_xsk_opts){.ifname = i ? "vb" : "va",
 				       .port = (uint16_t)i,
 				       .ring_size = RING,
+				       .gate = i ? NULL : &slot.gate,
 				       .xsks_fd = xdp[i] ? shunt_xdp_xsks_fd(xdp[i]) : -1};
 }
 
@@ -385,6 +387,51 @@ Test(port_xsk, receives_and_passes_on, .init = init, .fini = fini)
 	}
 	cr_assert_eq(queues[0]->stats.rx_packets, 2000);
 	cr_assert_eq(queues[0]->stats.fill_starved, 0);
+}
+
+/* Sends frames to va until as many lie in its receive ring. */
+static void let_lie(int pa, unsigned cnt)
+{
+	uint64_t until_ns = 0;
+	uint8_t frame[60];
+	unsigned i;
+
+	for (i = (unsigned)ledger().rx; i < cnt; i++) {
+		write_frame(frame, i);
+		cr_assert_eq(send(pa, frame, 60, 0), 60);
+	}
+	while (ledger().rx < cnt)
+		cr_assert(wait_a_moment(&until_ns), "%llu lie there",
+			  (unsigned long long)ledger().rx);
+}
+
+/* A hang's are late once others overtook them, what comes after the beat that ends it is not. */
+Test(port_xsk, what_a_hang_leaves_is_late, .init = init, .fini = fini)
+{
+	int pa = raw_socket("pa");
+	struct shunt_pkt pkts[RING];
+
+	open_receiving(0);
+	queues[0]->ops->beat(queues[0], 1000, false);
+	let_lie(pa, 3);
+	slot.gate.is_hung = 1;
+	cr_expect_not(shunt_queue_is_overtaken(queues[0]));
+	queues[0]->ops->beat(queues[0], 2000, false);
+	cr_expect_not(queues[0]->is_late, "nothing overtook them");
+	slot.counters.packets[SHUNT_STEER_HUNG]++;
+	cr_expect(shunt_queue_is_overtaken(queues[0]));
+	queues[0]->ops->beat(queues[0], 3000, false);
+	cr_expect(queues[0]->is_late);
+	slot.gate.is_hung = 0; /* by the watch, at that beat */
+	let_lie(pa, 5);
+	queues[0]->ops->beat(queues[0], 4000, false);
+	cr_expect_eq(queues[0]->ops->late(queues[0]), 3);
+	cr_assert_eq(queues[0]->ops->rx(queues[0], pkts, 2), 2);
+	cr_expect_eq(queues[0]->ops->late(queues[0]), 1);
+	cr_assert_eq(queues[0]->ops->rx(queues[0], pkts + 2, RING), 3);
+	cr_expect_eq(queues[0]->ops->late(queues[0]), 0);
+	cr_expect_not(shunt_queue_is_overtaken(queues[0]));
+	shunt_pool_free_pkts(&pool, pkts, 5);
 }
 
 /* More arrives than is taken: what does not fit is counted by the kernel, and every

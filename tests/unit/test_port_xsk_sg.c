@@ -29,6 +29,7 @@ static struct shunt_pool pool;
 static struct shunt_xsk_umem *umem;
 static struct shunt_queue *queue;
 static struct shunt_xdp *xdp;
+static struct shunt_steer_slot slot;
 static struct shunt_err err;
 static int peer = -1;
 static uint8_t bytes[LONG] = {2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, 8, 0x88, 0xb5}, got[LONG + 1];
@@ -56,7 +57,7 @@ static void init(void)
 	struct shunt_xdp_opts attach = {.ifname = "va", .multi_buffer = true};
 	struct shunt_steer_cfg cfg = {
 		.mode = SHUNT_STEER_MODE_XCONNECT, .mac = {2}, .len_max = LONG + 4};
-	struct shunt_xsk_opts opts = {.ifname = "va", .ring_size = RING};
+	struct shunt_xsk_opts opts = {.ifname = "va", .ring_size = RING, .gate = &slot.gate};
 	unsigned major, minor, i;
 	struct utsname uts;
 
@@ -160,6 +161,33 @@ Test(port_xsk_sg, one_packet_at_a_time, .init = init, .fini = fini)
 		cr_assert_eq(memcmp(got, bytes, LONG), 0);
 		shunt_pool_free_pkts(&pool, &pkt, 1);
 	}
+}
+
+/* Counted in packets, since those are received. */
+Test(port_xsk_sg, what_a_hang_leaves_is_late, .init = init, .fini = fini)
+{
+	struct shunt_pkt pkts[3];
+	uint64_t until_ns = 0;
+	unsigned i;
+
+	for (i = 0; i < 2; i++)
+		cr_assert_eq(send(peer, bytes, LONG, 0), LONG);
+	while (ledger().rx < 2 * PIECES)
+		cr_assert(wait_a_moment(&until_ns), "nothing comes");
+	slot.gate.is_hung = 1;
+	slot.counters.packets[SHUNT_STEER_HUNG]++;
+	queue->ops->beat(queue, 1000, false);
+	slot.gate.is_hung = 0;
+	cr_assert(queue->is_late);
+	cr_assert_eq(send(peer, bytes, LONG, 0), LONG);
+	while (ledger().rx < 3 * PIECES)
+		cr_assert(wait_a_moment(&until_ns), "nothing comes");
+	cr_expect_eq(queue->ops->late(queue), 2);
+	cr_assert_eq(receive(pkts, 1), 1);
+	cr_expect_eq(queue->ops->late(queue), 1);
+	cr_assert_eq(receive(pkts + 1, 2), 2);
+	cr_expect_eq(queue->ops->late(queue), 0);
+	shunt_pool_free_pkts(&pool, pkts, 3);
 }
 
 /* What does not fit wholly into the ring is not begun. */

@@ -96,6 +96,31 @@ Test(worker, full_batches_are_sent_together, .fini = fini)
 		  fakes[1].waits);
 }
 
+/* Late packets of a few batches are dropped, and none that came behind them, in the same turn or
+ * not. */
+Test(worker, late_packets_alone_are_dropped, .fini = fini)
+{
+	static const unsigned cnts[] = {0, 1, 31, 32, 33, 64, 100};
+	unsigned i, dropped = 0;
+
+	build(ordinary);
+	for (i = 0; i < SHUNT_ARRAY_LEN(cnts); i++) {
+		const unsigned serial = fakes[0].serial;
+
+		fakes[1].sent_cnt = 0;
+		fakes[0].arriving = cnts[i] + 3;
+		fakes[0].late = cnts[i];
+		fakes[0].queue.is_late = true;
+		while (fakes[0].arriving)
+			shunt_worker_turn(worker);
+		dropped += cnts[i];
+		cr_assert_eq(fakes[1].sent_cnt, 3, "%u late ones", cnts[i]);
+		cr_assert_eq(memcmp(fakes[1].sent[0].bytes, &(unsigned){serial + cnts[i]}, 4), 0);
+		cr_assert_not(fakes[0].queue.is_late);
+		cr_assert_eq(worker->graph.drops[SHUNT_DROP_late], dropped);
+	}
+}
+
 Test(worker, batch_of_one_and_of_256, .fini = fini)
 {
 	struct shunt_worker_opts opts = ordinary;

@@ -20,11 +20,6 @@
 #include "steer/steer.h"
 #include "tap.h"
 
-/* Between two looks at the rings: nobody wakes who captures, since that would cost each frame. */
-#define LOOK_MS	    10
-/* Records this young wait: one that is older may still be on its way, by another ring. */
-#define SETTLE_NS   (2 * 1000 * 1000ull)
-#define CPUS	    512 /* numbers in a record's number */
 #define COMMENT_MAX 96
 #define FILE_BUFFER (256u << 10) /* bytes that are written at once */
 
@@ -50,7 +45,7 @@ struct capture {
 	uint64_t packets, captured[TAP_PORT_MAX];
 	char comment[COMMENT_MAX]; /* of the packet before; most have the same */
 	const char *lane, *reason; /* that it says */
-	struct arrived arrived[CPUS];
+	struct arrived arrived[TAP_CPUS];
 	struct shunt_err *err;
 };
 
@@ -228,7 +223,7 @@ static int verdict_of(unsigned lane)
 
 static struct arrived *arrived_of(struct capture *c, const struct shunt_tap_record *r)
 {
-	return &c->arrived[r->number >> 1 & (CPUS - 1)];
+	return &c->arrived[tap_cpu(r)];
 }
 
 /* Its end was lost, or comes later than anything can. */
@@ -336,14 +331,14 @@ static int run(struct capture *c)
 	int ret = 0;
 
 	while (!ret && !is_over && !is_full(c)) {
-		poll(&daemon, 1, LOOK_MS);
+		poll(&daemon, 1, TAP_LOOK_MS);
 		is_gone = daemon.revents != 0;
 		is_over = is_gone || ending_is_asked();
-		ret = take_all(c, shunt_clock_ns() - SETTLE_NS);
+		ret = take_all(c, shunt_clock_ns() - TAP_SETTLE_NS);
 	}
 	if (!ret)
 		ret = take_all(c, UINT64_MAX);
-	for (i = 0; i < CPUS && !ret; i++)
+	for (i = 0; i < TAP_CPUS && !ret; i++)
 		ret = show_unknown(c, &c->arrived[i]);
 	if (!ret && is_gone)
 		ret = shunt_err_set(c->err, ECONNRESET,
@@ -406,7 +401,7 @@ int shuntctl_capture(const struct shuntctl_capture_opts *opts, struct shunt_err 
 		tell(c);
 		tap_close(c->tap);
 	}
-	for (i = 0; i < CPUS; i++)
+	for (i = 0; i < TAP_CPUS; i++)
 		free(c->arrived[i].record);
 	free(c);
 	return ret;

@@ -16,12 +16,9 @@
 #include "steer/steer.h"
 #include "tap.h"
 
-#define SNAP	  128 /* enough for IPv6 with ports behind two tags */
-#define SHOWN	  64  /* of these in JSON */
-#define RING	  (4u << 20)
-#define LOOK_MS	  10
-#define SETTLE_NS (2 * 1000 * 1000ull) /* as of a capture: a record may be late by another ring */
-#define CPUS	  512		       /* numbers in a record's number */
+#define SNAP  128 /* enough for IPv6 with ports behind two tags */
+#define SHOWN 64  /* of these in JSON */
+#define RING  (4u << 20)
 
 struct sample {
 	bool is_there;
@@ -35,7 +32,7 @@ struct samples {
 	struct tap *tap;
 	const struct tap_port *ports;
 	unsigned port_cnt;
-	struct sample arrived[CPUS]; /* frames whose end is not known yet: one a CPU */
+	struct sample arrived[TAP_CPUS]; /* frames whose end is not known yet: one a CPU */
 	struct sample steer[SHUNT_STEER_REASON_MAX];
 	struct sample drop[SHUNT_DROP_CNT];
 	struct sample punt[SHUNT_PUNT_CNT];
@@ -57,7 +54,7 @@ static void keep(struct sample *to, const struct shunt_tap_record *r)
 /* Its bytes are those that arrived, in the record before. */
 static void take_steered(struct samples *s, const struct shunt_tap_record *r)
 {
-	struct sample *arrived = &s->arrived[r->number >> 1 & (CPUS - 1)];
+	struct sample *arrived = &s->arrived[tap_cpu(r)];
 
 	if (!r->number || !arrived->is_there || arrived->number != r->number ||
 	    arrived->port != r->port)
@@ -73,7 +70,7 @@ static void take_steered(struct samples *s, const struct shunt_tap_record *r)
 static void take_record(struct samples *s, const struct shunt_tap_record *r)
 {
 	if (r->place == SHUNT_TAP_ARRIVED && r->number)
-		keep(&s->arrived[r->number >> 1 & (CPUS - 1)], r);
+		keep(&s->arrived[tap_cpu(r)], r);
 	else if (r->place == SHUNT_TAP_STEERED)
 		take_steered(s, r);
 	else if (r->place == SHUNT_TAP_DROPPED && r->reason < SHUNT_ARRAY_LEN(s->drop))
@@ -98,10 +95,10 @@ static int watch(struct samples *s, unsigned seconds, struct shunt_err *err)
 	struct pollfd daemon = {.fd = tap_fd(s->tap), .events = POLLIN};
 
 	while (shunt_clock_ns() < end_ns) {
-		if (poll(&daemon, 1, LOOK_MS) > 0)
+		if (poll(&daemon, 1, TAP_LOOK_MS) > 0)
 			return shunt_err_set(err, ECONNRESET,
 					     "the daemon ended, and the capture with it");
-		take_all(s, shunt_clock_ns() - SETTLE_NS);
+		take_all(s, shunt_clock_ns() - TAP_SETTLE_NS);
 	}
 	take_all(s, end_ns);
 	return 0;

@@ -10,7 +10,12 @@
 #include "base/err.h"
 #include "shunt_tap.h"
 
-#define TAP_PORT_MAX 64
+#define TAP_PORT_MAX  64
+#define TAP_CPUS      512 /* numbers of CPUs in a record's number */
+/* Between two looks at the rings: nobody wakes the reader, since that would cost each frame. */
+#define TAP_LOOK_MS   10
+/* Records this young wait: one that is older may still be on its way, by another ring. */
+#define TAP_SETTLE_NS (2 * 1000 * 1000ull)
 
 struct tap_port {
 	char name[64];
@@ -43,5 +48,12 @@ void tap_lost(const struct tap *tap, uint64_t lost[TAP_PORT_MAX]);
  * there is none. It stays until tap_release. */
 const struct shunt_tap_record *tap_next(struct tap *tap, uint64_t until_ns);
 void tap_release(struct tap *tap);
+
+/* tap_cpu returns the CPU by which a packet's ARRIVED and its STEERED find one another, 0 ..
+ * TAP_CPUS - 1: it has one such packet at a time. */
+static inline unsigned tap_cpu(const struct shunt_tap_record *record)
+{
+	return record->number >> 1 & (TAP_CPUS - 1);
+}
 
 #endif

@@ -20,12 +20,9 @@
 #include "steer/steer.h"
 #include "tap.h"
 
-#define LOOK_MS	    10
-#define SETTLE_NS   (2 * 1000 * 1000ull)
 #define PENDING_MAX 256
 /* A packet of lane user of which nothing more is heard by then is shown without its end. */
 #define PATIENCE_NS (500 * 1000 * 1000ull)
-#define CPUS	    512
 
 /* A packet whose end is not known yet. */
 struct way {
@@ -41,7 +38,7 @@ struct trace {
 	unsigned port_cnt;
 	int control_fd; /* for explanations */
 	uint64_t shown;
-	struct way arrived[CPUS];
+	struct way arrived[TAP_CPUS];
 	struct way pending[PENDING_MAX];
 	unsigned next;
 	struct shunt_err *err;
@@ -136,7 +133,7 @@ static int pend(struct trace *t, const struct way *w, json_t *answer)
 
 static int take_steered(struct trace *t, const struct shunt_tap_record *r)
 {
-	struct way *w = &t->arrived[r->number >> 1 & (CPUS - 1)];
+	struct way *w = &t->arrived[tap_cpu(r)];
 	json_t *answer;
 
 	if (!r->number || w->head.number != r->number || w->head.port != r->port || !w->head.len)
@@ -198,7 +195,7 @@ static int take_worker(struct trace *t, const struct shunt_tap_record *r)
 
 static void take_arrived(struct trace *t, const struct shunt_tap_record *r)
 {
-	struct way *w = &t->arrived[r->number >> 1 & (CPUS - 1)];
+	struct way *w = &t->arrived[tap_cpu(r)];
 
 	w->head = *r;
 	memcpy(w->bytes, shunt_tap_bytes(r), SHUNT_MIN(r->cap_len, CRAFT_MAX));
@@ -242,9 +239,9 @@ static int run(struct trace *t)
 	int ret = 0;
 
 	while (!ret && !is_over && !is_full(t)) {
-		poll(&daemon, 1, LOOK_MS);
+		poll(&daemon, 1, TAP_LOOK_MS);
 		is_over = daemon.revents || ending_is_asked();
-		ret = take_all(t, shunt_clock_ns() - SETTLE_NS);
+		ret = take_all(t, shunt_clock_ns() - TAP_SETTLE_NS);
 	}
 	if (!ret && daemon.revents)
 		ret = shunt_err_set(t->err, ECONNRESET, "the daemon ended, and the trace with it");
