@@ -17,7 +17,8 @@ from shuntlab.shuntd import Shuntd
 from shuntlab.wire import inside
 
 NF_INET_FORWARD = 2
-pytestmark = pytest.mark.usefixtures("each_lane")
+# Where frames are looked at: their way is another one in each lane. Who judges is asked in none.
+in_each_lane = pytest.mark.usefixtures("each_lane")
 
 DEBIAN = """flush ruleset
 table inet filter {
@@ -120,6 +121,7 @@ def test_what_can_do_nothing_leaves_shunt_on(lab, each_lane):
         assert {row["in_use"] for row in daemon.show("lanes")["lanes"]} == {each_lane}
 
 
+@in_each_lane
 def test_no_packet_gets_by(lab):
     """What the rule drops is never seen, what it lets by is."""
     gen, sink = lab.ends()
@@ -151,6 +153,7 @@ def test_the_operators_word(lab):
         assert is_judged(daemon)
 
 
+@in_each_lane
 @pytest.mark.parametrize("rule", ["lane user", "lane xdp", "proto udp dport 4444 lane xdp", "lane auto"])
 def test_a_steering_rule_leads_past_no_firewall(lab, rule):
     """A port that is left to the kernel is left by its rules, too; what they drop stays dropped."""
@@ -337,6 +340,7 @@ def test_rules_of_arp(lab):
         wait_until(lambda: is_free(daemon), 5, "the rule gone")
 
 
+@in_each_lane
 def test_no_gap_while_rules_are_replaced(lab):
     """One transaction a time, under load: from the first rule set to the last no packet that all of
     them drop comes out, and no port is shunt's in between."""
@@ -372,6 +376,7 @@ def test_cross_connect_never_asks(lab, each_lane):
         assert {row["firewall"] for row in daemon.show("lanes")["lanes"]} == {None}
 
 
+@in_each_lane
 @pytest.mark.parametrize("is_alone", [False, True], ids=["over the kernel's", "alone"])
 def test_a_takeover_of_a_bridge_lets_nothing_by(lab, is_alone):
     """What the bridge's rules drop, or those of a port of a bridge of shunt's own, never comes out, while

@@ -244,7 +244,7 @@ def test_a_figure_is_whole_or_not_there(net, tmp_path):
     for name in ("x.svg", "x.png"):
         file = tmp_path / name
         file.write_bytes(b"an older run's, which gnuplot does not replace")
-        done = subprocess.run(["prlimit", "--fsize=7000", TOOL, "run", "-j", "--tx", place(net, "gen"),
+        done = subprocess.run(["prlimit", "--fsize=4000", TOOL, "run", "-j", "--tx", place(net, "gen"),
                                "--rx", place(net, "sink"), "--count", "100", "--rate", "1k",
                                "--plot", str(file)],
                               capture_output=True, text=True, timeout=50, check=False)
