@@ -267,7 +267,7 @@ report: deps ## all experiments in shortened form, in build/report/report.html (
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)$(B)/bin/shunt-bench --short --out $(B)/report all
 
-ASAN := B=build/asan OPT='-O1 -g -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
+ASAN := B=build/asan OPT='-Og -g1 -fno-omit-frame-pointer -march=$(MARCH) -fno-strict-aliasing' \
 	SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 ASAN_TESTS := build/asan/tests/unit/shunt-unit $(REPLAYS:$(B)/%=build/asan/%)
 
