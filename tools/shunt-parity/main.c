@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* shunt-parity: what tools/parity runs, in two labs that it has built. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@ static const char usage[] =
 	"           prints the links and routes of dut, for `ip -batch`\n"
 	"       shunt-parity run KERNEL SHUNT [OPTIONS]\n"
 	"           compares two labs; KERNEL and SHUNT are the network namespaces of their hosts gen\n"
+	"       shunt-parity explained SOCKET SHUNT [OPTIONS]\n"
+	"           compares shunt's lab with what the daemon on SOCKET says before of each frame\n"
 	"\n"
 	"tools/parity builds the labs and runs this program. Defaults are in parentheses.\n"
 	"\n"
@@ -89,13 +92,13 @@ static uint64_t print_summary(const struct parity_run *run, uint64_t sent, doubl
 #undef X
 	};
 	const struct parity_match *match = &run->match;
-	uint64_t differences = run->difference_cnt + print_asked(match);
+	uint64_t differences = run->difference_cnt + (run->daemon ? 0 : print_asked(match));
 	unsigned i;
 
 	printf("sent to each lab       %lu frames in %.1f s, seed %lu\n", (unsigned long)sent,
 	       seconds, (unsigned long)run->src.seed);
-	printf("came out               %lu of kernel, %lu of shunt\n",
-	       (unsigned long)match->kinds[PARITY_FRAME][0],
+	printf("came out               %lu of %s, %lu of shunt\n",
+	       (unsigned long)match->kinds[PARITY_FRAME][0], run->lab[0].name,
 	       (unsigned long)match->kinds[PARITY_FRAME][1]);
 	printf("identical              %lu\n", (unsigned long)match->identical);
 	printf("explained              %lu took another of a route's next hops\n",
@@ -105,26 +108,56 @@ static uint64_t print_summary(const struct parity_run *run, uint64_t sent, doubl
 	for (i = 1; i < PARITY_KIND_CNT; i++)
 		printf("not compared           %lu and %lu %s\n", (unsigned long)match->kinds[i][0],
 		       (unsigned long)match->kinds[i][1], texts[i]);
+	if (run->daemon)
+		printf("the kernel's           %lu by their explanations\n",
+		       (unsigned long)run->left);
 	printf("sentinels sent again   %lu times\n", (unsigned long)run->resent);
 	printf("unexplained            %lu\n", (unsigned long)differences);
 	return differences;
 }
 
-static int run_labs(struct parity_run *run, char **netns, struct shunt_err *err)
+/* What shunt counted as sent is what was promised, the sentinels too. */
+static int check_promised(struct parity_run *run, uint64_t before, struct shunt_err *err)
 {
-	uint64_t first = run->sent, differences = 0;
-	struct timespec from, to;
+	uint64_t after;
+
+	if (parity_explain_sent(run, &after, err))
+		return -EPROTO;
+	after -= before;
+	printf("counted as sent        %lu of %lu promised\n", (unsigned long)after,
+	       (unsigned long)run->promised);
+	/* of what was lost and sent again it is not known how far it came */
+	run->difference_cnt += after != run->promised && !run->resent;
+	return 0;
+}
+
+static int open_labs(struct parity_run *run, char **names, bool is_explained, struct shunt_err *err)
+{
 	unsigned lab;
-	int rc = 0;
+	int rc = is_explained ? parity_explain_open(run, names[0], err) : 0;
+
+	run->lab[0].name = is_explained ? "the explanations" : "kernel";
+	run->lab[1].name = "shunt";
+	for (lab = is_explained; lab < PARITY_LABS && !rc; lab++)
+		rc = parity_lab_open(&run->lab[lab], names[lab], err);
+	return rc;
+}
+
+static int run_labs(struct parity_run *run, char **names, bool is_explained, struct shunt_err *err)
+{
+	uint64_t first = run->sent, differences = 0, counted = 0;
+	struct timespec from, to;
+	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	for (lab = 0; lab < PARITY_LABS && !rc; lab++) {
-		run->lab[lab].name = lab ? "shunt" : "kernel";
-		rc = parity_lab_open(&run->lab[lab], netns[lab], err);
-	}
+	rc = open_labs(run, names, is_explained, err);
+	if (!rc && is_explained)
+		rc = parity_explain_sent(run, &counted, err);
 	if (rc)
 		return rc;
 	rc = parity_run_all(run, err);
+	if (!rc && is_explained)
+		rc = check_promised(run, counted, err);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	differences = print_summary(run, run->sent - first,
 				    (double)(to.tv_sec - from.tv_sec) +
@@ -149,17 +182,19 @@ int main(int argc, char **argv)
 		parity_world_print(stdout, (unsigned)strtoul(argv[2], NULL, 10));
 		return 0;
 	}
-	if (argc < 2 || strcmp(argv[1], "run"))
+	if (argc < 2 || (strcmp(argv[1], "run") != 0 && strcmp(argv[1], "explained") != 0))
 		return complain("a command is missing");
 	for (lab = 0; lab < PARITY_LABS; lab++)
 		memset(run.lab[lab].fd, -1, sizeof(run.lab[lab].fd));
 	if (parse(&run, argc - 1, argv + 1, &err))
 		return complain(err.msg[0] ? err.msg : "wrong arguments");
-	rc = run_labs(&run, argv + 1 + optind, &err);
+	rc = run_labs(&run, argv + 1 + optind, !strcmp(argv[1], "explained"), &err);
 	if (rc < 0)
 		fprintf(stderr, "shunt-parity: %s\n", err.msg);
 	for (lab = 0; lab < PARITY_LABS; lab++)
 		parity_lab_close(&run.lab[lab]);
+	if (run.daemon)
+		fclose(run.daemon);
 	parity_match_fini(&run.match);
 	free(run.suspects);
 	return rc != 0;

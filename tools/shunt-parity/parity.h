@@ -4,7 +4,8 @@
  * A frame is a function of the seed and its number (frame.c), so none is stored: a window in
  * which the labs differ is sent again, frame by frame, to find the one that they differ on.
  * world.c is the network that both labs are, wire.c the sockets, window.c sends and waits,
- * match.c compares, decode.c prints. */
+ * match.c compares, decode.c prints. In the place of the kernel's lab there may be the daemon's own
+ * explanations (explain.c). */
 #ifndef SHUNT_PARITY_H
 #define SHUNT_PARITY_H
 
@@ -167,10 +168,24 @@ struct parity_run {
 	struct parity_match match;
 	uint64_t sent, resent, difference_cnt, unattributed;
 	uint32_t epoch;	    /* number of the last sentinels */
+	FILE *daemon;	    /* NULL: the kernel's lab is what shunt's is compared with */
+	bool is_deaf;	    /* what comes out is the kernel's, and no explanation's */
+	uint64_t left;	    /* frames that are the kernel's by their explanations */
+	uint64_t promised;  /* packets sent by the explanations, sentinels included */
 	unsigned show;	    /* differences printed in full */
 	uint64_t *suspects; /* windows in which the labs differed */
 	unsigned suspect_cnt, suspect_cap;
 };
+
+/* --- explain.c --- */
+
+/* parity_explain_open connects to the daemon's control socket; parity_explain then asks what becomes of a
+ * frame. Returns 1 when shunt sends or drops it, 0 when it is the kernel's, or -errno. What is sent is
+ * promised and, where is_compared, lab 0's. parity_explain_sent is what the daemon counted as sent. */
+int parity_explain_open(struct parity_run *run, const char *path, struct shunt_err *err);
+int parity_explain(struct parity_run *run, const struct parity_frame *frame, bool is_compared,
+		   struct shunt_err *err);
+int parity_explain_sent(struct parity_run *run, uint64_t *sent, struct shunt_err *err);
 
 /* parity_run sends every frame of the source to both labs and compares; parity_run_blame then
  * sends those of suspect windows again one by one. Return 0 or -errno: a lab went silent. */

@@ -62,11 +62,14 @@ static int send_sentinels(struct parity_run *run, unsigned lab, unsigned seen,
 {
 	static struct parity_frame frames[PARITY_PORTS * WAYS];
 	unsigned bit, n = 0;
+	int rc = 0;
 
 	for (bit = 0; bit < PARITY_PORTS * WAYS; bit++)
 		if (!(seen & 1u << bit))
 			make_sentinel(&frames[n++], bit / WAYS, bit % WAYS, run->epoch);
-	return parity_lab_send(&run->lab[lab], frames, n, err);
+	for (bit = 0; run->daemon && bit < n && rc >= 0; bit++)
+		rc = parity_explain(run, &frames[bit], false, err);
+	return rc < 0 ? rc : parity_lab_send(&run->lab[lab], frames, n, err);
 }
 
 static void take(void *arg, unsigned port, const uint8_t *data, unsigned len)
@@ -76,7 +79,8 @@ static void take(void *arg, unsigned port, const uint8_t *data, unsigned len)
 	uint32_t epoch;
 
 	if (magic + MAGIC_LEN + 5 > data + len || memcmp(magic, magic_word, MAGIC_LEN)) {
-		parity_match_add(&wait->run->match, wait->lab, port, data, len);
+		if (!wait->run->is_deaf)
+			parity_match_add(&wait->run->match, wait->lab, port, data, len);
 		return;
 	}
 	memcpy(&epoch, magic + MAGIC_LEN, sizeof(epoch));
@@ -105,12 +109,49 @@ static int await(struct parity_run *run, unsigned lab, struct shunt_err *err)
 	return rc;
 }
 
+static int exchange_with_shunt(struct parity_run *run, const struct parity_frame *frames,
+			       unsigned cnt, struct shunt_err *err)
+{
+	int rc;
+
+	run->epoch++;
+	rc = parity_lab_send(&run->lab[1], frames, cnt, err);
+	return rc ?: await(run, 1, err);
+}
+
+/* First those that shunt sends or drops, of which nothing else comes out; then the kernel's, of which no more
+ * is known than that shunt sends none. */
+static int exchange_explained(struct parity_run *run, const struct parity_frame *frames,
+			      unsigned cnt, struct shunt_err *err)
+{
+	static struct parity_frame by[2][PARITY_WINDOW]; /* by whose they are */
+	unsigned cnts[2] = {0}, i;
+	int rc = 0;
+
+	for (i = 0; i < cnt && rc >= 0; i++) {
+		rc = parity_explain(run, &frames[i], true, err);
+		if (rc >= 0)
+			by[rc][cnts[rc]++] = frames[i];
+	}
+	if (rc >= 0)
+		rc = exchange_with_shunt(run, by[1], cnts[1], err);
+	if (rc)
+		return rc;
+	run->left += cnts[0];
+	run->is_deaf = true;
+	rc = exchange_with_shunt(run, by[0], cnts[0], err);
+	run->is_deaf = false;
+	return rc;
+}
+
 static int exchange(struct parity_run *run, const struct parity_frame *frames, unsigned cnt,
 		    struct shunt_err *err)
 {
 	unsigned lab;
 	int rc = 0;
 
+	if (run->daemon)
+		return exchange_explained(run, frames, cnt, err);
 	run->epoch++;
 	for (lab = PARITY_LABS; lab-- && !rc;) /* shunt first: it works while the kernel does */
 		rc = parity_lab_send(&run->lab[lab], frames, cnt, err);
