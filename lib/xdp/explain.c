@@ -164,7 +164,8 @@ int shunt_xdp_explain(struct shunt_xdp *x, const struct shunt_xdp_frame *frame,
 	slot = &e->slots[frame->queue < SHUNT_STEER_QUEUES_MAX ? frame->queue
 							       : SHUNT_STEER_QUEUES_MAX - 1];
 	*slot = x->slots[slot - e->slots];
-	memset(&slot->sample, 0, sizeof(slot->sample));
+	/* it is not timed, and its checksum is looked at where the next frame's would be */
+	slot->sample = (struct shunt_steer_sample){.csum_due = slot->sample.csum_due};
 	rc = run(x, e, frame, out, err);
 	return rc ? rc : take(x, &e->ring, out, err);
 }

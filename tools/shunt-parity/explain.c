@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the daemon says of a frame (shuntctl explain), in the place of the kernel's lab: what it says that it
- * would send is what has to come out. */
+/* What the daemon says of a frame (shuntctl explain), in the place of the kernel's lab: what it
+ * says that it would send is what has to come out. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>

@@ -138,6 +138,7 @@ static int open_labs(struct parity_run *run, char **names, bool is_explained, st
 
 	run->lab[0].name = is_explained ? "the explanations" : "kernel";
 	run->lab[1].name = "shunt";
+	run->match.is_exact = is_explained;
 	for (lab = is_explained; lab < PARITY_LABS && !rc; lab++)
 		rc = parity_lab_open(&run->lab[lab], names[lab], err);
 	return rc;

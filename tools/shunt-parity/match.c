@@ -315,8 +315,10 @@ unsigned parity_match_settle(struct parity_match *match, unsigned age,
 	unsigned lab, i, cnt = 0;
 
 	drop_identical(match);
-	drop_explained(match, is_other_path, &match->multipath);
-	drop_explained(match, is_finished, &match->finished);
+	if (!match->is_exact) {
+		drop_explained(match, is_other_path, &match->multipath);
+		drop_explained(match, is_finished, &match->finished);
+	}
 	for (lab = 0; lab < PARITY_LABS; lab++) {
 		for (i = 0; i < match->cnt[lab]; i++) {
 			if (match->out[lab][i]->window + age > match->window)

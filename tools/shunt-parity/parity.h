@@ -144,6 +144,7 @@ struct parity_match {
 	uint64_t window;
 	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
 	uint64_t identical, multipath, finished;
+	bool is_exact; /* nothing is explained */
 	struct parity_asked asked[PARITY_ASKED_MAX];
 };
 
@@ -179,9 +180,10 @@ struct parity_run {
 
 /* --- explain.c --- */
 
-/* parity_explain_open connects to the daemon's control socket; parity_explain then asks what becomes of a
- * frame. Returns 1 when shunt sends or drops it, 0 when it is the kernel's, or -errno. What is sent is
- * promised and, where is_compared, lab 0's. parity_explain_sent is what the daemon counted as sent. */
+/* parity_explain_open connects to the daemon's control socket; parity_explain then asks what
+ * becomes of a frame. Returns 1 when shunt sends or drops it, 0 when it is the kernel's, or -errno.
+ * What is sent is promised and, where is_compared, lab 0's. parity_explain_sent is what the daemon
+ * counted as sent. */
 int parity_explain_open(struct parity_run *run, const char *path, struct shunt_err *err);
 int parity_explain(struct parity_run *run, const struct parity_frame *frame, bool is_compared,
 		   struct shunt_err *err);

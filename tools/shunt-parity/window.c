@@ -119,8 +119,8 @@ static int exchange_with_shunt(struct parity_run *run, const struct parity_frame
 	return rc ?: await(run, 1, err);
 }
 
-/* First those that shunt sends or drops, of which nothing else comes out; then the kernel's, of which no more
- * is known than that shunt sends none. */
+/* First those that shunt sends or drops, of which nothing else comes out; then the kernel's, of
+ * which no more is known than that shunt sends none. */
 static int exchange_explained(struct parity_run *run, const struct parity_frame *frames,
 			      unsigned cnt, struct shunt_err *err)
 {
