@@ -37,14 +37,13 @@ int parity_explain_open(struct parity_run *run, const char *path, struct shunt_e
 static json_t *ask(struct parity_run *run, json_t *request, struct shunt_err *err)
 {
 	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
-	json_t *reply, *result;
+	json_t *reply = NULL, *result;
 	size_t room = 0;
 
 	json_decref(request);
 	if (text && fprintf(run->daemon, "%s\n", text) > 0 && !fflush(run->daemon) &&
-	    getline(&line, &room, run->daemon) < 0)
-		line[0] = 0;
-	reply = line ? json_loads(line, 0, NULL) : NULL;
+	    getline(&line, &room, run->daemon) > 0)
+		reply = json_loads(line, 0, NULL);
 	result = json_incref(json_object_get(reply, "result"));
 	if (!result)
 		fail(err, json_string_value(json_object_get(reply, "error")) ?: "no answer");
@@ -67,8 +66,8 @@ static json_t *request_of(const struct parity_frame *frame)
 
 static void add_output(struct parity_run *run, const json_t *output)
 {
-	const char *port = json_string_value(json_object_get(output, "port"));
-	const char *digits = json_string_value(json_object_get(output, "bytes"));
+	const char *port = json_string_value(json_object_get(output, "port")) ?: "eth?";
+	const char *digits = json_string_value(json_object_get(output, "bytes")) ?: "";
 	uint8_t data[PARITY_LEN_MAX + 2];
 	unsigned len = (unsigned)strlen(digits) / 2, i;
 

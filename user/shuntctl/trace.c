@@ -20,9 +20,10 @@
 #include "steer/steer.h"
 #include "tap.h"
 
-#define PENDING_MAX 256
-/* A packet of lane user of which nothing more is heard by then is shown without its end. */
-#define PATIENCE_NS (500 * 1000 * 1000ull)
+#define PENDING_MAX 1024
+/* A packet of lane user of which nothing more is heard by then is shown without its end: one that
+ * was lost, or whose worker got no CPU for as long. */
+#define PATIENCE_NS (5 * 1000 * 1000 * 1000ull)
 
 /* A packet whose end is not known yet. */
 struct way {
