@@ -311,9 +311,15 @@ void shunt_follower_destroy(struct shunt_follower *f)
 
 int shunt_follower_start(struct shunt_follower *f, struct shunt_err *err)
 {
+	unsigned i;
 	int ret;
 
+	/* All was loaded just now. A thread that never comes to its first beat is as stale as one
+	 * that stopped after it. */
 	f->turn_ns = shunt_clock_ns();
+	for (i = 0; i < SOURCES; i++)
+		f->current_ns[i] = f->turn_ns;
+	beat(f);
 	ret = pthread_create(&f->thread, NULL, run, f);
 	if (ret)
 		return shunt_err_set(err, ret, "follower: pthread_create: %s", strerror(ret));
