@@ -16,7 +16,6 @@ from shuntlab.lab import wait_until
 from shuntlab.shuntd import Shuntd
 from shuntlab.wire import inside
 
-NF_INET_FORWARD = 2
 # Where frames are looked at: their way is another one in each lane. Who judges is asked in none.
 in_each_lane = pytest.mark.usefixtures("each_lane")
 
@@ -255,30 +254,15 @@ def test_legacy_tables(lab, command):
             wait_until(lambda: is_free(daemon), 5, f"gone: {end}")
 
 
-def in_dut(lab):
-    return inside(f"/run/netns/{lab.netns('dut')}")
-
-
 def test_a_program_on_a_port(lab):
     """tcx, which sends no event."""
     with route(lab) as daemon:
         assert is_free(daemon)
-        with in_dut(lab):
+        with inside(f"/run/netns/{lab.netns('dut')}"):
             link = bpf.link_tcx(socket.if_nametoindex("eth1"))
         wait_until(lambda: is_judged(daemon, "eth1"), 5, "the program seen")
         os.close(link)
         wait_until(lambda: is_free(daemon), 5, "the program gone")
-
-
-def test_a_program_on_a_hook(lab):
-    """It is there before: a kernel that does not list its hooks does not tell of a later one."""
-    with in_dut(lab):
-        link = bpf.link_netfilter(socket.AF_INET, NF_INET_FORWARD)
-    try:
-        with route(lab) as daemon:
-            assert is_judged(daemon)
-    finally:
-        os.close(link)
 
 
 def make_bridge(lab):
