@@ -314,8 +314,8 @@ int shunt_follower_start(struct shunt_follower *f, struct shunt_err *err)
 	unsigned i;
 	int ret;
 
-	/* All was loaded just now. A thread that never comes to its first beat is as stale as one
-	 * that stopped after it. */
+	/* The tables are loaded. What the kernel has told since lies in the sockets, for the first
+	 * turn: a thread that never comes to it is as stale as one that stopped later. */
 	f->turn_ns = shunt_clock_ns();
 	for (i = 0; i < SOURCES; i++)
 		f->current_ns[i] = f->turn_ns;

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The data side: rings in use. Opening is in xsk_open.c. */
+/* The data side: rings in use. Opening is in xsk_open.c, signs of life are in xsk_beat.c. */
 #include <errno.h>
 #include <poll.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "io/xsk_private.h"
-
-static struct xsk_queue *xsk_of(struct shunt_queue *queue)
-{
-	return shunt_container_of(queue, struct xsk_queue, queue);
-}
-
-static const struct xsk_queue *xsk_of_const(const struct shunt_queue *queue)
-{
-	return shunt_container_of(queue, struct xsk_queue, queue);
-}
 
 /* Of n entries from at on, those before the ring's end. Loops over a plain array, at most two of
  * them, take half the instructions of one that masks each index. */
@@ -305,80 +294,6 @@ static void xsk_busy_poll(struct shunt_queue *queue)
 	shunt_counter_add(&queue->stats.rx_kicks, 1);
 }
 
-static struct shunt_steer_slot *slot_of(struct shunt_steer_gate *gate)
-{
-	return (void *)((char *)gate - offsetof(struct shunt_steer_slot, gate));
-}
-
-static bool xsk_leave(struct shunt_queue *queue, const uint8_t *data, uint32_t len, uint64_t now_ns)
-{
-	struct xsk_queue *xsk = xsk_of(queue);
-
-	return xsk->gate && shunt_pass_leave(&xsk->pass, slot_of(xsk->gate), data, len, now_ns);
-}
-
-/* Frames that went another way because the worker was taken for hung. */
-static uint64_t overtakers(struct shunt_steer_gate *gate)
-{
-	const struct shunt_steer_counters *counters = &slot_of(gate)->counters;
-
-	return __atomic_load_n(&counters->packets[SHUNT_STEER_HUNG], __ATOMIC_RELAXED) +
-	       __atomic_load_n(&counters->packets[SHUNT_STEER_XDP_BRIDGED], __ATOMIC_RELAXED);
-}
-
-static bool xsk_is_overtaken(const struct shunt_queue *queue)
-{
-	const struct xsk_queue *xsk = xsk_of_const(queue);
-
-	return overtakers(xsk->gate) != xsk->overtakers;
-}
-
-static unsigned xsk_late(const struct shunt_queue *queue)
-{
-	const struct xsk_queue *xsk = xsk_of_const(queue);
-	int32_t cnt = (int32_t)(xsk->late_end - xsk->rx.cached_cons);
-
-	return (unsigned)SHUNT_MAX(cnt, 0);
-}
-
-/* While the worker is taken for hung no frame comes, and the watch forgets it at the next beat:
- * what lies in the ring now is what was overtaken, and what comes later is not. */
-static void mark_late(struct xsk_queue *xsk)
-{
-	const uint32_t end = __atomic_load_n(xsk->rx.producer, __ATOMIC_ACQUIRE);
-
-	/* else it has forgotten it at the beat before, and frames may have come */
-	if (shunt_queue_is_hung(&xsk->queue) && xsk_is_overtaken(&xsk->queue)) {
-		xsk->late_end = end;
-		xsk->queue.is_late = true;
-	}
-}
-
-static void xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep)
-{
-	struct xsk_queue *xsk = xsk_of(queue);
-	struct shunt_steer_gate *gate = xsk->gate;
-	struct shunt_steer_slot *slot;
-
-	if (!gate)
-		return;
-	if (unlikely(shunt_queue_is_hung(queue)))
-		mark_late(xsk);
-	else
-		xsk->overtakers = overtakers(gate);
-	slot = slot_of(gate);
-	shunt_pass_tick(&xsk->pass, slot, now_ns);
-	if (is_asleep) {
-		/* what comes from now on wakes the worker */
-		__atomic_store_n(&gate->sent, shunt_steer_sent(&slot->counters), __ATOMIC_RELAXED);
-	}
-	/* read by the watch, then the number above */
-	__atomic_store_n(&gate->beat_ns,
-			 is_asleep ? now_ns | SHUNT_STEER_BEAT_ASLEEP
-				   : now_ns & ~SHUNT_STEER_BEAT_ASLEEP,
-			 __ATOMIC_RELEASE);
-}
-
 /* --- where the frames are --------------------------------------------------------------------- */
 
 static void xsk_ledger(const struct shunt_queue *queue, struct shunt_ledger *ledger)
@@ -434,23 +349,23 @@ static void xsk_audit(const struct shunt_queue *queue, uint8_t *seen)
 }
 
 /* They differ in nothing but how packets get in and out of the rings. */
-#define XSK_OPS(name, rx_fn, tx_fn, late_fn)      \
-	const struct shunt_queue_ops name = {     \
-		.kind = "xsk",                    \
-		.reclaim = xsk_reclaim,           \
-		.rx = rx_fn,                      \
-		.tx = tx_fn,                      \
-		.flush = xsk_flush,               \
-		.busy_poll = xsk_busy_poll,       \
-		.beat = xsk_beat,                 \
-		.is_overtaken = xsk_is_overtaken, \
-		.late = late_fn,                  \
-		.leave = xsk_leave,               \
-		.ledger = xsk_ledger,             \
-		.audit = xsk_audit,               \
-		.close = shunt_xsk_close,         \
+#define XSK_OPS(name, rx_fn, tx_fn, late_fn)            \
+	const struct shunt_queue_ops name = {           \
+		.kind = "xsk",                          \
+		.reclaim = xsk_reclaim,                 \
+		.rx = rx_fn,                            \
+		.tx = tx_fn,                            \
+		.flush = xsk_flush,                     \
+		.busy_poll = xsk_busy_poll,             \
+		.beat = shunt_xsk_beat,                 \
+		.is_overtaken = shunt_xsk_is_overtaken, \
+		.late = late_fn,                        \
+		.leave = shunt_xsk_leave,               \
+		.ledger = xsk_ledger,                   \
+		.audit = xsk_audit,                     \
+		.close = shunt_xsk_close,               \
 	}
 
-XSK_OPS(shunt_xsk_ops, xsk_rx, xsk_tx, xsk_late);
-XSK_OPS(shunt_xsk_tx_meta_ops, xsk_rx, xsk_tx_meta, xsk_late);
+XSK_OPS(shunt_xsk_ops, xsk_rx, xsk_tx, shunt_xsk_late);
+XSK_OPS(shunt_xsk_tx_meta_ops, xsk_rx, xsk_tx_meta, shunt_xsk_late);
 XSK_OPS(shunt_xsk_sg_ops, shunt_xsk_sg_rx, shunt_xsk_sg_tx, shunt_xsk_sg_late);

@@ -51,10 +51,26 @@ struct xsk_queue {
 	int xsks_fd;
 };
 
+static inline struct xsk_queue *xsk_of(struct shunt_queue *queue)
+{
+	return shunt_container_of(queue, struct xsk_queue, queue);
+}
+
+static inline const struct xsk_queue *xsk_of_const(const struct shunt_queue *queue)
+{
+	return shunt_container_of(queue, struct xsk_queue, queue);
+}
+
 /* The second one's packets may take several frames; its rx and tx are in xsk_sg.c. */
 extern const struct shunt_queue_ops shunt_xsk_ops, shunt_xsk_sg_ops;
 extern const struct shunt_queue_ops
 	shunt_xsk_tx_meta_ops; /* transmit looks for SHUNT_PKT_TX_META */
+
+/* What the watch over workers is told and asked: xsk_beat.c. */
+bool shunt_xsk_leave(struct shunt_queue *queue, const uint8_t *data, uint32_t len, uint64_t now_ns);
+bool shunt_xsk_is_overtaken(const struct shunt_queue *queue);
+unsigned shunt_xsk_late(const struct shunt_queue *queue);
+void shunt_xsk_beat(struct shunt_queue *queue, uint64_t now_ns, bool is_asleep);
 
 unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max);
 unsigned shunt_xsk_sg_late(const struct shunt_queue *queue);

@@ -45,7 +45,7 @@ static void link_pieces(const struct xsk_queue *xsk, uint32_t at, uint32_t cnt,
 
 unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned max)
 {
-	struct xsk_queue *xsk = shunt_container_of(queue, struct xsk_queue, queue);
+	struct xsk_queue *xsk = xsk_of(queue);
 	uint32_t at = 0, taken = 0, n;
 	uint64_t bytes = 0;
 	unsigned k;
@@ -80,8 +80,7 @@ unsigned shunt_xsk_sg_rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsi
 /* Also one whose end is not there yet. */
 unsigned shunt_xsk_sg_late(const struct shunt_queue *queue)
 {
-	const struct xsk_queue *xsk =
-		(const struct xsk_queue *)shunt_container_of(queue, struct xsk_queue, queue);
+	const struct xsk_queue *xsk = xsk_of_const(queue);
 	uint32_t at = xsk->rx.cached_cons, cnt;
 	unsigned n = 0;
 
@@ -128,7 +127,7 @@ static uint32_t write_pieces(struct xsk_queue *xsk, uint32_t at, const struct sh
 
 unsigned shunt_xsk_sg_tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
 {
-	struct xsk_queue *xsk = shunt_container_of(queue, struct xsk_queue, queue);
+	struct xsk_queue *xsk = xsk_of(queue);
 	uint32_t room = xsk_prod_nb_free(&xsk->tx, xsk->tx.size), at = xsk->tx.cached_prod;
 	uint32_t used = 0;
 	uint64_t bytes = 0;
