@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "engine/graph.h"
 #include "engine/state.h"
@@ -41,16 +42,11 @@ void shunt_explain_destroy(struct shunt_explain *x)
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int read_bytes(const json_t *text, struct shunt_xdp_frame *frame, struct shunt_err *err)
 {
 	const char *hex = json_string_value(text) ?: "";
 	const size_t len = strlen(hex) / 2;
-	size_t i;
+	size_t read;
 
 	if (strlen(hex) % 2 || len < SHUNT_XDP_FRAME_MIN || len > SHUNT_XDP_FRAME_MAX)
 		return shunt_err_set(
@@ -58,14 +54,10 @@ static int read_bytes(const json_t *text, struct shunt_xdp_frame *frame, struct 
 			"explain: a frame of %zu bytes, expected %u to %u in hexadecimal "
 			"digits",
 			len, SHUNT_XDP_FRAME_MIN, SHUNT_XDP_FRAME_MAX);
-	for (i = 0; i < len; i++) {
-		const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return shunt_err_set(err, EINVAL,
-					     "explain: byte %zu is no hexadecimal number", i);
-		frame->bytes[i] = (uint8_t)(high << 4 | low);
-	}
+	read = shunt_hex_read(frame->bytes, hex, len);
+	if (read < len)
+		return shunt_err_set(err, EINVAL, "explain: byte %zu is no hexadecimal number",
+				     read);
 	frame->len = (uint32_t)len;
 	return 0;
 }
@@ -86,17 +78,12 @@ static int read_queue(const struct shunt_port *port, const json_t *number, uint3
 
 json_t *shunt_explain_hex(const uint8_t *bytes, uint32_t len)
 {
-	static const char digits[] = "0123456789abcdef";
 	char *text = malloc(2 * (size_t)len + 1);
 	json_t *out;
-	uint32_t i;
 
 	if (!text)
 		return NULL;
-	for (i = 0; i < len; i++) {
-		text[2 * i] = digits[bytes[i] >> 4];
-		text[2 * i + 1] = digits[bytes[i] & 15];
-	}
+	shunt_hex_write(text, bytes, len);
 	out = json_stringn(text, 2 * (size_t)len);
 	free(text);
 	return out;

@@ -123,7 +123,8 @@ bool shunt_cbpf_reads_changes(const struct sock_filter *in, unsigned cnt)
 			return true;
 		/* IPv4 without options; 38: ARP's target. Behind IPv6's ports. */
 		if (mode == BPF_ABS && f->k != 38 &&
-		    (overlaps(f->k, shunt_cbpf_width(f), 40, 42) || overlaps(f->k, shunt_cbpf_width(f), 50, 52)))
+		    (overlaps(f->k, shunt_cbpf_width(f), 40, 42) ||
+		     overlaps(f->k, shunt_cbpf_width(f), 50, 52)))
 			return true;
 		if (mode == BPF_ABS && f->k + shunt_cbpf_width(f) > 58)
 			return true;

@@ -6,8 +6,8 @@
 
 #include "tap/cbpf.h"
 
-/* shunt_cbpf_check says whether it is a program of classic BPF that asks for nothing but the packet.
- * Returns 0, or -errno with err set. Thread: any. */
+/* shunt_cbpf_check says whether it is a program of classic BPF that asks for nothing but the
+ * packet. Returns 0, or -errno with err set. Thread: any. */
 int shunt_cbpf_check(const struct sock_filter *in, unsigned cnt, struct shunt_err *err);
 
 /* shunt_cbpf_width returns the bytes that a load of the packet reads. */

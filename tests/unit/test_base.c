@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/clock.h"
 #include "base/err.h"
 
@@ -90,4 +91,35 @@ Test(base, clocks_agree)
 	cr_assert_geq(ns[2] - ns[1], 30000000);
 	cr_assert_gt(by_cycles, 0.98 * (double)(ns[2] - ns[1]));
 	cr_assert_lt(by_cycles, 1.02 * (double)(ns[3] - ns[0]));
+}
+
+/* --- hexadecimal digits ----------------------------------------------------------------------- */
+
+Test(base, hex_there_and_back)
+{
+	uint8_t bytes[256], back[256];
+	char text[2 * sizeof(bytes) + 1];
+	unsigned i;
+
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)i;
+	shunt_hex_write(text, bytes, sizeof(bytes));
+	cr_assert_eq(strlen(text), 2 * sizeof(bytes));
+	cr_assert_eq(memcmp(text + 2 * 0xa9, "a9aaab", 6), 0);
+	cr_assert_eq(shunt_hex_read(back, text, sizeof(back)), sizeof(back));
+	cr_assert_eq(memcmp(back, bytes, sizeof(back)), 0);
+	cr_assert_eq(shunt_hex_read(back, "aBFf", 2), 2);
+	cr_assert(back[0] == 0xab && back[1] == 0xff);
+}
+
+Test(base, hex_ends_at_what_is_no_digit)
+{
+	static const char *const texts[] = {
+		"", "0", "0g", "g0", "0:", "@0", " 0", "-1", "x0", "0`"};
+	uint8_t byte;
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(texts); i++)
+		cr_expect_eq(shunt_hex_read(&byte, texts[i], 1), 0, "'%s'", texts[i]);
+	cr_expect_eq(shunt_hex_read(&byte, "00zz", 1), 1);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/shuntctl/client.h"
+#include "client/client.h"
 #include "../../user/shuntctl/metrics.h"
 #include "../../user/shuntctl/rates.h"
 #include "../../user/shuntctl/table.h"
@@ -146,11 +146,11 @@ Test(shuntctl, no_daemon_is_one_sentence)
 {
 	struct shunt_err err = {""};
 
-	cr_expect_eq(shuntctl_client_open("/nonexistent/s", &err), -ENOENT);
+	cr_expect_eq(shunt_client_open("/nonexistent/s", &err), -ENOENT);
 	cr_expect_str_eq(err.msg,
 			 "no daemon answers on /nonexistent/s: there is no such socket; is "
 			 "shuntd running, or elsewhere (-s)?");
-	cr_expect_eq(shuntctl_client_open("", &err), -EINVAL);
+	cr_expect_eq(shunt_client_open("", &err), -EINVAL);
 }
 
 Test(shuntctl, metrics_have_base_units_and_leave_out_what_is_not_measured)

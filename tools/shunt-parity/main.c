@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "parity.h"
 
@@ -84,6 +85,14 @@ static unsigned print_asked(const struct parity_match *match)
 	return cnt;
 }
 
+static void print_allowed(const struct parity_match *match)
+{
+	printf("explained              %lu took another of a route's next hops\n",
+	       (unsigned long)match->multipath);
+	printf("explained              %lu looked as if a device should finish their checksums\n",
+	       (unsigned long)match->finished);
+}
+
 static uint64_t print_summary(const struct parity_run *run, uint64_t sent, double seconds)
 {
 	static const char *const texts[] = {
@@ -92,7 +101,7 @@ static uint64_t print_summary(const struct parity_run *run, uint64_t sent, doubl
 #undef X
 	};
 	const struct parity_match *match = &run->match;
-	uint64_t differences = run->difference_cnt + (run->daemon ? 0 : print_asked(match));
+	uint64_t differences = run->difference_cnt + (run->is_explained ? 0 : print_asked(match));
 	unsigned i;
 
 	printf("sent to each lab       %lu frames in %.1f s, seed %lu\n", (unsigned long)sent,
@@ -101,14 +110,12 @@ static uint64_t print_summary(const struct parity_run *run, uint64_t sent, doubl
 	       (unsigned long)match->kinds[PARITY_FRAME][0], run->lab[0].name,
 	       (unsigned long)match->kinds[PARITY_FRAME][1]);
 	printf("identical              %lu\n", (unsigned long)match->identical);
-	printf("explained              %lu took another of a route's next hops\n",
-	       (unsigned long)match->multipath);
-	printf("explained              %lu looked as if a device should finish their checksums\n",
-	       (unsigned long)match->finished);
+	if (!run->is_explained)
+		print_allowed(match);
 	for (i = 1; i < PARITY_KIND_CNT; i++)
 		printf("not compared           %lu and %lu %s\n", (unsigned long)match->kinds[i][0],
 		       (unsigned long)match->kinds[i][1], texts[i]);
-	if (run->daemon)
+	if (run->is_explained)
 		printf("the kernel's           %lu by their explanations\n",
 		       (unsigned long)run->left);
 	printf("sentinels sent again   %lu times\n", (unsigned long)run->resent);
@@ -131,33 +138,33 @@ static int check_promised(struct parity_run *run, uint64_t before, struct shunt_
 	return 0;
 }
 
-static int open_labs(struct parity_run *run, char **names, bool is_explained, struct shunt_err *err)
+static int open_labs(struct parity_run *run, char **names, struct shunt_err *err)
 {
 	unsigned lab;
-	int rc = is_explained ? parity_explain_open(run, names[0], err) : 0;
+	int rc = run->is_explained ? parity_explain_open(run, names[0], err) : 0;
 
-	run->lab[0].name = is_explained ? "the explanations" : "kernel";
+	run->lab[0].name = run->is_explained ? "the explanations" : "kernel";
 	run->lab[1].name = "shunt";
-	run->match.is_exact = is_explained;
-	for (lab = is_explained; lab < PARITY_LABS && !rc; lab++)
+	run->match.is_exact = run->is_explained;
+	for (lab = run->is_explained; lab < PARITY_LABS && !rc; lab++)
 		rc = parity_lab_open(&run->lab[lab], names[lab], err);
 	return rc;
 }
 
-static int run_labs(struct parity_run *run, char **names, bool is_explained, struct shunt_err *err)
+static int run_labs(struct parity_run *run, char **names, struct shunt_err *err)
 {
 	uint64_t first = run->sent, differences = 0, counted = 0;
 	struct timespec from, to;
 	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	rc = open_labs(run, names, is_explained, err);
-	if (!rc && is_explained)
+	rc = open_labs(run, names, err);
+	if (!rc && run->is_explained)
 		rc = parity_explain_sent(run, &counted, err);
 	if (rc)
 		return rc;
 	rc = parity_run_all(run, err);
-	if (!rc && is_explained)
+	if (!rc && run->is_explained)
 		rc = check_promised(run, counted, err);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	differences = print_summary(run, run->sent - first,
@@ -185,17 +192,19 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2 || (strcmp(argv[1], "run") != 0 && strcmp(argv[1], "explained") != 0))
 		return complain("a command is missing");
+	run.daemon_fd = -1;
 	for (lab = 0; lab < PARITY_LABS; lab++)
 		memset(run.lab[lab].fd, -1, sizeof(run.lab[lab].fd));
 	if (parse(&run, argc - 1, argv + 1, &err))
 		return complain(err.msg[0] ? err.msg : "wrong arguments");
-	rc = run_labs(&run, argv + 1 + optind, !strcmp(argv[1], "explained"), &err);
+	run.is_explained = !strcmp(argv[1], "explained");
+	rc = run_labs(&run, argv + 1 + optind, &err);
 	if (rc < 0)
 		fprintf(stderr, "shunt-parity: %s\n", err.msg);
 	for (lab = 0; lab < PARITY_LABS; lab++)
 		parity_lab_close(&run.lab[lab]);
-	if (run.daemon)
-		fclose(run.daemon);
+	if (run.daemon_fd >= 0)
+		close(run.daemon_fd);
 	parity_match_fini(&run.match);
 	free(run.suspects);
 	return rc != 0;

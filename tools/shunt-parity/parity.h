@@ -169,7 +169,9 @@ struct parity_run {
 	struct parity_match match;
 	uint64_t sent, resent, difference_cnt, unattributed;
 	uint32_t epoch;	    /* number of the last sentinels */
-	FILE *daemon;	    /* NULL: the kernel's lab is what shunt's is compared with */
+	bool is_explained;  /* by the daemon; else the kernel's lab is what shunt's is compared with
+			     */
+	int daemon_fd;	    /* its control socket */
 	bool is_deaf;	    /* what comes out is the kernel's, and no explanation's */
 	uint64_t left;	    /* frames that are the kernel's by their explanations */
 	uint64_t promised;  /* packets sent by the explanations, sentinels included */

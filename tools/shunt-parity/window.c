@@ -67,7 +67,7 @@ static int send_sentinels(struct parity_run *run, unsigned lab, unsigned seen,
 	for (bit = 0; bit < PARITY_PORTS * WAYS; bit++)
 		if (!(seen & 1u << bit))
 			make_sentinel(&frames[n++], bit / WAYS, bit % WAYS, run->epoch);
-	for (bit = 0; run->daemon && bit < n && rc >= 0; bit++)
+	for (bit = 0; run->is_explained && bit < n && rc >= 0; bit++)
 		rc = parity_explain(run, &frames[bit], false, err);
 	return rc < 0 ? rc : parity_lab_send(&run->lab[lab], frames, n, err);
 }
@@ -150,7 +150,7 @@ static int exchange(struct parity_run *run, const struct parity_frame *frames, u
 	unsigned lab;
 	int rc = 0;
 
-	if (run->daemon)
+	if (run->is_explained)
 		return exchange_explained(run, frames, cnt, err);
 	run->epoch++;
 	for (lab = PARITY_LABS; lab-- && !rc;) /* shunt first: it works while the kernel does */

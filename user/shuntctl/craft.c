@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 
 #define PAYLOAD 18 /* so that the shortest frame is as long as Ethernet wants it */
 
@@ -20,19 +21,16 @@
 static int from_hex(struct craft *out, const char *text, struct shunt_err *err)
 {
 	const size_t len = strlen(text) / 2;
-	unsigned value;
-	size_t i;
+	size_t read;
 
 	if (strlen(text) % 2 || len < ETH_HLEN || len > CRAFT_MAX)
 		return shunt_err_set(
 			err, EINVAL,
 			"a packet of %zu bytes in hexadecimal digits, expected %u to %u", len,
 			ETH_HLEN, CRAFT_MAX);
-	for (i = 0; i < len; i++) {
-		if (sscanf(text + 2 * i, "%2x", &value) != 1)
-			return shunt_err_set(err, EINVAL, "byte %zu is no hexadecimal number", i);
-		out->bytes[i] = (uint8_t)value;
-	}
+	read = shunt_hex_read(out->bytes, text, len);
+	if (read < len)
+		return shunt_err_set(err, EINVAL, "byte %zu is no hexadecimal number", read);
 	out->len = (uint32_t)len;
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/netns.h"
-#include "client.h"
+#include "client/client.h"
 #include "config/config.h"
 
 /* --- the daemon ------------------------------------------------------------------------------- */
@@ -18,14 +18,14 @@ struct daemon {
 
 static void ask_daemon(struct daemon *daemon, const char *path, struct shunt_err *err)
 {
-	int fd = shuntctl_client_open(path, err);
+	int fd = shunt_client_open(path, err);
 
 	memset(daemon, 0, sizeof(*daemon));
 	if (fd < 0)
 		return;
-	daemon->ports = shuntctl_client_show(fd, "ports", err);
+	daemon->ports = shunt_client_show(fd, "ports", err);
 	if (daemon->ports)
-		daemon->config = shuntctl_client_show(fd, "config", err);
+		daemon->config = shunt_client_show(fd, "config", err);
 	close(fd);
 }
 

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/mac.h"
-#include "client.h"
+#include "client/client.h"
 #include "craft.h"
 #include "packet.h"
 
@@ -22,7 +23,7 @@ static const char *text_of(const json_t *object, const char *key)
 /* The port's own address, to which what is routed is sent. */
 static int port_mac(int fd, const char *port, uint8_t mac[6], struct shunt_err *err)
 {
-	json_t *ports = shuntctl_client_show(fd, "ports", err);
+	json_t *ports = shunt_client_show(fd, "ports", err);
 	const json_t *row;
 	int ret = ports ? shunt_err_set(err, ENOENT, "there is no port '%s'", port) : -EPROTO;
 	size_t i;
@@ -54,38 +55,18 @@ static int read_macs(int fd, const char *port, const struct shuntctl_explain_opt
 	return ret;
 }
 
-void shuntctl_explain_hex(char *out, const uint8_t *bytes, uint32_t len)
-{
-	uint32_t i;
-
-	for (i = 0; i < len; i++)
-		sprintf(out + 2 * i, "%02x", bytes[i]);
-}
-
-json_t *shuntctl_explain_bytes(int fd, const char *port, const uint8_t *bytes, uint32_t len,
-			       unsigned queue, struct shunt_err *err)
-{
-	char hex[2 * CRAFT_MAX + 1] = "";
-
-	shuntctl_explain_hex(hex, bytes, len);
-	return shuntctl_client_ask(fd,
-				   json_pack("{s:s, s:s, s:s, s:i}", "cmd", "explain", "port", port,
-					     "bytes", hex, "queue", (int)queue),
-				   NULL, err);
-}
-
 json_t *shuntctl_explain(const struct shuntctl_explain_opts *opts, const char *port, char **words,
 			 int cnt, struct shunt_err *err)
 {
 	struct craft_opts craft_opts = {.ttl = (uint8_t)opts->ttl};
 	struct craft *packet = malloc(sizeof(*packet));
-	const int fd = shuntctl_client_open(opts->socket, err);
+	const int fd = shunt_client_open(opts->socket, err);
 	json_t *answer = NULL;
 
 	if (packet && fd >= 0 && !read_macs(fd, port, opts, &craft_opts, err) &&
 	    !craft_packet(packet, words, cnt, &craft_opts, err))
-		answer = shuntctl_explain_bytes(fd, port, packet->bytes, packet->len, opts->queue,
-						err);
+		answer = shunt_client_explain(fd, port, packet->bytes, packet->len, opts->queue,
+					      err);
 	if (fd >= 0)
 		close(fd);
 	free(packet);
@@ -94,20 +75,10 @@ json_t *shuntctl_explain(const struct shuntctl_explain_opts *opts, const char *p
 
 /* --- for people ------------------------------------------------------------------------------- */
 
-static uint32_t read_hex(const char *text, uint8_t *out)
-{
-	uint32_t len = 0;
-	unsigned value;
-
-	for (; len < CRAFT_MAX && sscanf(text + 2 * len, "%2x", &value) == 1; len++)
-		out[len] = (uint8_t)value;
-	return len;
-}
-
 static void print_packet(FILE *out, const char *name, const char *port, const char *hex)
 {
 	uint8_t bytes[CRAFT_MAX];
-	const uint32_t len = read_hex(hex, bytes);
+	const uint32_t len = (uint32_t)shunt_hex_read(bytes, hex, CRAFT_MAX);
 
 	fprintf(out, "%-9s %s: ", name, port);
 	shuntctl_packet_print(out, bytes, len, len);
@@ -161,7 +132,9 @@ static void print_nodes(FILE *out, const json_t *nodes)
 static void print_changes(FILE *out, const char *before, const char *after)
 {
 	uint8_t old[CRAFT_MAX], new[CRAFT_MAX];
-	const uint32_t len = SHUNT_MIN(read_hex(before, old), read_hex(after, new));
+	const size_t old_len = shunt_hex_read(old, before, CRAFT_MAX);
+	const size_t new_len = shunt_hex_read(new, after, CRAFT_MAX);
+	const uint32_t len = (uint32_t)SHUNT_MIN(old_len, new_len);
 	uint32_t i, from;
 
 	if (strlen(before) == strlen(after) && !memcmp(old, new, len)) {

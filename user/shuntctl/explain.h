@@ -26,12 +26,6 @@ struct shuntctl_explain_opts {
 json_t *shuntctl_explain(const struct shuntctl_explain_opts *opts, const char *port, char **words,
 			 int cnt, struct shunt_err *err);
 
-/* shuntctl_explain_bytes does the same with a frame of 14 to 2048 bytes, by a connection that is
- * open. shuntctl_explain_hex writes 2 * len digits and a zero. */
-json_t *shuntctl_explain_bytes(int fd, const char *port, const uint8_t *bytes, uint32_t len,
-			       unsigned queue, struct shunt_err *err);
-void shuntctl_explain_hex(char *out, const uint8_t *bytes, uint32_t len);
-
 /* shuntctl_explain_print writes an answer for people. */
 void shuntctl_explain_print(FILE *out, const json_t *answer);
 

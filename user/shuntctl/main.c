@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "capture.h"
-#include "client.h"
+#include "client/client.h"
 #include "explain.h"
 #include "show/show.h"
 #include "metrics.h"
@@ -56,7 +56,7 @@ static json_t *ask(const struct shuntctl_options *o,
 		   json_t *(*question)(int fd, const char *word, struct shunt_err *err),
 		   const char *word, struct shunt_err *err)
 {
-	int fd = shuntctl_client_open(o->socket, err);
+	int fd = shunt_client_open(o->socket, err);
 	json_t *result;
 
 	if (fd < 0)
@@ -76,7 +76,7 @@ static int show(const struct shuntctl_options *o, unsigned object)
 		if (!samples)
 			return complain(o, &err, EXIT_FAILURE);
 	}
-	result = ask(o, shuntctl_client_show, shuntctl_objects[object].name, &err);
+	result = ask(o, shunt_client_show, shuntctl_objects[object].name, &err);
 	if (!result) {
 		json_decref(samples);
 		return complain(o, &err, EXIT_FAILURE);
@@ -98,7 +98,7 @@ static int run_route(const struct shuntctl_options *o, char **words, int cnt)
 
 	if (cnt != 2 || strcmp(words[0], "get") != 0)
 		return complain(o, &err, EXIT_USAGE);
-	result = ask(o, shuntctl_client_route, words[1], &err);
+	result = ask(o, shunt_client_route, words[1], &err);
 	if (!result)
 		return complain(o, &err, EXIT_FAILURE);
 	if (o->json)
@@ -120,9 +120,9 @@ static int run_lane(const struct shuntctl_options *o, char **words, int cnt)
 
 	if (cnt < 3 || strcmp(words[0], "set") != 0)
 		return complain(o, &err, EXIT_USAGE);
-	fd = shuntctl_client_open(o->socket, &err);
+	fd = shunt_client_open(o->socket, &err);
 	if (fd >= 0)
-		result = shuntctl_client_lane(fd, words[1], words + 2, cnt - 2, &err);
+		result = shunt_client_lane(fd, words[1], words + 2, cnt - 2, &err);
 	if (fd >= 0)
 		close(fd);
 	if (!result)
@@ -138,7 +138,7 @@ static int run_lane(const struct shuntctl_options *o, char **words, int cnt)
 static int run_reload(const struct shuntctl_options *o)
 {
 	struct shunt_err err = {""};
-	json_t *result = ask(o, shuntctl_client_reload, NULL, &err);
+	json_t *result = ask(o, shunt_client_reload, NULL, &err);
 
 	if (!result)
 		return complain(o, &err, EXIT_FAILURE);
@@ -206,7 +206,7 @@ static int doctor(const struct shuntctl_options *o, char **devices, int cnt)
 static int split_words(const struct shuntctl_options *o, char **words, int cnt, unsigned *port_cnt,
 		       struct shunt_err *err)
 {
-	json_t *ports = ask(o, shuntctl_client_show, "ports", err);
+	json_t *ports = ask(o, shunt_client_show, "ports", err);
 	const json_t *row;
 	size_t i;
 

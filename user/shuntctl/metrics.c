@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "client.h"
+#include "client/client.h"
 #include "metrics_families.h"
 
 enum family {
@@ -373,7 +373,7 @@ static void take_mirror(struct texts *t, const json_t *mirror)
 
 static int add_object(json_t *objects, int fd, const char *name, struct shunt_err *err)
 {
-	json_t *object = shuntctl_client_show(fd, name, err);
+	json_t *object = shunt_client_show(fd, name, err);
 
 	return object ? json_object_set_new(objects, name, object) : -EPROTO;
 }

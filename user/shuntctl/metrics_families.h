@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The families of metrics: X(name behind shunt_, type, help), in the order in which they are written. */
+/* The families of metrics: X(name behind shunt_, type, help), in the order in which they are
+ * written. */
 #ifndef SHUNTCTL_METRICS_FAMILIES_H
 #define SHUNTCTL_METRICS_FAMILIES_H
 
-#define METRICS_FAMILIES(X)                                                                               \
+#define METRICS_FAMILIES(X)                                                                       \
 	X(port_info, gauge, "modes in use on a port, as the kernel confirmed them; always 1")     \
 	X(lane_info, gauge, "lane asked for and in use on a port; always 1")                      \
 	X(notice_info, gauge, "a notice that stands (shuntctl show notices); always 1")           \

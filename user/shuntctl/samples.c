@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "graph/drop.h"
 #include "graph/punt.h"
@@ -111,14 +112,12 @@ static void set_packet(json_t *row, const struct sample *one)
 	char digits[2 * SHOWN + 1] = "", *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
-	unsigned i;
 
 	if (out) {
 		shuntctl_packet_print(out, one->bytes, one->cap_len, one->len);
 		fclose(out);
 	}
-	for (i = 0; i < SHOWN && i < one->cap_len; i++)
-		snprintf(digits + (size_t)2 * i, 3, "%02x", one->bytes[i]);
+	shunt_hex_write(digits, one->bytes, SHUNT_MIN(one->cap_len, (uint32_t)SHOWN));
 	set_text(row, "packet", text);
 	set_text(row, "bytes", digits);
 	free(text);

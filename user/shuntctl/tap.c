@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "client.h"
+#include "client/client.h"
 #include "filter.h"
 #include "tap/kernel_ring.h"
 #include "tap/ring.h"
@@ -18,7 +18,7 @@
 
 struct tap {
 	int control_fd;
-	struct shuntctl_fds fds;
+	struct shunt_client_fds fds;
 	struct tap_port ports[TAP_PORT_MAX];
 	unsigned port_cnt;
 	struct shunt_kernel_ring rings[TAP_PORT_MAX]; /* by port; closed: it has no program */
@@ -43,7 +43,7 @@ static json_t *ask(struct tap *t, const struct tap_opts *opts, const struct shun
 			    "snap_len", (json_int_t)opts->snap_len, "ring_bytes",
 			    (json_int_t)opts->ring_bytes, "filter", digits ? digits : "");
 	free(digits);
-	return shuntctl_client_ask(t->control_fd, request, &t->fds, err);
+	return shunt_client_ask(t->control_fd, request, &t->fds, err);
 }
 
 static int take_port(struct tap *t, unsigned i, const json_t *row, uint32_t ring_bytes,
@@ -95,7 +95,7 @@ int tap_open(struct tap **out, const struct tap_opts *opts, struct shunt_err *er
 	t->control_fd = -1;
 	ret = shuntctl_filter_compile(&filter, opts->filter, opts->snap_len, err);
 	if (!ret) {
-		t->control_fd = shuntctl_client_open(opts->socket, err);
+		t->control_fd = shunt_client_open(opts->socket, err);
 		ret = SHUNT_MIN(t->control_fd, 0);
 	}
 	if (!ret) {
@@ -145,8 +145,8 @@ const struct tap_port *tap_ports(const struct tap *t, unsigned *cnt)
 void tap_lost(const struct tap *t, uint64_t lost[TAP_PORT_MAX])
 {
 	struct shunt_err err;
-	json_t *answer = shuntctl_client_ask(t->control_fd, json_pack("{s:s}", "cmd", "captured"),
-					     NULL, &err);
+	json_t *answer =
+		shunt_client_ask(t->control_fd, json_pack("{s:s}", "cmd", "captured"), NULL, &err);
 	const json_t *of_programs = json_object_get(answer, "lost");
 	unsigned i, w;
 

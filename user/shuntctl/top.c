@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "client.h"
+#include "client/client.h"
 #include "rates.h"
 #include "view.h"
 
@@ -91,9 +91,9 @@ static void wait_interval(const struct screen *s, double seconds)
 static int take_snapshot(int fd, struct shuntctl_snapshot *s, struct shunt_err *err)
 {
 	memset(s, 0, sizeof(*s));
-	s->ports = shuntctl_client_show(fd, "ports", err);
-	s->runtime = s->ports ? shuntctl_client_show(fd, "runtime", err) : NULL;
-	s->drops = s->runtime ? shuntctl_client_show(fd, "drops", err) : NULL;
+	s->ports = shunt_client_show(fd, "ports", err);
+	s->runtime = s->ports ? shunt_client_show(fd, "runtime", err) : NULL;
+	s->drops = s->runtime ? shunt_client_show(fd, "drops", err) : NULL;
 	if (s->drops)
 		return 0;
 	shuntctl_snapshot_fini(s);
@@ -158,7 +158,7 @@ static int refresh(const struct shuntctl_top_opts *opts, const struct screen *s,
 
 int shuntctl_top(const struct shuntctl_top_opts *opts, struct shunt_err *err)
 {
-	int fd = shuntctl_client_open(opts->socket, err), ret;
+	int fd = shunt_client_open(opts->socket, err), ret;
 	struct screen screen;
 
 	if (fd < 0)

@@ -11,7 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "client.h"
+#include "base/hex.h"
+#include "client/client.h"
 #include "craft.h"
 #include "ending.h"
 #include "explain.h"
@@ -75,7 +76,7 @@ static void add_output(json_t *answer, const char *port, const uint8_t *bytes, u
 {
 	char hex[2 * CRAFT_MAX + 1] = "";
 
-	shuntctl_explain_hex(hex, bytes, SHUNT_MIN(len, CRAFT_MAX));
+	shunt_hex_write(hex, bytes, SHUNT_MIN(len, CRAFT_MAX));
 	json_array_append_new(json_object_get(answer, "outputs"),
 			      json_pack("{s:s, s:s}", "port", port, "bytes", hex));
 }
@@ -93,8 +94,8 @@ static json_t *explain(struct trace *t, const struct way *w, const struct shunt_
 {
 	const char *port = t->ports[w->head.port].name;
 	struct shunt_err ignored;
-	json_t *answer = shuntctl_explain_bytes(t->control_fd, port, w->bytes, w->head.cap_len,
-						w->head.queue, &ignored);
+	json_t *answer = shunt_client_explain(t->control_fd, port, w->bytes, w->head.cap_len,
+					      w->head.queue, &ignored);
 	json_t *said;
 
 	if (!answer)
@@ -264,7 +265,7 @@ int shuntctl_trace(const struct shuntctl_explain_opts *opts, struct shunt_err *e
 	t->opts = opts;
 	t->err = err;
 	ending_prepare();
-	t->control_fd = shuntctl_client_open(opts->socket, err);
+	t->control_fd = shunt_client_open(opts->socket, err);
 	ret = SHUNT_MIN(t->control_fd, 0);
 	if (!ret)
 		ret = tap_open(&t->tap, &tap, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "client.h"
+#include "client/client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/hex.h"
 
 #define ANSWER_SEC 30
 #define REPLY_MAX  (64u << 20) /* far above what a daemon says */
@@ -41,7 +43,7 @@ static int explain(const char *path, int code, struct shunt_err *err)
 	}
 }
 
-int shuntctl_client_open(const char *path, struct shunt_err *err)
+int shunt_client_open(const char *path, struct shunt_err *err)
 {
 	const struct timeval limit = {.tv_sec = ANSWER_SEC};
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -84,7 +86,7 @@ static int send_all(int fd, const char *text, size_t len, struct shunt_err *err)
 }
 
 /* The descriptors that came with some bytes; *got is left alone where none did. */
-static void take_fds(struct msghdr *msg, struct shuntctl_fds *got)
+static void take_fds(struct msghdr *msg, struct shunt_client_fds *got)
 {
 	const struct cmsghdr *head = CMSG_FIRSTHDR(msg);
 
@@ -94,7 +96,8 @@ static void take_fds(struct msghdr *msg, struct shuntctl_fds *got)
 	memcpy(got->at, CMSG_DATA(head), got->cnt * sizeof(int));
 }
 
-static int read_some(int fd, char *buf, size_t len, struct shuntctl_fds *got, struct shunt_err *err)
+static int read_some(int fd, char *buf, size_t len, struct shunt_client_fds *got,
+		     struct shunt_err *err)
 {
 	union {
 		struct cmsghdr head;
@@ -126,7 +129,7 @@ static int read_some(int fd, char *buf, size_t len, struct shuntctl_fds *got, st
 }
 
 /* Returns a line without its end, to be freed, or NULL with err set. */
-static char *read_line(int fd, struct shuntctl_fds *got, struct shunt_err *err)
+static char *read_line(int fd, struct shunt_client_fds *got, struct shunt_err *err)
 {
 	size_t len = 0, max = 0;
 	char *buf = NULL;
@@ -173,8 +176,8 @@ static json_t *parse_reply(const char *line, struct shunt_err *err)
 	return result;
 }
 
-json_t *shuntctl_client_ask(int fd, json_t *request, struct shuntctl_fds *got,
-			    struct shunt_err *err)
+json_t *shunt_client_ask(int fd, json_t *request, struct shunt_client_fds *got,
+			 struct shunt_err *err)
 {
 	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
 	json_t *result = NULL;
@@ -195,26 +198,45 @@ json_t *shuntctl_client_ask(int fd, json_t *request, struct shuntctl_fds *got,
 
 static json_t *ask(int fd, json_t *request, struct shunt_err *err)
 {
-	return shuntctl_client_ask(fd, request, NULL, err);
+	return shunt_client_ask(fd, request, NULL, err);
 }
 
-json_t *shuntctl_client_show(int fd, const char *object, struct shunt_err *err)
+json_t *shunt_client_show(int fd, const char *object, struct shunt_err *err)
 {
 	return ask(fd, json_pack("{s:s, s:s}", "cmd", "show", "object", object), err);
 }
 
-json_t *shuntctl_client_route(int fd, const char *address, struct shunt_err *err)
+json_t *shunt_client_route(int fd, const char *address, struct shunt_err *err)
 {
 	return ask(fd, json_pack("{s:s, s:s}", "cmd", "route", "address", address), err);
 }
 
-json_t *shuntctl_client_reload(int fd, const char *word, struct shunt_err *err)
+json_t *shunt_client_explain(int fd, const char *port, const uint8_t *bytes, uint32_t len,
+			     unsigned queue, struct shunt_err *err)
+{
+	char *digits = malloc(2 * (size_t)len + 1);
+	json_t *answer;
+
+	if (!digits) {
+		shunt_err_set(err, ENOMEM, "no memory for a request");
+		return NULL;
+	}
+	shunt_hex_write(digits, bytes, len);
+	answer = ask(fd,
+		     json_pack("{s:s, s:s, s:s, s:i}", "cmd", "explain", "port", port, "bytes",
+			       digits, "queue", (int)queue),
+		     err);
+	free(digits);
+	return answer;
+}
+
+json_t *shunt_client_reload(int fd, const char *word, struct shunt_err *err)
 {
 	(void)word;
 	return ask(fd, json_pack("{s:s}", "cmd", "reload"), err);
 }
 
-json_t *shuntctl_client_lane(int fd, const char *port, char **words, int cnt, struct shunt_err *err)
+json_t *shunt_client_lane(int fd, const char *port, char **words, int cnt, struct shunt_err *err)
 {
 	json_t *share = json_array();
 
