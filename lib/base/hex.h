@@ -10,8 +10,8 @@
  * Thread: any. */
 void shunt_hex_write(char *out, const uint8_t *bytes, size_t len);
 
-/* shunt_hex_read reads up to len bytes of digits of either case. Returns how many it read: the number
- * of the first that is none where that is below len. Thread: any. */
+/* shunt_hex_read reads up to len bytes of digits of either case. Returns how many it read: the
+ * number of the first that is none where that is below len. Thread: any. */
 size_t shunt_hex_read(uint8_t *out, const char *text, size_t len);
 
 #endif

@@ -20,36 +20,19 @@
 #include "bridge/brlink.h"
 #include "capture/capture.h"
 #include "config/print.h"
+#include "daemon.h"
 #include "engine/engine.h"
 #include "explain/explain.h"
 #include "helper/helper.h"
 #include "notice/notice.h"
 #include "serve/rights.h"
 #include "serve/server.h"
-#include "show/show.h"
 #include "notify.h"
 #include "reload.h"
+#include "requests.h"
 #include "rollback.h"
 #include "serve/takeover.h"
 #include "journal/journal.h"
-
-struct daemon {
-	struct shuntd_args args;
-	int argc; /* to be read again by a reload */
-	char **argv;
-	struct shunt_engine *engine;
-	struct shunt_notices *notices;
-	struct shunt_captures *captures;
-	struct shunt_explain *explain;
-	struct shunt_server *server; /* NULL without a control path */
-	struct shunt_journal *journal;
-	struct shunt_helper *helper; /* NULL: no port is a device */
-	bool hands_over;	     /* a successor asked for it */
-	int rollback_fd;	     /* while the daemon before can come back (rollback.h); -1 */
-	int signal_fd, timer_fd, epoll_fd;
-	bool has_pidfile; /* written by this process */
-	struct shunt_rights_opts rights;
-};
 
 static void complain(const struct shunt_err *err)
 {
@@ -127,15 +110,6 @@ static void follow(struct daemon *d)
 		complain(&err);
 }
 
-static int reload(struct daemon *d, struct shunt_err *err)
-{
-	int ret = shuntd_reload(d->engine, d->argc, d->argv, err);
-
-	if (ret >= 0)
-		fprintf(stderr, "shuntd: reloaded: %d rule%s\n", ret, ret == 1 ? "" : "s");
-	return ret;
-}
-
 /* Reads a signal; returns whether it ends the daemon. */
 static bool is_ending(struct daemon *d)
 {
@@ -146,7 +120,7 @@ static bool is_ending(struct daemon *d)
 		return false;
 	if (info.ssi_signo != SIGHUP || !*d->args.config_path)
 		return true;
-	if (reload(d, &err) < 0)
+	if (shuntd_reload(d->engine, d->argc, d->argv, &err) < 0)
 		complain(&err);
 	return false;
 }
@@ -176,56 +150,6 @@ static void serve(struct daemon *d)
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
-
-static void end_capture(void *arg)
-{
-	shunt_capture_end(arg);
-}
-
-static json_t *capture(struct daemon *d, const json_t *request, struct shunt_server_more *more,
-		       struct shunt_err *err)
-{
-	struct shunt_capture *capture;
-	json_t *result = NULL;
-
-	if (d->args.config.capture == SHUNT_CAPTURE_NONE) {
-		shunt_err_set(err, EPERM,
-			      "nobody may capture here: the configuration says "
-			      "'capture: none'");
-		return NULL;
-	}
-	result = shunt_capture_begin(d->captures, request, more->fds, &more->fd_cnt, &capture, err);
-	if (result) {
-		more->ended = end_capture;
-		more->ended_arg = capture;
-	}
-	return result;
-}
-
-/* Clients are served once the engine runs. Requests that come earlier wait. */
-static json_t *answer(void *arg, const json_t *request, struct shunt_server_more *more,
-		      struct shunt_err *err)
-{
-	struct daemon *d = arg;
-	const char *cmd = json_string_value(json_object_get(request, "cmd"));
-	int ret;
-
-	if (cmd && !strcmp(cmd, "handover")) {
-		d->hands_over = true;
-		return json_true();
-	}
-	if (cmd && !strcmp(cmd, "reload")) {
-		ret = reload(d, err);
-		return ret < 0 ? NULL : json_pack("{s:i}", "rules", ret);
-	}
-	if (cmd && !strcmp(cmd, "capture"))
-		return capture(d, request, more, err);
-	if (cmd && !strcmp(cmd, "explain"))
-		return shunt_explain_request(d->explain, request, err);
-	if (cmd && !strcmp(cmd, "captured"))
-		return shunt_capture_lost(d->captures, err);
-	return shunt_show_request(&(struct shunt_show){d->engine, d->notices}, request, err);
-}
 
 static int take_over(struct daemon *d, const char *path, struct shunt_err *err)
 {
@@ -258,7 +182,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 	if (!ret && (*config->user || !strcmp(path, SHUNT_CONTROL_PATH)))
 		ret = shunt_rights_make_folder(path, config->user, err);
 	if (!ret)
-		ret = shunt_server_create(&d->server, path, answer, d, err);
+		ret = shunt_server_create(&d->server, path, shuntd_answer, d, err);
 	if (!ret)
 		shuntd_rollback_note();
 	return ret;

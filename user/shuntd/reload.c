@@ -2,6 +2,7 @@
 #include "reload.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bridge/brlink.h"
@@ -62,5 +63,9 @@ int shuntd_reload(struct shunt_engine *engine, int argc, char **argv, struct shu
 	if (!ret)
 		ret = shunt_lane_rules_swap(&engine->lanes, &fresh.config, err);
 	shunt_config_fini(&fresh.config);
-	return ret ? ret : (int)engine->config->rule_cnt;
+	if (ret)
+		return ret;
+	ret = (int)engine->config->rule_cnt;
+	fprintf(stderr, "shuntd: reloaded: %d rule%s\n", ret, ret == 1 ? "" : "s");
+	return ret;
 }
