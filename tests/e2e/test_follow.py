@@ -3,6 +3,7 @@
 control thread does. tests/timing/test_follow.py says how soon; test_bridge.py has what is bridged."""
 import concurrent.futures
 import signal
+import subprocess
 
 import pytest
 
@@ -22,6 +23,29 @@ DROP_IN = "add table netdev f; add chain netdev f f { type filter hook ingress d
           "add rule netdev f f udp dport 4444 drop"
 DROP = "add table inet f; add chain inet f f { type filter hook forward priority 0; }; " \
        "add rule inet f f udp dport 4444 drop"
+
+
+# Loaded before libc, it keeps the follower, once that has its name, from its first turn.
+NEVER_BEGINS = """#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int prctl(int option, ...)
+{
+	unsigned long more[4];
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		more[i] = va_arg(list, unsigned long);
+	va_end(list);
+	while (option == PR_SET_NAME && !strcmp((const char *)more[0], "shunt-follow"))
+		pause();
+	return syscall(SYS_prctl, option, more[0], more[1], more[2], more[3]);
+}
+"""
 
 
 @pytest.fixture
@@ -60,6 +84,21 @@ def goes_on(daemon, stations, each_lane, mac):
         assert stations.arrives_at(mac)
         return daemon.packets(each_lane) > before
     wait_until(is_forwarded)
+
+
+def test_a_follower_that_never_begins(lab, moving, tmp_path):
+    """It is as stale as one that stopped later: packets obey the kernel."""
+    source, library = tmp_path / "never.c", tmp_path / "never.so"
+    source.write_text(NEVER_BEGINS, encoding="ascii")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    stations = Stations(lab)
+    with Watched(lab, f"LD_PRELOAD={library}", "shuntd", "route", "eth1", "eth2", program="env", chatty=True,
+                 check=False) as daemon:
+        moving("10.0.2.12")
+        wait_until(lambda: stations.arrives_at(MOVED), 20)
+        assert all(stations.arrives_at(MOVED) for _ in range(50))
+        assert daemon.steered("stale") > 0
+        daemon.kill()  # an end in order waits for the thread
 
 
 def test_hung_follower(lab, moving, each_lane):
