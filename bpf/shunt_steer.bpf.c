@@ -29,7 +29,7 @@ CHAINS(shunt_steer_sg);
 CHAINS(shunt_steer_dp);
 CHAINS(shunt_steer_sgd);
 
-static __noinline int steer_any_dp(struct xdp_md *ctx)
+__noinline int steer_any_dp(struct xdp_md *ctx)
 {
 	return steer(ctx, false, false);
 }

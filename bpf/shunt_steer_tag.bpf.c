@@ -22,7 +22,7 @@ static __always_inline bool has_tag(const struct xdp_md *ctx, struct vlan_tag *t
 	return true;
 }
 
-static __noinline int steer_any_sg(struct xdp_md *ctx)
+__noinline int steer_any_sg(struct xdp_md *ctx)
 {
 	return steer(ctx, true, true);
 }

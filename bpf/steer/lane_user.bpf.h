@@ -25,12 +25,13 @@ static __always_inline bool pass_holds(struct shunt_steer_pass *pass, __u32 tag,
 }
 
 /* Whether the worker would only hand the frame back. Apart from the straight line. */
-static __noinline bool passes(struct xdp_md *ctx, struct shunt_steer_slot *slot)
+__noinline int passes(struct xdp_md *ctx)
 {
+	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u32 tag, now_ms, at;
 
-	if (!slot || data + sizeof(struct eth) > end)
+	if (data + sizeof(struct eth) > end)
 		return false;
 	if (READ_ONCE(slot->gate.passing) == SHUNT_STEER_PASSES_ALL)
 		return true;
@@ -51,7 +52,7 @@ static __always_inline int shut_reason(struct xdp_md *ctx, struct shunt_steer_sl
 		return SHUNT_STEER_STALE;
 	if (shut & SHUNT_STEER_SHUT_DRY)
 		return SHUNT_STEER_DRY;
-	return passes(ctx, slot) ? SHUNT_STEER_PUNTED : SHUNT_STEER_OFF;
+	return passes(ctx) ? SHUNT_STEER_PUNTED : SHUNT_STEER_OFF;
 }
 
 /* XDP_PASS comes back where the slot is empty: no socket, no harm. */

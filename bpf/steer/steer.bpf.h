@@ -66,8 +66,9 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	return lane_kernel(ctx, slot, SHUNT_STEER_LANE_KERNEL, len);
 }
 
-/* A function of its own, so that the short way saves no registers for it. */
-static __noinline int steer_any(struct xdp_md *ctx)
+/* A function of its own, so that the short way saves no registers for it. Not static: verified
+ * once, and not for each of its calls. */
+__noinline int steer_any(struct xdp_md *ctx)
 {
 	return steer(ctx, false, true);
 }

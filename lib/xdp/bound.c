@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
+
+#include "xdp/btf.h"
 
 /* Linux 6.3. */
 #ifndef BPF_F_XDP_DEV_BOUND_ONLY
@@ -32,24 +33,13 @@ static uint64_t memory_of(int prog_fd)
 	return bytes;
 }
 
-/* Of the kernel's struct bpf_prog, behind which the instructions lie in the same pages; 0 where the
- * kernel does not tell. */
-static uint64_t head_bytes(void)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, "bpf_prog", BTF_KIND_STRUCT) : -ENOENT;
-	uint64_t bytes = id > 0 ? btf__type_by_id(btf, (uint32_t)id)->size : 0;
-
-	btf__free(btf);
-	return bytes;
-}
-
-/* A program lies where it was put if it has as many pages as it needed then: see bpf_prog_size. */
+/* A program lies where it was put if it has as many pages as it needed then, for the kernel's
+ * struct bpf_prog and the instructions behind it: see bpf_prog_size. */
 static bool is_moved(const struct bpf_program *prog)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	const uint64_t insns = bpf_program__insn_cnt(prog) * sizeof(struct bpf_insn);
-	const uint64_t bytes = head_bytes() + insns;
+	const uint64_t bytes = shunt_xdp_btf_prog_head() + insns;
 
 	return memory_of(bpf_program__fd(prog)) != (bytes + page - 1) / page * page;
 }

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 
+#include "xdp/btf.h"
 #include "xdp/private.h"
 #include "shunt_death.h"
 #include "shunt_death.skel.h"
@@ -57,8 +58,10 @@ static int start(struct shunt_death *skel, struct shunt_xdp *const *ports, unsig
 int shunt_xdp_death_open(struct shunt_xdp_death **out, struct shunt_xdp *const *ports, unsigned cnt,
 			 struct shunt_err *err)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	struct shunt_xdp_death *death;
 	struct shunt_xdp_log before;
+	struct shunt_xdp_btf btf;
 	int rc;
 
 	if (cnt > SHUNT_DEATH_PORTS_MAX)
@@ -69,14 +72,16 @@ int shunt_xdp_death_open(struct shunt_xdp_death **out, struct shunt_xdp *const *
 	if (!death)
 		return shunt_err_set(err, ENOMEM, "the daemon's death: not enough memory");
 	before = shunt_xdp_log_begin();
-	death->skel = shunt_death__open();
-	rc = death->skel ? -errno : 0;
+	opts.btf_custom_path = shunt_xdp_btf_open(&btf);
+	death->skel = shunt_death__open_opts(&opts);
+	rc = death->skel ? 0 : -errno;
 	if (death->skel) {
 		/* run by this process alone */
 		bpf_program__set_autoattach(death->skel->progs.shunt_death_watch, false);
 		rc = shunt_death__load(death->skel);
 		rc = rc ? rc : start(death->skel, ports, cnt);
 	}
+	shunt_xdp_btf_close(&btf);
 	shunt_xdp_log_end(before);
 	if (rc) {
 		shunt_xdp_death_close(death);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "xdp/btf.h"
 #include "xdp/private.h"
 #include "shunt_fail.skel.h"
 
@@ -73,8 +74,10 @@ static int start(struct shunt_xdp_fail *fail, const uint32_t *ifindexes, unsigne
 int shunt_xdp_fail_open(struct shunt_xdp_fail **out, const uint32_t *ifindexes, unsigned cnt,
 			struct shunt_err *err)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	struct shunt_xdp_fail *fail;
 	struct shunt_xdp_log before;
+	struct shunt_xdp_btf btf;
 	int rc;
 
 	if (cnt > SHUNT_FAIL_PORTS_MAX)
@@ -84,8 +87,10 @@ int shunt_xdp_fail_open(struct shunt_xdp_fail **out, const uint32_t *ifindexes, 
 	if (!fail)
 		return shunt_err_set(err, ENOMEM, "failed redirects: not enough memory");
 	before = shunt_xdp_log_begin();
-	fail->skel = shunt_fail__open();
+	opts.btf_custom_path = shunt_xdp_btf_open(&btf);
+	fail->skel = shunt_fail__open_opts(&opts);
 	rc = fail->skel ? start(fail, ifindexes, cnt) : -errno;
+	shunt_xdp_btf_close(&btf);
 	shunt_xdp_log_end(before);
 	if (rc) {
 		shunt_xdp_fail_close(fail);

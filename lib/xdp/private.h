@@ -2,8 +2,8 @@
 /* What the files of this folder share. No other includes it. xdp.c: open, attach, detach.
  * rules.c: rules and what they match. program.c: which program. device.c: what else is on the
  * device. before.c: how the program takes the place of that. fds.c: what libxdp leaves open.
- * maps.c: configuration and counters. owner.c: which process serves. delegate.c: which process has
- * the program. err.c: error sentences. */
+ * maps.c: configuration and counters. btf.c: the kernel's BTF. owner.c: which process serves.
+ * delegate.c: which process has the program. err.c: error sentences. */
 #ifndef SHUNT_XDP_PRIVATE_H
 #define SHUNT_XDP_PRIVATE_H
 

@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "device/ethtool.h"
+#include "xdp/btf.h"
 #include "xdp/private.h"
 #include "shunt_watch.skel.h"
 
@@ -58,7 +59,9 @@ static int start_timer(const struct bpf_object *obj)
 
 int shunt_xdp_watch_start(struct shunt_xdp *x)
 {
-	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "shunt_watch");
+	struct shunt_xdp_btf btf;
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "shunt_watch",
+			    .btf_custom_path = shunt_xdp_btf_open(&btf));
 	const struct shunt_steer_watch watch = {slots_of(x->ifname), x->patience};
 	const void *elf;
 	size_t len;
@@ -66,9 +69,8 @@ int shunt_xdp_watch_start(struct shunt_xdp *x)
 
 	elf = shunt_watch__elf_bytes(&len);
 	x->watch = bpf_object__open_mem(elf, len, &opts);
-	if (!x->watch)
-		return -errno;
-	rc = load(x->watch, x->slots_fd, &watch);
+	rc = x->watch ? load(x->watch, x->slots_fd, &watch) : -errno;
+	shunt_xdp_btf_close(&btf);
 	if (!rc)
 		rc = start_timer(x->watch);
 	if (rc)
