@@ -253,15 +253,14 @@ def test_lines_and_tshark(lab, tmp_path):
         assert seen.splitlines() == ["eth1\t0x00000001\t53", "eth2\t0x00000002\t53"] * 2, (seen, complaints)
 
 
-@pytest.mark.parametrize("words, why", [
-    (["-s", "0"], "expected a whole number from 1 to 65536"),
-    (["-B", "3"], "expected 1, 2, 4"),
-    (["udp", "prot", "53"], "syntax error"),
-    (["-w", "/nowhere/x"], "No such file or directory")])
-def test_refused(lab, words, why):
+def test_refused(lab):
     with route(lab) as daemon:
-        done = daemon.ctl("capture", *words, check=False)
-        assert done.returncode in (1, 2) and why in done.stderr, done
+        for words, why in [(["-s", "0"], "expected a whole number from 1 to 65536"),
+                           (["-B", "3"], "expected 1, 2, 4"),
+                           (["udp", "prot", "53"], "syntax error"),
+                           (["-w", "/nowhere/x"], "No such file or directory")]:
+            done = daemon.ctl("capture", *words, check=False)
+            assert done.returncode in (1, 2) and why in done.stderr, done
 
 
 def test_the_operators_word(lab):

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "fib/fib4.h"
 #include "fib/fib4_lookup.h"
+#include "effort.h"
 #include "fib_oracle.h"
 #include "traffic/bgp.h"
 #include "measure/rng.h"
@@ -239,7 +240,7 @@ Test(fib4, random_against_naive)
 	unsigned step;
 
 	shunt_fib4_bytes(fib, &empty);
-	for (step = 0; step < 20000; step++) {
+	for (step = 0; step < EFFORT(20000); step++) {
 		random_step(fib, naive, &rng);
 		if (step % 50 == 0)
 			compare(fib, naive, &rng, 2, seed);

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "fib/fib6.h"
 #include "fib/fib6_lookup.h"
+#include "effort.h"
 #include "fib_oracle.h"
 #include "traffic/bgp.h"
 #include "measure/rng.h"
@@ -250,7 +251,7 @@ Test(fib6, random_against_naive)
 	unsigned step;
 
 	shunt_fib6_bytes(fib, &empty);
-	for (step = 0; step < 20000; step++) {
+	for (step = 0; step < EFFORT(20000); step++) {
 		random_step(fib, naive, &rng);
 		if (step % 50 == 0)
 			compare(fib, naive, &rng, 2, seed);

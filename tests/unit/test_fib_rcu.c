@@ -15,6 +15,7 @@
 #include "fib/fib6.h"
 #include "fib/nexthop.h"
 #include "fib/runs.h"
+#include "effort.h"
 #include "fib_oracle.h"
 #include "measure/rng.h"
 
@@ -184,7 +185,7 @@ static void update_routes(struct race *race)
 	for (i = 0; i <= HOST_CNT; i++)
 		cr_assert_eq(change(race, i), 0);
 	start(race, threads, read_routes);
-	for (i = 0; i < UPDATE_CNT; i++)
+	for (i = 0; i < EFFORT(UPDATE_CNT); i++)
 		cr_assert_eq(change(race, HOST_CNT + 1 +
 						  (uint32_t)shunt_rng_below(
 							  &rng, ROUTE_CNT - HOST_CNT - 1)),
@@ -286,7 +287,7 @@ Test(fib_rcu, nexthops_change_under_lookup, .timeout = 120)
 	first = (struct shunt_nexthop_member){race->nhs[0], 1};
 	cr_assert_eq(shunt_nexthop_group_add(race->nexthops, &first, 1, &race->nhs[7], NULL), 0);
 	start(race, threads, read_adjs);
-	for (i = 0; i < UPDATE_CNT; i++)
+	for (i = 0; i < EFFORT(UPDATE_CNT); i++)
 		change_nexthops(race, &rng, i);
 	finish(race, threads);
 	shunt_nexthop_destroy(race->nexthops);

@@ -262,7 +262,7 @@ Test(model, sound_at_every_corner)
 		opts.psi = corners[i].psi;
 		opts.nu = corners[i].nu;
 		opts.c_call = corners[i].c_call;
-		for (k = 0; k < SHUNT_ARRAY_LEN(loads); k++) {
+		for (k = 0; k < EFFORT(SHUNT_ARRAY_LEN(loads)); k++) {
 			r = solve(opts, loads[k]);
 			check_sound(&r, loads[k]);
 		}
