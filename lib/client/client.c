@@ -31,7 +31,8 @@ static int explain(const char *path, int code, struct shunt_err *err)
 	case EPERM:
 		return shunt_err_set(err, code,
 				     "no right to ask the daemon on %s: become root or "
-				     "the user that shuntd runs as",
+				     "the user that shuntd runs as, or join the group that "
+				     "its configuration names",
 				     path);
 	case EAGAIN:
 		return shunt_err_set(err, code,

@@ -316,6 +316,11 @@ static int check_rest(const struct check *c)
 		return shunt_err_set(c->err, EINVAL,
 				     "external and replace are both given, expected only one: "
 				     "external leaves the device's program there");
+	AT(c, "capture");
+	if (config->capture == SHUNT_CAPTURE_GROUP && !*config->group)
+		return shunt_err_set(c->err, EINVAL,
+				     "capture is group and no group is named, expected its name "
+				     "in group");
 	AT(c, "control");
 	if (*config->control_path && *config->control_path != '/')
 		return shunt_err_set(c->err, EINVAL,

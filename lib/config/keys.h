@@ -44,8 +44,8 @@
  * the kernel has them. */
 #define SHUNT_ON_DEATHS(X)	 X(CROSS, cross) X(KERNEL, kernel)
 
-/* Who may capture what ports receive and send. */
-#define SHUNT_CAPTURES(X)	 X(ROOT, root) X(NONE, none)
+/* Who may capture what ports receive and send: root, the group as well, or nobody. */
+#define SHUNT_CAPTURES(X)	 X(ROOT, root) X(GROUP, group) X(NONE, none)
 
 /* clang-format off */
 /* The whole daemon. */
@@ -86,9 +86,9 @@
 	WORD(firewall, firewall, firewall_mode, .option = "firewall", .arg = "MODE",                \
 	     .help = "auto: what the host's firewall would judge is the kernel's")                 \
 	WORD(capture, capture, capture_right, .option = "capture", .arg = "WHO",                          \
-	     .help = "root: root may capture (shuntctl capture); none: nobody")                     \
+	     .help = "root: root may capture (shuntctl capture); group: --group, too; none: nobody")                     \
 	FLAG(count, count, .option = "count",                                                      \
-	     .help = "count what each rule matches and each neighbour gets")                       \
+	     .help = "count by rule, route and neighbour")                       \
 	WORD(policy_routing, policy_routing, policy_routing, .option = "policy-routing",           \
 	     .arg = "MODE", .help = "follow: with routing rules (ip rule) the kernel routes")      \
 	FLAG(replace, replace, .option = "replace", .help = "replace another's XDP program until the stop")       \
@@ -99,6 +99,8 @@
 	/* A UNIX socket's path. */                                                                \
 	TEXT(control, control_path, 108, .text = SHUNT_CONTROL_PATH, .none = "none",               \
 	     .option = "control", .arg = "PATH", .help = "control socket, or none")                \
+	TEXT(group, group, 33,                                                                     \
+	     .option = "group", .arg = "NAME", .help = "members of this group may read: show, route, explain")   \
 	TEXT(user, user, 33,                                                                       \
 	     .option = "user", .arg = "NAME", .help = "become this user once everything is open")
 

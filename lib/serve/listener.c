@@ -2,6 +2,8 @@
 #include "serve/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -59,17 +61,43 @@ static int remove_stale(const struct shunt_listener *l, struct shunt_err *err)
 	return ret;
 }
 
+/* Lets a group open it, once it is that group's. */
+static int give_to(const char *path, const char *name, struct shunt_err *err)
+{
+	const struct group *group = getgrnam(name);
+
+	if (!group)
+		return shunt_err_set(err, ENOENT,
+				     "control socket %s: there is no group '%s': make it with "
+				     "`groupadd --system %s`, or leave the group out",
+				     path, name, name);
+	if (lchown(path, (uid_t)-1, group->gr_gid))
+		return shunt_err_set(err, EPERM,
+				     "control socket %s: it cannot be given to group %s: %s; who "
+				     "starts shuntd must be root or in that group",
+				     path, name, strerror(errno));
+	if (fchmodat(AT_FDCWD, path, 0660, AT_SYMLINK_NOFOLLOW))
+		return fail(err, path, "chmod", errno);
+	return 0;
+}
+
 /* The mode is set on the socket, from which bind takes that of the file: at no
  * moment could another user open it. */
-static int bind_and_listen(struct shunt_listener *l, struct shunt_err *err)
+static int bind_and_listen(struct shunt_listener *l, const char *group, struct shunt_err *err)
 {
 	const char *path = l->addr.sun_path;
 	struct stat st;
+	int ret;
 
 	if (fchmod(l->fd, 0600))
 		return fail(err, path, "fchmod", errno);
 	if (bind(l->fd, (const struct sockaddr *)&l->addr, sizeof(l->addr)))
 		return fail(err, path, "bind", errno);
+	ret = *group ? give_to(path, group, err) : 0;
+	if (ret) {
+		unlink(path);
+		return ret;
+	}
 	if (lstat(path, &st) || listen(l->fd, BACKLOG)) {
 		int code = errno;
 
@@ -81,7 +109,8 @@ static int bind_and_listen(struct shunt_listener *l, struct shunt_err *err)
 	return 0;
 }
 
-int shunt_listener_open(struct shunt_listener *l, const char *path, struct shunt_err *err)
+int shunt_listener_open(struct shunt_listener *l, const char *path, const char *group,
+			struct shunt_err *err)
 {
 	int ret;
 
@@ -100,7 +129,7 @@ int shunt_listener_open(struct shunt_listener *l, const char *path, struct shunt
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return fail(err, path, "socket", errno);
-	ret = bind_and_listen(l, err);
+	ret = bind_and_listen(l, group, err);
 	if (ret) {
 		close(l->fd);
 		l->fd = -1;

@@ -17,7 +17,7 @@
 struct client {
 	int fd;		    /* -1: free slot */
 	uint64_t active_ns; /* last progress */
-	bool close_after_reply;
+	bool close_after_reply, may_change;
 	size_t in_len;
 	char *reply; /* owned; NULL when none is being written */
 	size_t reply_len, reply_off;
@@ -27,7 +27,8 @@ struct client {
 
 struct shunt_server {
 	int epoll_fd, timer_fd;
-	int reserve_fd; /* given up to accept, and so end, a client when descriptors run out */
+	bool has_readers; /* a group may open the socket */
+	int reserve_fd;	  /* given up to accept, and so end, a client when descriptors run out */
 	struct shunt_listener listener;
 	shunt_server_fn fn;
 	void *arg;
@@ -189,7 +190,7 @@ static void answer(struct shunt_server *s, struct client *c, const char *line, s
 			   "{\"cmd\": \"show\", \"object\": \"ports\"} on one line");
 		return;
 	}
-	result = s->fn(s->arg, request, &more, &err);
+	result = s->fn(s->arg, c->may_change, request, &more, &err);
 	json_decref(request);
 	keep_more(c, &more);
 	if (result)
@@ -236,6 +237,13 @@ static void read_request(struct shunt_server *s, struct client *c)
 	take_line(s, c);
 }
 
+/* Whether a gives its place up before b does: who only reads before who may change things, then the
+ * one that has been silent for longer. */
+static bool yields(const struct client *a, const struct client *b)
+{
+	return a->may_change == b->may_change ? a->active_ns < b->active_ns : b->may_change;
+}
+
 /* Of those that stay at most STAY_MAX keep their place. */
 static struct client *free_slot(struct shunt_server *s)
 {
@@ -249,7 +257,7 @@ static struct client *free_slot(struct shunt_server *s)
 			return c;
 		if (c->more.ended && ++stay_cnt <= SHUNT_SERVER_STAY_MAX)
 			continue;
-		if (!oldest || c->active_ns < oldest->active_ns)
+		if (!oldest || yields(c, oldest))
 			oldest = c;
 	}
 	end_client(s, oldest);
@@ -269,7 +277,7 @@ static void refuse_client(struct shunt_server *s)
 	s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static bool is_allowed(int fd)
+static bool may_change(int fd)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -291,13 +299,14 @@ static void accept_client(struct shunt_server *s)
 	}
 	c = free_slot(s);
 	c->fd = fd;
+	c->may_change = may_change(fd);
 	c->active_ns = shunt_clock_ns();
 	if (watch(s, EPOLL_CTL_ADD, fd, EPOLLIN, client_slot(s, c))) {
 		end_client(s, c);
 		return;
 	}
 	set_timer(s);
-	if (!is_allowed(fd)) {
+	if (!c->may_change && !s->has_readers) {
 		c->close_after_reply = true;
 		send_error(s, c, "only root and the daemon's own user are answered");
 	}
@@ -373,8 +382,8 @@ static int open_fds(struct shunt_server *s, struct shunt_err *err)
 			     s->listener.addr.sun_path, strerror(errno));
 }
 
-int shunt_server_create(struct shunt_server **out, const char *path, shunt_server_fn fn, void *arg,
-			struct shunt_err *err)
+int shunt_server_create(struct shunt_server **out, const char *path, const char *group,
+			shunt_server_fn fn, void *arg, struct shunt_err *err)
 {
 	struct shunt_server *s = calloc(1, sizeof(*s));
 	unsigned i;
@@ -385,10 +394,11 @@ int shunt_server_create(struct shunt_server **out, const char *path, shunt_serve
 		return shunt_err_set(err, ENOMEM, "control socket %s: no memory", path);
 	s->fn = fn;
 	s->arg = arg;
+	s->has_readers = *group;
 	s->epoll_fd = s->timer_fd = s->reserve_fd = -1;
 	for (i = 0; i < SHUNT_SERVER_CLIENT_MAX; i++)
 		s->clients[i].fd = -1;
-	ret = shunt_listener_open(&s->listener, path, err);
+	ret = shunt_listener_open(&s->listener, path, group, err);
 	if (!ret)
 		ret = open_fds(s, err);
 	if (ret) {

@@ -6,15 +6,17 @@
  * - a client has one request in work. Its reply is written before the next request is read.
  *
  * Limits: the handler runs to its end in the caller's thread; a reply is built in
- * memory; only the daemon's own user and root are answered.
+ * memory; only root, the daemon's own user, and a group that may open the socket are answered.
  *
- *     shunt_server_create(&server, "/run/shunt/control", shunt_show_request, &show, &err);
+ *     shunt_server_create(&server, "/run/shunt/control", "", answer, &daemon, &err);
  *     epoll or poll shunt_server_fd(server) for input, then
  *     shunt_server_service(server);
  *     shunt_server_destroy(server);
  */
 #ifndef SHUNT_SERVE_SERVER_H
 #define SHUNT_SERVE_SERVER_H
+
+#include <stdbool.h>
 
 #include <jansson.h>
 
@@ -37,19 +39,21 @@ struct shunt_server_more {
 	void *ended_arg;
 };
 
-/* Answers one request, an object. *more has no descriptor and nothing that hangs on the client.
- * Returns a new reference, which becomes the server's, or NULL with err set, and *more left alone.
+/* Answers one request, an object. may_change: it comes from root or the daemon's own user;
+ * otherwise from the group, which may be told things and change none. *more has no descriptor and
+ * nothing that hangs on the client. Returns a new reference, which becomes the server's, or NULL
+ * with err set, and *more left alone.
  */
-typedef json_t *(*shunt_server_fn)(void *arg, const json_t *request, struct shunt_server_more *more,
-				   struct shunt_err *err);
+typedef json_t *(*shunt_server_fn)(void *arg, bool may_change, const json_t *request,
+				   struct shunt_server_more *more, struct shunt_err *err);
 
 struct shunt_server;
 
-/* shunt_server_create listens on path (mode 0600). A socket file that a killed
- * daemon left is replaced. Returns 0, or -errno with err set as
+/* shunt_server_create listens on path. group: who may read besides (shunt_listener_open), ""
+ * nobody. A socket file that a killed daemon left is replaced. Returns 0, or -errno with err set as
  * shunt_listener_open does. Thread: init. */
-int shunt_server_create(struct shunt_server **out, const char *path, shunt_server_fn fn, void *arg,
-			struct shunt_err *err);
+int shunt_server_create(struct shunt_server **out, const char *path, const char *group,
+			shunt_server_fn fn, void *arg, struct shunt_err *err);
 
 /* shunt_server_destroy closes everything and removes the socket file. NULL is
  * legal. Thread: control. */

@@ -5,6 +5,7 @@ import os
 import pwd
 import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -13,7 +14,7 @@ from shuntlab.ptrace import Stopped
 from shuntlab.rights import NET_ADMIN, check_at_work, check_rights
 from shuntlab.shuntd import Shuntd
 from shuntlab.frames import SINK, routed, udp4
-from shuntlab.lab import wait_until
+from shuntlab.lab import BIN, wait_until
 
 
 @pytest.mark.parametrize("poll", ["busy", "adaptive"])
@@ -22,6 +23,42 @@ def test_root_without_its_power(lab, poll):
     with Shuntd(lab, "xconnect", "eth1", "eth2", "--poll", poll) as daemon:
         check_rights(daemon.process.pid, 0)
         check_at_work(lab, daemon, frame)
+
+
+def as_member(daemon, *words):
+    """shuntctl by nobody, who is in the group daemon; its CompletedProcess."""
+    return subprocess.run(["setpriv", "--reuid", "nobody", "--regid", "daemon", "--clear-groups",
+                           os.path.join(BIN, "shuntctl"), "-s", daemon.control, *words],
+                          capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+
+
+def test_a_group_reads(lab):
+    """Its members are told all, and change nothing; they capture where the configuration says so."""
+    frame = udp4()
+    gen, sink = lab.ends()
+    with Shuntd(lab, "route", "eth1", "eth2", "--group", "daemon") as daemon:
+        gen.reaches(sink, frame, routed(frame))
+        for words in (["show", "ports"], ["metrics"], ["route", "get", "10.0.2.2"],
+                      ["explain", "eth1", "udp 10.0.1.2:5 > 10.0.2.2:53"]):
+            done = as_member(daemon, *words)
+            assert done.returncode == 0 and done.stdout, (words, done)
+        for words in (["lane", "set", "eth1", "kernel"], ["reload"], ["capture", "-c", "1"],
+                      ["trace", "-c", "1"]):
+            done = as_member(daemon, *words)
+            assert done.returncode == 1 and "only root" in done.stderr, (words, done)
+        assert daemon.show("lanes")["lanes"][0]["in_use"] != "kernel"
+        stranger = subprocess.run(["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
+                                   os.path.join(BIN, "shuntctl"), "-s", daemon.control, "show", "ports"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+        assert stranger.returncode == 1 and "no right to ask" in stranger.stderr, stranger
+    with Shuntd(lab, "route", "eth1", "eth2", "--group", "daemon", "--capture", "group") as daemon:
+        with subprocess.Popen(["setpriv", "--reuid", "nobody", "--regid", "daemon", "--clear-groups",
+                               os.path.join(BIN, "shuntctl"), "-s", daemon.control, "capture", "-c", "2",
+                               "udp and dst port 5353"], stdout=subprocess.PIPE, text=True) as process:
+            wait_until(lambda: gen.send(udp4(dport=5353)) or process.poll() is not None)
+            lines = process.stdout.read().splitlines()
+        assert process.returncode == 0 and len(lines) == 2, lines
+        assert as_member(daemon, "reload").returncode == 1
 
 
 def test_without_captures(lab):

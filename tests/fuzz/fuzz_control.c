@@ -34,13 +34,14 @@ static void end_capture(void *capture)
 	shunt_capture_end(capture);
 }
 
-static json_t *answer(void *arg, const json_t *request, struct shunt_server_more *more,
-		      struct shunt_err *err)
+static json_t *answer(void *arg, bool may_change, const json_t *request,
+		      struct shunt_server_more *more, struct shunt_err *err)
 {
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	struct shunt_capture *capture;
 	json_t *result;
 
+	(void)may_change;
 	if (!cmd || strcmp(cmd, "capture") != 0)
 		return shunt_show_request(arg, request, err);
 	result = shunt_capture_begin(captures, request, more->fds, &more->fd_cnt, &capture, err);
@@ -83,7 +84,7 @@ static void start(void)
 		  "%s", err.msg);
 	show.engine = engine;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/shunt-fuzz-%d.sock", getpid());
-	ret = shunt_server_create(&server, addr.sun_path, answer, &show, &err);
+	ret = shunt_server_create(&server, addr.sun_path, "", answer, &show, &err);
 	FUZZ_MUST(!ret, "%s", err.msg);
 	atexit(stop);
 }

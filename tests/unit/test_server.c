@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -21,8 +24,8 @@ static struct shunt_server *server;
 static unsigned call_cnt;
 
 /* Gives back what it was asked, or as many bytes as were asked for. */
-static json_t *echo(void *arg, const json_t *request, struct shunt_server_more *more,
-		    struct shunt_err *err)
+static json_t *echo(void *arg, bool may_change, const json_t *request,
+		    struct shunt_server_more *more, struct shunt_err *err)
 {
 	json_int_t size = json_integer_value(json_object_get(request, "size"));
 	char *text;
@@ -31,6 +34,8 @@ static json_t *echo(void *arg, const json_t *request, struct shunt_server_more *
 	(void)more;
 	call_cnt++;
 	cr_assert_eq(arg, &call_cnt);
+	if (json_object_get(request, "who"))
+		return json_string(may_change ? "owner" : "reader");
 	if (json_object_get(request, "fail")) {
 		shunt_err_set(err, EINVAL, "%s",
 			      json_string_value(json_object_get(request, "fail")));
@@ -51,8 +56,8 @@ static void setup(void)
 
 	cr_assert(mkdtemp(dir));
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/sock", dir);
-	cr_assert_eq(shunt_server_create(&server, addr.sun_path, echo, &call_cnt, &err), 0, "%s",
-		     err.msg);
+	cr_assert_eq(shunt_server_create(&server, addr.sun_path, "", echo, &call_cnt, &err), 0,
+		     "%s", err.msg);
 }
 
 static void teardown(void)
@@ -328,7 +333,8 @@ Test(server, a_live_daemon_is_not_robbed)
 	char want[384];
 	int fd;
 
-	cr_expect_eq(shunt_server_create(&second, addr.sun_path, echo, NULL, &err), -EADDRINUSE);
+	cr_expect_eq(shunt_server_create(&second, addr.sun_path, "", echo, NULL, &err),
+		     -EADDRINUSE);
 	snprintf(want, sizeof(want),
 		 "control socket %s is in use by another daemon (process %d): "
 		 "stop that one, or give --control another path",
@@ -353,7 +359,7 @@ Test(server, a_dead_daemons_socket_is_replaced)
 	snprintf(dead.sun_path, sizeof(dead.sun_path), "%s/dead", dir);
 	cr_assert_eq(bind(fd, (struct sockaddr *)&dead, sizeof(dead)), 0);
 	close(fd); /* as a kill leaves it */
-	cr_assert_eq(shunt_server_create(&second, dead.sun_path, echo, NULL, &err), 0, "%s",
+	cr_assert_eq(shunt_server_create(&second, dead.sun_path, "", echo, NULL, &err), 0, "%s",
 		     err.msg);
 	shunt_server_destroy(second);
 	cr_expect_neq(access(dead.sun_path, F_OK), 0);
@@ -370,12 +376,12 @@ Test(server, another_file_is_left_alone)
 	f = fopen(path, "w");
 	cr_assert(f);
 	fclose(f);
-	cr_expect_eq(shunt_server_create(&second, path, echo, NULL, &err), -EEXIST);
+	cr_expect_eq(shunt_server_create(&second, path, "", echo, NULL, &err), -EEXIST);
 	cr_expect(strstr(err.msg, "no socket"), "%s", err.msg);
 	cr_expect_eq(access(path, F_OK), 0);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/none/sock", dir);
-	cr_expect_eq(shunt_server_create(&second, path, echo, NULL, &err), -ENOENT);
+	cr_expect_eq(shunt_server_create(&second, path, "", echo, NULL, &err), -ENOENT);
 }
 
 /* A successor that took the path over keeps it. */
@@ -386,11 +392,107 @@ Test(server, destroy_removes_only_its_own_file)
 	char path[96];
 
 	snprintf(path, sizeof(path), "%s/shared", dir);
-	cr_assert_eq(shunt_server_create(&second, path, echo, NULL, &err), 0);
+	cr_assert_eq(shunt_server_create(&second, path, "", echo, NULL, &err), 0);
 	unlink(path);
-	cr_assert_eq(shunt_server_create(&third, path, echo, NULL, &err), 0);
+	cr_assert_eq(shunt_server_create(&third, path, "", echo, NULL, &err), 0);
 	shunt_server_destroy(second);
 	cr_expect_eq(access(path, F_OK), 0);
 	shunt_server_destroy(third);
 	cr_expect_neq(access(path, F_OK), 0);
+}
+
+/* As another user: what a client is told there comes back as the exit status, 0 for `want`. */
+static int told(uid_t uid, gid_t gid, const char *want)
+{
+	const pid_t pid = fork();
+	int status = -1;
+
+	if (!pid) {
+		char reply[256] = "";
+		int fd = -1;
+
+		if (!setgid(gid) && !setuid(uid))
+			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+			_exit(errno);
+		send(fd, "{\"who\": 1}\n", 11, MSG_NOSIGNAL);
+		if (recv(fd, reply, sizeof(reply) - 1, 0) <= 0)
+			_exit(254);
+		_exit(strstr(reply, want) ? 0 : 255);
+	}
+	while (!waitpid(pid, &status, WNOHANG)) {
+		shunt_server_service(server);
+		sched_yield();
+	}
+	return WEXITSTATUS(status);
+}
+
+Test(server, a_group_reads)
+{
+	const struct group *group = getgrnam("daemon");
+	struct shunt_err err = {""};
+	struct stat st;
+
+	if (geteuid() != 0 || !group)
+		cr_skip_test("needs root, and a group named daemon");
+	cr_assert_eq(chmod(dir, 0711), 0);
+	cr_expect_eq(told(65534, 65534, "owner"), EACCES);
+	shunt_server_destroy(server);
+	cr_assert_eq(shunt_server_create(&server, addr.sun_path, "daemon", echo, &call_cnt, &err),
+		     0, "%s", err.msg);
+	cr_assert_eq(stat(addr.sun_path, &st), 0);
+	cr_expect_eq(st.st_mode & 07777, 0660);
+	cr_expect_eq(st.st_gid, group->gr_gid);
+	cr_expect_eq(told(65534, group->gr_gid, "reader"), 0);
+	cr_expect_eq(told(0, 0, "owner"), 0);
+	cr_expect_eq(told(65534, 65534, ""), EACCES);
+}
+
+Test(server, a_group_that_is_not_there)
+{
+	struct shunt_server *second;
+	struct shunt_err err = {""};
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/grouped", dir);
+	cr_expect_eq(shunt_server_create(&second, path, "no-such-group", echo, NULL, &err),
+		     -ENOENT);
+	cr_expect(strstr(err.msg, "there is no group 'no-such-group'"), "%s", err.msg);
+	cr_expect_neq(access(path, F_OK), 0);
+}
+
+/* Sixteen clients that only read keep nobody out who may change things. */
+Test(server, readers_yield)
+{
+	const struct group *group = getgrnam("daemon");
+	struct shunt_err err = {""};
+	int owner, fds[SHUNT_SERVER_CLIENT_MAX + 4];
+	unsigned i;
+
+	if (geteuid() != 0 || !group)
+		cr_skip_test("needs root, and a group named daemon");
+	cr_assert_eq(chmod(dir, 0711), 0);
+	shunt_server_destroy(server);
+	cr_assert_eq(shunt_server_create(&server, addr.sun_path, "daemon", echo, &call_cnt, &err),
+		     0, "%s", err.msg);
+	owner = dial();
+	settle();
+	/* The kernel notes who connects by the effective user. */
+	cr_assert(!setegid(group->gr_gid) && !seteuid(65534));
+	for (i = 0; i < SHUNT_ARRAY_LEN(fds); i++) {
+		fds[i] = dial();
+		cr_assert(!seteuid(0));
+		settle();
+		cr_assert(!seteuid(65534));
+	}
+	cr_assert(!seteuid(0) && !setegid(0));
+	say(owner, "{\"who\": 1}\n");
+	cr_expect_str_eq(hear(owner), "{\"result\":\"owner\"}\n");
+	cr_expect_str_eq(hear(fds[0]), "EOF");
+	say(fds[i - 1], "{\"who\": 1}\n");
+	cr_expect_str_eq(hear(fds[i - 1]), "{\"result\":\"reader\"}\n");
+	while (i--)
+		close(fds[i]);
+	close(owner);
+	settle();
 }

@@ -182,7 +182,7 @@ static int listen_control(struct daemon *d, struct shunt_err *err)
 	if (!ret && (*config->user || !strcmp(path, SHUNT_CONTROL_PATH)))
 		ret = shunt_rights_make_folder(path, config->user, err);
 	if (!ret)
-		ret = shunt_server_create(&d->server, path, shuntd_answer, d, err);
+		ret = shunt_server_create(&d->server, path, config->group, shuntd_answer, d, err);
 	if (!ret)
 		shuntd_rollback_note();
 	return ret;
@@ -236,7 +236,7 @@ static int start_helper(struct daemon *d, struct shunt_err *err)
 		.no_seccomp = d->args.no_seccomp,
 		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
 		.has_tables = shunt_engine_wants_tables(d->engine),
-		.has_taps = d->args.config.capture == SHUNT_CAPTURE_ROOT,
+		.has_taps = d->args.config.capture != SHUNT_CAPTURE_NONE,
 	};
 	for (i = 0; i < ports->cnt; i++)
 		if (ports->at[i].xdp)

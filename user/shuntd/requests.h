@@ -7,7 +7,7 @@
 
 /* shuntd_answer answers a request (serve/server.h); daemon is the struct daemon. Clients are served
  * once the engine runs: requests that come earlier wait. Thread: control. */
-json_t *shuntd_answer(void *daemon, const json_t *request, struct shunt_server_more *more,
-		      struct shunt_err *err);
+json_t *shuntd_answer(void *daemon, bool may_change, const json_t *request,
+		      struct shunt_server_more *more, struct shunt_err *err);
 
 #endif
