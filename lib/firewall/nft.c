@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* nftables, with iptables-nft and its like. A base chain judges if it has a rule or drops by its
- * policy. What the rules say is not looked at. */
+ * policy. What the rules say is not looked at. One of address translation without a rule is asked
+ * about further (nat.c). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/netfilter.h>
@@ -79,7 +80,7 @@ static void forget_tables(void *arg)
 
 struct chain {
 	uint8_t family;
-	const char *table, *name;
+	const char *table, *name, *type;
 	uint32_t hook; /* UINT32_MAX: no base chain */
 	uint32_t policy, rule_cnt;
 	unsigned device_cnt; /* more than DEVICES_MAX: every device */
@@ -152,6 +153,9 @@ static int take_chain_attr(const struct nlattr *attr, void *arg)
 	case NFTA_CHAIN_NAME:
 		chain->name = shunt_netlink_str(attr);
 		break;
+	case NFTA_CHAIN_TYPE:
+		chain->type = shunt_netlink_str(attr);
+		break;
 	case NFTA_CHAIN_HOOK:
 		mnl_attr_parse_nested(attr, take_hook, chain);
 		break;
@@ -221,16 +225,20 @@ int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
 	struct chain chain = {.hook = UINT32_MAX, .policy = NF_ACCEPT};
-	const struct shunt_firewall_chains *chains = arg;
+	struct shunt_firewall_chains *chains = arg;
 
 	if (!nfg)
 		return MNL_CB_OK;
 	chain.family = nfg->nfgen_family;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_chain_attr, &chain);
 	if (chain.hook == UINT32_MAX || !chain.table || !chain.name || !family_name(chain.family) ||
-	    (!chain.rule_cnt && chain.policy == NF_ACCEPT) || is_dormant(chains->dormants, &chain))
+	    is_dormant(chains->dormants, &chain))
 		return MNL_CB_OK;
-	judge(chains->judges, &chain);
+	if (chain.rule_cnt || chain.policy != NF_ACCEPT)
+		judge(chains->judges, &chain);
+	else if (chain.type && !strcmp(chain.type, "nat"))
+		snprintf(chains->nat, sizeof(chains->nat), "%s %.16s %.16s",
+			 family_name(chain.family), chain.table, chain.name);
 	return MNL_CB_OK;
 }
 
@@ -239,6 +247,7 @@ static void forget_chains(void *arg)
 	struct shunt_firewall_chains *chains = arg;
 
 	chains->judges->cnt = chains->cnt_before;
+	chains->nat[0] = '\0';
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -266,7 +275,7 @@ static bool is_lacking(int ret)
 void shunt_firewall_ask_nft(struct shunt_judges *judges)
 {
 	struct shunt_firewall_dormants dormants = {0};
-	struct shunt_firewall_chains chains = {&dormants, judges, judges->cnt};
+	struct shunt_firewall_chains chains = {&dormants, judges, judges->cnt, ""};
 	int ret = dump(NFT_MSG_GETTABLE, shunt_firewall_take_table, forget_tables, &dormants);
 
 	if (!ret)
@@ -274,5 +283,7 @@ void shunt_firewall_ask_nft(struct shunt_judges *judges)
 	if (ret && !is_lacking(ret))
 		shunt_judges_add(judges, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "nftables: %s",
 				 strerror(-ret));
+	if (*chains.nat)
+		shunt_firewall_ask_nat(judges, SHUNT_JUDGE_nftables, chains.nat);
 	free(dormants.at);
 }

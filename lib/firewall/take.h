@@ -19,6 +19,7 @@ struct shunt_firewall_chains {
 	const struct shunt_firewall_dormants *dormants;
 	struct shunt_judges *judges;
 	unsigned cnt_before; /* judges that others have found */
+	char nat[48];	     /* a chain of address translation without a rule, "" none */
 };
 
 /* shunt_firewall_take_table: arg is a struct shunt_firewall_dormants. shunt_firewall_take_chain:
@@ -55,6 +56,9 @@ struct shunt_firewall_hook {
 	bool has_bpf;
 	char stranger[40]; /* a function, "" none */
 };
+
+/* shunt_firewall_take_connection: arg is a bool, set where the connection is translated. */
+int shunt_firewall_take_connection(const struct nlmsghdr *nlh, void *arg);
 
 /* shunt_firewall_take_policy counts IPsec policies that forwarded packets meet: arg is an unsigned.
  * shunt_firewall_take_default: arg is a bool, set where a default of IPsec blocks them.

@@ -144,8 +144,10 @@ static bool judges(const struct family *family, const struct info *info, const c
 	return false;
 }
 
-/* Returns 0 or -errno; -EAGAIN where the table changed between the two questions. */
-static int ask_table(const struct family *family, int fd, const char *name, bool *is_judge)
+/* Returns 0 or -errno; -EAGAIN where the table changed between the two questions. *is_empty: it is
+ * there, and judges nothing. */
+static int ask_table(const struct family *family, int fd, const char *name, bool *is_judge,
+		     bool *is_empty)
 {
 	struct info info = {0};
 	struct ipt_get_entries *get;
@@ -167,6 +169,7 @@ static int ask_table(const struct family *family, int fd, const char *name, bool
 		ret = -errno;
 	else
 		*is_judge = judges(family, &info, (char *)get + family->entries_head, size);
+	*is_empty = !ret && !*is_judge;
 	free(get);
 	return ret;
 }
@@ -211,19 +214,23 @@ static void ask_family(const struct family *family, int fd, int names_fd,
 	unsigned i;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(tables) && fd >= 0; i++) {
-		bool is_judge = false;
+		bool is_judge = false, is_empty = false;
 		int ret = -EAGAIN, tries = 4;
 
 		if (!is_there(family, is_listed ? names : NULL, tables[i]))
 			continue;
 		while (ret == -EAGAIN && tries--)
-			ret = ask_table(family, fd, tables[i], &is_judge);
+			ret = ask_table(family, fd, tables[i], &is_judge, &is_empty);
 		if (ret)
 			shunt_judges_add(judges, SHUNT_JUDGE_untold, family->place, 0, "%s: %s",
 					 family->command, strerror(-ret));
 		else if (is_judge)
 			shunt_judges_add(judges, SHUNT_JUDGE_iptables, family->place, 0, "%s -t %s",
 					 family->command, tables[i]);
+		else if (is_empty && !strcmp(tables[i], "nat"))
+			shunt_firewall_ask_nat(judges, SHUNT_JUDGE_iptables,
+					       family->is_ip6 ? "ip6tables -t nat"
+							      : "iptables -t nat");
 	}
 }
 

@@ -174,6 +174,34 @@ def test_a_steering_rule_leads_past_no_firewall(lab, rule):
         assert daemon.packets("user") + daemon.packets("xdp") > 0
 
 
+# Connections are tracked for the host's own sake, too: without its rule the other one would end that.
+MASQUERADE = """table inet own { chain i { type filter hook input priority 0; ct state established accept; } }
+table ip nat { chain p { type nat hook postrouting priority srcnat; oif eth2 masquerade; } }"""
+
+
+def test_a_translation_that_its_rule_outlives_not(lab):
+    """A chain without its rule goes on translating the connections that it has: they stay the kernel's until
+    they are gone. A chain that has translated none is no reason."""
+    gen, sink = lab.ends()
+    nft(lab, MASQUERADE)
+    translated = routed(udp4(src="10.0.2.1"))
+    with route(lab) as daemon:
+        assert is_judged(daemon)
+        gen.reaches(sink, udp4(), translated)
+        with asked_about(daemon):
+            lab.exec("dut", "nft", "flush", "chain", "ip", "nat", "p")
+        assert is_judged(daemon), daemon.show("lanes")
+        assert "connections of before" in str(daemon.show("lanes"))
+        gen.reaches(sink, udp4(), translated)
+        lab.exec("dut", "sysctl", "-qw", "net.netfilter.nf_conntrack_udp_timeout=1",
+                 "net.netfilter.nf_conntrack_udp_timeout_stream=1")
+        gen.reaches(sink, udp4(), translated)
+        wait_until(lambda: is_free(daemon), 30, "the connection gone, and the port free")
+        gen.reaches(sink, udp4(), routed(udp4()))
+        assert is_free(daemon)
+        flush(lab)
+
+
 def test_tc_and_ipsec(lab):
     """What is no netfilter: filters where frames come in or leave, queues that shape, policies."""
     def tc(*args):

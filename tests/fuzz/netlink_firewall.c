@@ -20,6 +20,7 @@ static struct shunt_firewall_devices asked = {devices, PORT_CNT, .judges = &judg
 static struct shunt_firewall_hook hook;
 static bool blocks;
 static unsigned policy_cnt;
+static bool is_translated;
 
 void netlink_firewall_start(void)
 {
@@ -29,16 +30,19 @@ void netlink_firewall_start(void)
 	hook = (struct shunt_firewall_hook){0};
 	blocks = false;
 	policy_cnt = 0;
+	is_translated = false;
 	for (i = 0; i < PORT_CNT; i++)
 		devices[i] = (struct shunt_firewall_device){.ifindex = (int)(FIRST_PORT + i)};
 }
 
 static void take_netfilter(const struct nlmsghdr *nlh)
 {
-	struct shunt_firewall_chains chains = {&dormants, &judges, 0};
+	struct shunt_firewall_chains chains = {&dormants, &judges, 0, ""};
 
 	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_HOOK)
 		shunt_firewall_take_hook(nlh, &hook);
+	else if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_CTNETLINK)
+		shunt_firewall_take_connection(nlh, &is_translated);
 	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWTABLE)
 		shunt_firewall_take_table(nlh, &dormants);
 	else

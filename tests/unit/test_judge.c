@@ -148,7 +148,7 @@ static const struct shunt_judges *take_chain(const char *const *devices)
 	static struct shunt_judges judges;
 	static char buf[1024];
 	struct shunt_firewall_dormants dormants = {0};
-	struct shunt_firewall_chains chains = {&dormants, &judges, 0};
+	struct shunt_firewall_chains chains = {&dormants, &judges, 0, ""};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
 	struct nlattr *hook, *list;
