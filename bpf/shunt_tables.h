@@ -30,7 +30,7 @@ struct shunt_tables_line {
 	X(SLOTS)        \
 	X(ADJS)         \
 	X(BUCKETS)      \
-	X(COUNTS) /* of neighbours, where they are counted: lib/fib/count.h */
+	X(COUNTS) /* of neighbours and routes, where they are counted: lib/fib/count.h */
 
 #define SHUNT_TABLES_X(e) SHUNT_TABLE_##e,
 enum shunt_table { SHUNT_TABLES(SHUNT_TABLES_X) SHUNT_TABLE_CNT };
@@ -44,12 +44,13 @@ enum shunt_table { SHUNT_TABLES(SHUNT_TABLES_X) SHUNT_TABLE_CNT };
 /* fib6: bits of an address that the root takes, and each node below it */
 #define SHUNT_TABLES_ROOT6_BITS	 18
 #define SHUNT_TABLES_STRIDE	 5
-/* nexthop: of a slot: it names a group; log2 of its buckets, in units; its first bucket, in units
- */
+/* nexthop: of a slot: it names a group; log2 of its buckets, in units; its first bucket, in units.
+ * Or with all bits of ALIAS: it names another slot, and its route is counted by its own number. */
 #define SHUNT_TABLES_GROUP	 (1u << 31)
 #define SHUNT_TABLES_SIZE_SHIFT	 28
 #define SHUNT_TABLES_INDEX	 ((1u << SHUNT_TABLES_SIZE_SHIFT) - 1)
 #define SHUNT_TABLES_UNIT	 32 /* buckets */
+#define SHUNT_TABLES_ALIAS	 (0xfu << SHUNT_TABLES_SIZE_SHIFT)
 
 /* Of lib/fib/adj.h's kinds, those that a program knows. */
 enum shunt_tables_kind {

@@ -128,12 +128,17 @@ struct {
 
 /* ---- the program's own memory --------------------------------------------------------------- */
 
-/* By what number the packet under way is counted, where neighbours are: a CPU has one at a time. */
+/* By what numbers the packet under way is counted, where neighbours and routes are: a CPU has one
+ * packet at a time. */
+struct numbers {
+	__u32 neighbour, route; /* 0: it is not */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, struct numbers);
 } shunt_number SEC(".maps");
 
 #define CACHE4_BITS 13 /* 256 KiB: with 4,096 destinations three in four hit */

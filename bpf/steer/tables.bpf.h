@@ -65,8 +65,14 @@ static __always_inline __u32 leaf_of4(__u64 word, __u32 slot)
 	return word >> 32 ? word32(SHUNT_TABLE_LEAVES4, (__u32)word + rank) : (__u32)word;
 }
 
-/* The slot of the next hop of an address in host order. */
-__noinline __u32 slot4(__u32 addr)
+/* A next hop's index, in the upper half, and its slot. */
+static __always_inline __u64 hop_of(__u32 nh)
+{
+	return (__u64)nh << 32 | word32(SHUNT_TABLE_SLOTS, nh);
+}
+
+/* That of an address in host order. */
+__noinline __u64 hop4(__u32 addr)
 {
 	__u64 word = word64(SHUNT_TABLE_ROOT4, addr >> SHUNT_TABLES_ROOT4_SHIFT);
 	__u32 leaf = leaf_of4(word, addr >> 8);
@@ -76,7 +82,7 @@ __noinline __u32 slot4(__u32 addr)
 
 		leaf = leaf_of4(word64(SHUNT_TABLE_TAILS4, tail), addr);
 	}
-	return word32(SHUNT_TABLE_SLOTS, leaf & SHUNT_TABLES_NH);
+	return hop_of(leaf & SHUNT_TABLES_NH);
 }
 
 /* hi, lo: the bits of the address that are yet to come, at the top. word: of the node reached. */
@@ -98,7 +104,7 @@ static long step6(__u32 i, struct walk6 *w)
 	return 0;
 }
 
-static __always_inline __u32 slot6(const __u64 dst[2])
+static __always_inline __u64 hop6(const __u64 dst[2])
 {
 	struct walk6 w = {bpf_be64_to_cpu(dst[0]), bpf_be64_to_cpu(dst[1]), 0};
 
@@ -106,7 +112,7 @@ static __always_inline __u32 slot6(const __u64 dst[2])
 	w.hi = w.hi << SHUNT_TABLES_ROOT6_BITS | w.lo >> (64 - SHUNT_TABLES_ROOT6_BITS);
 	w.lo <<= SHUNT_TABLES_ROOT6_BITS;
 	bpf_loop(STEPS6_MAX, step6, &w, 0);
-	return word32(SHUNT_TABLE_SLOTS, w.word >> 32 ? 0 : w.word & SHUNT_TABLES_NH);
+	return hop_of(w.word >> 32 ? 0 : w.word & SHUNT_TABLES_NH);
 }
 
 /* ---- next hops ------------------------------------------------------------------------------ */
@@ -149,6 +155,17 @@ static __always_inline __u32 flow6(const struct ipv6 *ip, const void *end)
 	return (__u32)(h ^ h >> 32);
 }
 
+static __always_inline bool is_alias(__u32 slot)
+{
+	return (slot & SHUNT_TABLES_ALIAS) == SHUNT_TABLES_ALIAS;
+}
+
+/* The slot that an alias's slot names. */
+static __always_inline __u32 target_of(__u32 slot)
+{
+	return word32(SHUNT_TABLE_SLOTS, slot & SHUNT_TABLES_INDEX);
+}
+
 /* The slot of the group's member for a flow. */
 static __always_inline __u32 member_of(__u32 slot, __u32 hash)
 {
@@ -168,12 +185,16 @@ static __always_inline const struct shunt_tables_adj *adj_of(__u32 slot)
 }
 
 /* For way_count. */
-static __noinline void way_number(__u32 number)
+static __noinline void way_number(__u32 neighbour, __u32 route)
 {
-	__u32 zero = 0, *to = bpf_map_lookup_elem(&shunt_number, &zero);
+	struct numbers *to;
+	__u32 zero = 0;
 
-	if (to)
-		*to = number;
+	to = bpf_map_lookup_elem(&shunt_number, &zero);
+	if (!to)
+		return;
+	to->neighbour = neighbour;
+	to->route = route;
 }
 
 /* No answer is remembered for a packet that is counted: it would not say by what. */
@@ -182,23 +203,35 @@ static __always_inline bool is_counted(const struct way *way)
 	return way->rest & SHUNT_TABLES_REST_COUNTED;
 }
 
-/* A packet that leaves by the way that was walked for it. Apart from the straight line. */
-static __noinline void way_count(struct xdp_md *ctx)
+static __always_inline void count_number(struct xdp_md *ctx, __u32 number)
 {
 	const __u32 cnt = shunt_ctl.tables.writer_cnt, cpu = bpf_get_smp_processor_id();
-	__u32 zero = 0, *number = bpf_map_lookup_elem(&shunt_number, &zero);
 	struct shunt_count_line *line;
 
-	if (!number || !*number || cpu >= cnt)
+	if (!number || cpu >= cnt)
 		return;
-	line = (void *)line_at(SHUNT_TABLE_COUNTS, ((__u64)*number * cnt + cpu) * sizeof(*line));
+	line = (void *)line_at(SHUNT_TABLE_COUNTS, ((__u64)number * cnt + cpu) * sizeof(*line));
 	if (!line)
 		return;
 	line->count.packets++;
 	line->count.bytes += bpf_xdp_get_buff_len(ctx);
 }
 
-static __always_inline bool way_take(struct way *way, __u32 slot)
+/* A packet that leaves by the way that was walked for it. Apart from the straight line. */
+static __noinline void way_count(struct xdp_md *ctx)
+{
+	const struct numbers *numbers;
+	__u32 zero = 0;
+
+	numbers = bpf_map_lookup_elem(&shunt_number, &zero);
+	if (!numbers)
+		return;
+	count_number(ctx, numbers->neighbour);
+	count_number(ctx, numbers->route);
+}
+
+/* route: the number by which the route is counted; 0: it is not. */
+static __always_inline bool way_take(struct way *way, __u32 slot, __u32 route)
 {
 	const struct shunt_tables_adj *adj = adj_of(slot);
 	__u64 mtu;
@@ -209,8 +242,8 @@ static __always_inline bool way_take(struct way *way, __u32 slot)
 	way->eth = adj->eth[0];
 	way->rest = (__u32)adj->eth[1] | (__u64)adj->port << SHUNT_TABLES_REST_PORT_SHIFT |
 		    mtu << SHUNT_TABLES_REST_MTU_SHIFT;
-	if (adj->number) {
-		way_number(adj->number);
+	if (adj->number || route) {
+		way_number(adj->number, route);
 		way->rest |= SHUNT_TABLES_REST_COUNTED;
 	}
 	return true;
@@ -229,14 +262,20 @@ __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
 {
 	const void *end = (const void *)(long)ctx->data_end;
 	const struct ipv4 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
-	__u32 slot;
+	__u32 slot, route = 0;
+	__u64 hop;
 
 	if (!way || !answer || (const void *)(ip + 1) > end)
 		return false;
-	slot = slot4(bpf_ntohl(ip->dst_be));
+	hop = hop4(bpf_ntohl(ip->dst_be));
+	slot = (__u32)hop;
+	if (is_alias(slot)) {
+		route = hop >> 32;
+		slot = target_of(slot);
+	}
 	if (slot & SHUNT_TABLES_GROUP)
-		return way_take(way, member_of(slot, flow4(ip, end)));
-	if (!way_take(way, slot))
+		return way_take(way, member_of(slot, flow4(ip, end)), route);
+	if (!way_take(way, slot, route))
 		return false;
 	if (is_counted(way))
 		return true;
@@ -265,17 +304,22 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
 {
 	const void *end = (const void *)(long)ctx->data_end;
 	const struct ipv6 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
-	__u64 dst[2];
-	__u32 slot;
+	__u64 dst[2], hop;
+	__u32 slot, route = 0;
 
 	if (!way || !answer || (const void *)(ip + 1) > end)
 		return false;
 	dst[0] = ip->dst[0];
 	dst[1] = ip->dst[1];
-	slot = slot6(dst);
+	hop = hop6(dst);
+	slot = (__u32)hop;
+	if (is_alias(slot)) {
+		route = hop >> 32;
+		slot = target_of(slot);
+	}
 	if (slot & SHUNT_TABLES_GROUP)
-		return way_take(way, member_of(slot, flow6(ip, end)));
-	if (!way_take(way, slot))
+		return way_take(way, member_of(slot, flow6(ip, end)), route);
+	if (!way_take(way, slot, route))
 		return false;
 	if (is_counted(way))
 		return true;
@@ -307,9 +351,11 @@ static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const
 
 __noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own_port)
 {
-	__u32 slot = slot4(src);
+	__u32 slot = (__u32)hop4(src);
 	const struct shunt_tables_adj *adj;
 
+	if (is_alias(slot))
+		slot = target_of(slot);
 	if (slot & SHUNT_TABLES_GROUP)
 		slot = member_of(slot, 0);
 	adj = adj_of(slot);

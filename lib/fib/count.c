@@ -23,16 +23,16 @@ int shunt_counts_create_on(struct shunt_counts **out, uint32_t writer_cnt,
 
 	*out = NULL;
 	if (!counts)
-		return shunt_err_set(err, ENOMEM, "counters of neighbours: no memory");
+		return shunt_err_set(err, ENOMEM, "counters of neighbours and routes: no memory");
 	counts->writer_cnt = writer_cnt;
 	counts->budget.source = source;
 	counts->max =
 		(uint32_t)SHUNT_MIN((size_t)SHUNT_NEXTHOP_MAX, BYTES_MAX / number_bytes(counts));
 	ret = shunt_arena_init(&counts->arena, counts->max * number_bytes(counts), &counts->budget,
-			       "counters of neighbours", err);
+			       "counters of neighbours and routes", err);
 	counts->lines = (struct shunt_count_line *)counts->arena.base;
 	if (!ret && !shunt_counts_begin(counts, 0))
-		ret = shunt_err_set(err, ENOMEM, "counters of neighbours: no memory");
+		ret = shunt_err_set(err, ENOMEM, "counters of neighbours and routes: no memory");
 	if (ret)
 		shunt_counts_destroy(counts);
 	else

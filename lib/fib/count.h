@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is sent to each neighbour, where that is counted: packets and bytes by number. Each number
- * has a line for each writer, so that no two write one. The numbers are next-hop indices: one is
- * used again only when no worker and no program has it any more.
+/* What is sent to each neighbour, and goes by each route, where that is counted: packets and
+ * bytes by number. Each number has a line for each writer, so that no two write one. The numbers
+ * are next-hop indices, those of routes aliases (fib/nexthop.h): one is used again only when no
+ * worker and no program has it any more.
  *
  *	shunt_counts_create_on(&counts, writer_cnt, source, &err);
  *	shunt_counts_begin(counts, nh);			the writer of the tables, for a new number

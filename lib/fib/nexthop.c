@@ -2,6 +2,7 @@
 #include "fib/nexthop.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,11 @@ static uint32_t *bucket_ptr(const struct shunt_nexthops *table, uint32_t slot)
 {
 	return (uint32_t *)table->bucket_runs.arena.base +
 	       (slot & SHUNT_NEXTHOP_INDEX) * SHUNT_NEXTHOP_UNIT;
+}
+
+static bool is_alias(const struct shunt_nexthops *table, uint32_t nh)
+{
+	return (*slot_ptr(table, nh) & SHUNT_NEXTHOP_ALIAS) == SHUNT_NEXTHOP_ALIAS;
 }
 
 static unsigned unit_cnt(uint32_t slot)
@@ -127,9 +133,10 @@ int shunt_nexthop_set(struct shunt_nexthops *table, uint32_t nh, const struct sh
 {
 	uint32_t idx, old;
 
-	if (!in_use(table, nh) || table->metas[nh].member_cnt)
+	if (!in_use(table, nh) || table->metas[nh].member_cnt || is_alias(table, nh))
 		return shunt_err_set(err, EINVAL, "next hop %u: %s", nh,
-				     in_use(table, nh) ? "is a group" : "no such next hop");
+				     in_use(table, nh) ? "is a group, or an alias"
+						       : "no such next hop");
 	idx = alloc_adj(table, adj);
 	if (!idx)
 		return no_memory(table, err);
@@ -155,8 +162,9 @@ static int check_members(const struct shunt_nexthops *table,
 			return shunt_err_set(err, EINVAL,
 					     "next-hop group: member %u does not exist",
 					     members[i].nh);
-		if (table->metas[members[i].nh].member_cnt)
-			return shunt_err_set(err, EINVAL, "next-hop group: member %u is a group",
+		if (table->metas[members[i].nh].member_cnt || is_alias(table, members[i].nh))
+			return shunt_err_set(err, EINVAL,
+					     "next-hop group: member %u is a group, or an alias",
 					     members[i].nh);
 		if (!members[i].weight)
 			return shunt_err_set(err, EINVAL, "next-hop group: member %u has weight 0",
@@ -311,6 +319,51 @@ unsigned shunt_nexthop_group_get(const struct shunt_nexthops *table, uint32_t nh
 	return meta->member_cnt;
 }
 
+static int check_target(const struct shunt_nexthops *table, uint32_t nh, struct shunt_err *err)
+{
+	if (in_use(table, nh) && !is_alias(table, nh))
+		return 0;
+	return shunt_err_set(err, EINVAL, "next hop %u: %s", nh,
+			     in_use(table, nh) ? "is an alias" : "no such next hop");
+}
+
+int shunt_nexthop_alias_add(struct shunt_nexthops *table, uint32_t nh, uint32_t *alias,
+			    struct shunt_err *err)
+{
+	int ret = check_target(table, nh, err);
+
+	if (ret)
+		return ret;
+	*alias = alloc_index(table);
+	if (!*alias)
+		return no_memory(table, err);
+	shunt_nexthop_hold(table, nh);
+	publish(table, *alias, SHUNT_NEXTHOP_ALIAS | nh);
+	return 0;
+}
+
+int shunt_nexthop_alias_set(struct shunt_nexthops *table, uint32_t alias, uint32_t nh,
+			    struct shunt_err *err)
+{
+	int ret = check_target(table, nh, err);
+	uint32_t old;
+
+	if (!ret && (!in_use(table, alias) || !is_alias(table, alias)))
+		ret = shunt_err_set(err, EINVAL, "next hop %u: is no alias", alias);
+	if (ret)
+		return ret;
+	old = shunt_nexthop_target(table, alias);
+	shunt_nexthop_hold(table, nh);
+	publish(table, alias, SHUNT_NEXTHOP_ALIAS | nh);
+	shunt_nexthop_put(table, old);
+	return 0;
+}
+
+uint32_t shunt_nexthop_target(const struct shunt_nexthops *table, uint32_t nh)
+{
+	return is_alias(table, nh) ? *slot_ptr(table, nh) & SHUNT_NEXTHOP_INDEX : nh;
+}
+
 void shunt_nexthop_hold(struct shunt_nexthops *table, uint32_t nh)
 {
 	table->metas[nh].refs++;
@@ -324,7 +377,9 @@ void shunt_nexthop_put(struct shunt_nexthops *table, uint32_t nh)
 	if (--meta->refs)
 		return;
 	/* The slot keeps its value: a worker may still have the index. */
-	if (slot & SHUNT_NEXTHOP_GROUP)
+	if (is_alias(table, nh))
+		shunt_nexthop_put(table, slot & SHUNT_NEXTHOP_INDEX);
+	else if (slot & SHUNT_NEXTHOP_GROUP)
 		shunt_runs_retire(&table->bucket_runs, slot & SHUNT_NEXTHOP_INDEX, unit_cnt(slot));
 	else
 		shunt_runs_retire(&table->adj_runs, slot, 1);

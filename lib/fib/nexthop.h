@@ -8,6 +8,9 @@
  * many buckets change hands as the new shares need, so all other flows keep their path.
  * What is replaced is freed after a grace period of liburcu, QSBR flavour.
  *
+ * An alias is an index that leads wherever another one does, so that routes by the same next hop
+ * can be told apart, and counted.
+ *
  * Limits: 2^20 next hops; 1024 members a group; a share is kept to a bucket's size, that is
  * 1/1024 at worst; groups are not members of groups.
  *
@@ -30,6 +33,8 @@
 #define SHUNT_NEXTHOP_SIZE_SHIFT 28 /* of log2(buckets / 32), 3 bits */
 #define SHUNT_NEXTHOP_INDEX	 ((1u << SHUNT_NEXTHOP_SIZE_SHIFT) - 1)
 #define SHUNT_NEXTHOP_UNIT	 32u /* buckets in a unit of allocation */
+/* The top bits of an alias's slot, which no group has; below them is the index that it leads to. */
+#define SHUNT_NEXTHOP_ALIAS	 (SHUNT_NEXTHOP_GROUP | 7u << SHUNT_NEXTHOP_SIZE_SHIFT)
 
 struct shunt_nexthop_member {
 	uint32_t nh;
@@ -98,11 +103,34 @@ int shunt_nexthop_group_set(struct shunt_nexthops *table, uint32_t nh,
 unsigned shunt_nexthop_group_get(const struct shunt_nexthops *table, uint32_t nh,
 				 struct shunt_nexthop_member *out, unsigned max);
 
+/* shunt_nexthop_alias_add makes an alias of nh and gives one reference to the caller; the alias
+ * holds one on nh. Returns 0; -EINVAL if nh is not in use, or an alias; -ENOMEM; *err is filled.
+ * shunt_nexthop_alias_set has it lead to another, and returns 0 or -EINVAL. shunt_nexthop_target
+ * returns what an alias leads to, and any other index as it is. Thread: the writer. Cost: a store.
+ */
+int shunt_nexthop_alias_add(struct shunt_nexthops *table, uint32_t nh, uint32_t *alias,
+			    struct shunt_err *err);
+int shunt_nexthop_alias_set(struct shunt_nexthops *table, uint32_t alias, uint32_t nh,
+			    struct shunt_err *err);
+uint32_t shunt_nexthop_target(const struct shunt_nexthops *table, uint32_t nh);
+
 /* shunt_nexthop_hold takes another reference; shunt_nexthop_put returns one, and with the last
  * the index goes, once workers that still have it are done. Routes must be deleted from the FIB
  * before their reference is put. Thread: the writer. */
 void shunt_nexthop_hold(struct shunt_nexthops *table, uint32_t nh);
 void shunt_nexthop_put(struct shunt_nexthops *table, uint32_t nh);
+
+/* shunt_nexthop_slot returns an index's slot, or that of what it is an alias of: of a group where
+ * it has the bit SHUNT_NEXTHOP_GROUP. Thread and cost as shunt_nexthop_adj. */
+static inline uint32_t shunt_nexthop_slot(const struct shunt_nexthops *table, uint32_t nh)
+{
+	/* Pairs with the release stores in nexthop.c. */
+	const uint32_t slot = __atomic_load_n(&table->slots[nh], __ATOMIC_ACQUIRE);
+
+	if (unlikely((slot & SHUNT_NEXTHOP_ALIAS) == SHUNT_NEXTHOP_ALIAS))
+		return __atomic_load_n(&table->slots[slot & SHUNT_NEXTHOP_INDEX], __ATOMIC_ACQUIRE);
+	return slot;
+}
 
 /* shunt_nexthop_adj returns the adjacency for a flow: never NULL, of kind SHUNT_ADJ_NOROUTE for
  * nh 0. nh came from a FIB lookup since the last quiescent state; the result is good until
@@ -111,9 +139,10 @@ void shunt_nexthop_put(struct shunt_nexthops *table, uint32_t nh);
 static inline const struct shunt_adj *shunt_nexthop_adj(const struct shunt_nexthops *table,
 							uint32_t nh, uint32_t hash)
 {
-	/* Pairs with the release stores in nexthop.c. */
 	uint32_t slot = __atomic_load_n(&table->slots[nh], __ATOMIC_ACQUIRE), size, at;
 
+	if (unlikely(slot & SHUNT_NEXTHOP_GROUP))
+		slot = shunt_nexthop_slot(table, nh);
 	if (unlikely(slot & SHUNT_NEXTHOP_GROUP)) {
 		size = slot >> SHUNT_NEXTHOP_SIZE_SHIFT & 7;
 		at = (slot & SHUNT_NEXTHOP_INDEX) * SHUNT_NEXTHOP_UNIT + (hash >> (27 - size));

@@ -101,13 +101,14 @@ uint16_t shunt_ip_hold_back(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 			    const struct shunt_adj *adj);
 
 /* shunt_ip_choose takes each packet from its next-hop index to its adjacency: the second half of
- * every lookup. hash_of is the flow hash of the family; it is computed for groups only. Returns
- * what the node's function returns. Inlined, so that hash_of is. Thread: owner worker.
- * Cost: batch. */
+ * every lookup. hash_of is the flow hash of the family; it is computed for groups only. is_counted:
+ * the index goes with the packet, as its route's number. Returns what the node's function returns.
+ * Inlined, so that hash_of is. Thread: owner worker. Cost: batch. */
 static inline unsigned shunt_ip_choose(const struct shunt_node *node, struct shunt_pkt *pkts,
 				       unsigned cnt, uint16_t *next, const uint32_t *nh,
 				       uint32_t (*hash_of)(const uint8_t *ip, uint32_t l3_len,
-							   uint64_t seed))
+							   uint64_t seed),
+				       const bool is_counted)
 {
 	const struct shunt_ip *const state = node->priv;
 	const struct shunt_nexthops *const table = state->tables.nexthops;
@@ -119,8 +120,11 @@ static inline unsigned shunt_ip_choose(const struct shunt_node *node, struct shu
 		const struct shunt_adj *adj;
 		uint32_t hash = 0;
 
+		if (is_counted)
+			pkts[i].route = nh[i];
 		if (unlikely(__atomic_load_n(&slots[nh[i]], __ATOMIC_RELAXED) &
-			     SHUNT_NEXTHOP_GROUP))
+			     SHUNT_NEXTHOP_GROUP) &&
+		    (!is_counted || shunt_nexthop_slot(table, nh[i]) & SHUNT_NEXTHOP_GROUP))
 			hash = hash_of(shunt_ip_header(node, &pkts[i]), pkts[i].len - SHUNT_ETH_LEN,
 				       state->tables.flow_seed);
 		adj = shunt_nexthop_adj(table, nh[i], hash);
@@ -157,8 +161,8 @@ static inline void shunt_ip_write_eth(uint8_t *l3, const struct shunt_adj *adj)
 	memcpy(l3 - SHUNT_ETH_LEN, &header, sizeof(header));
 }
 
-/* What one neighbour after another is sent, of a batch: packets in a row to one are counted at
- * once. */
+/* What one neighbour after another is sent, or goes by one route after another, of a batch: packets
+ * in a row that have one number are counted at once. */
 struct shunt_ip_tally {
 	uint32_t number;
 	uint64_t packets, bytes;
@@ -178,18 +182,27 @@ static inline void shunt_ip_tally_end(const struct shunt_ip *state,
 }
 
 static inline void shunt_ip_tally_add(const struct shunt_ip *state, struct shunt_ip_tally *tally,
-				      const struct shunt_adj *adj, uint32_t len)
+				      uint32_t number, uint32_t len)
 {
-	if (adj->number != tally->number) {
+	if (number != tally->number) {
 		shunt_ip_tally_end(state, tally);
-		*tally = (struct shunt_ip_tally){.number = adj->number};
+		*tally = (struct shunt_ip_tally){.number = number};
 	}
 	tally->packets++;
 	tally->bytes += len;
 }
 
+/* The number of a packet's route; 0: it is not counted. */
+static inline uint32_t shunt_ip_route(const struct shunt_ip *state, const struct shunt_pkt *pkt)
+{
+	const uint32_t *slots = state->tables.nexthops->slots;
+	const uint32_t slot = __atomic_load_n(&slots[pkt->route], __ATOMIC_RELAXED);
+
+	return (slot & SHUNT_NEXTHOP_ALIAS) == SHUNT_NEXTHOP_ALIAS ? pkt->route : 0;
+}
+
 /* shunt_ip_rewrite is the function of both rewrite nodes; decrease is what the family does to TTL
- * or hop limit. is_counted: what neighbours are sent is counted. Nothing is written before the
+ * or hop limit. is_counted: neighbours and routes are counted. Nothing is written before the
  * packet is known to leave: a punted packet is as it came. Inlined, so that decrease is, and
  * is_counted costs nothing. Thread: owner worker. Cost: batch. */
 static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct shunt_pkt *pkts,
@@ -200,7 +213,7 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 	const struct shunt_adj *const adjs = state->tables.nexthops->adjs;
 	const uint16_t *const tx = state->tx[pkts[0].port];
 	const uint16_t first = tx[adjs[pkts[0].adj].port], punt = state->punt;
-	struct shunt_ip_tally tally = {0};
+	struct shunt_ip_tally neighbour = {0}, route = {0};
 	uint8_t *const mem = node->mem;
 	unsigned i, diff = 0;
 
@@ -212,16 +225,21 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 		if (unlikely(to == punt || pkts[i].len - SHUNT_ETH_LEN > adj->mtu)) {
 			to = shunt_ip_hold_back(state, &pkts[i], adj);
 		} else {
-			if (is_counted)
-				shunt_ip_tally_add(state, &tally, adj, pkts[i].len);
+			if (is_counted) {
+				shunt_ip_tally_add(state, &neighbour, adj->number, pkts[i].len);
+				shunt_ip_tally_add(state, &route, shunt_ip_route(state, &pkts[i]),
+						   pkts[i].len);
+			}
 			shunt_ip_write_eth(ip, adj);
 			decrease(ip);
 		}
 		next[i] = to;
 		diff |= to ^ first;
 	}
-	if (is_counted)
-		shunt_ip_tally_end(state, &tally);
+	if (is_counted) {
+		shunt_ip_tally_end(state, &neighbour);
+		shunt_ip_tally_end(state, &route);
+	}
 	return likely(!diff) ? first : SHUNT_NEXT_EACH;
 }
 

@@ -4,7 +4,8 @@
 #include "fib/flow.h"
 #include "graph/ip.h"
 
-static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+static inline unsigned look_up(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			       uint16_t *next, const bool is_counted)
 {
 	const struct shunt_ip *const state = node->priv;
 	uint32_t dst_be[SHUNT_BATCH_MAX], nh[SHUNT_BATCH_MAX];
@@ -14,11 +15,24 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	for (i = 0; i < cnt; i++)
 		dst_be[i] = pkts[i].dst_be;
 	shunt_fib4_lookup_bulk(state->tables.fib4, dst_be, nh, cnt);
-	return shunt_ip_choose(node, pkts, cnt, next, nh, shunt_flow4_hash);
+	return shunt_ip_choose(node, pkts, cnt, next, nh, shunt_flow4_hash, is_counted);
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	return look_up(node, pkts, cnt, next, false);
+}
+
+static unsigned run_counted(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			    uint16_t *next)
+{
+	return look_up(node, pkts, cnt, next, true);
 }
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
+	if (((const struct shunt_ip_params *)params)->counts)
+		node->fn = run_counted;
 	return shunt_ip_init(node, params, "ip4_rewrite", err);
 }
 

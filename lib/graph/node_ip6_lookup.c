@@ -3,7 +3,8 @@
 #include "fib/flow.h"
 #include "graph/ip.h"
 
-static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+static inline unsigned look_up(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			       uint16_t *next, const bool is_counted)
 {
 	const struct shunt_ip *const state = node->priv;
 	uint32_t nh[SHUNT_BATCH_MAX];
@@ -14,11 +15,24 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	for (i = 0; i < cnt; i++)
 		memcpy(dst[i], shunt_ip_header(node, &pkts[i]) + 24, sizeof(dst[i]));
 	shunt_fib6_lookup_bulk(state->tables.fib6, (const uint8_t(*)[16])dst, nh, cnt);
-	return shunt_ip_choose(node, pkts, cnt, next, nh, shunt_flow6_hash);
+	return shunt_ip_choose(node, pkts, cnt, next, nh, shunt_flow6_hash, is_counted);
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	return look_up(node, pkts, cnt, next, false);
+}
+
+static unsigned run_counted(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			    uint16_t *next)
+{
+	return look_up(node, pkts, cnt, next, true);
 }
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
+	if (((const struct shunt_ip_params *)params)->counts)
+		node->fn = run_counted;
 	return shunt_ip_init(node, params, "ip6_rewrite", err);
 }
 

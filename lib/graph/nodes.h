@@ -85,7 +85,7 @@ struct shunt_ip_params {
 	const struct shunt_nexthops *nexthops;
 	struct shunt_local4 *const *local4; /* this host's IPv4 addresses; NULL: none */
 	const struct shunt_eth_live *live;  /* outlives the graph */
-	const struct shunt_counts *counts;  /* of neighbours; NULL: they are not counted */
+	const struct shunt_counts *counts;  /* of neighbours and routes; NULL: none */
 	uint32_t writer;		    /* of counts: the worker's */
 	uint64_t flow_seed;		    /* of the hash over groups */
 	uint32_t min_len; /* shorter frames are padded with zeros: 60 where a driver does not */

@@ -30,8 +30,8 @@ struct shunt_pkt {
 		uint32_t dst_be; /* IPv4 destination, from input to lookup */
 		uint32_t adj;	 /* index of the adjacency, from lookup on */
 	};
-	uint32_t reserved;
-	uint64_t user; /* for an application's own nodes */
+	uint32_t route; /* by which its route is counted; from lookup on, where that is counted */
+	uint64_t user;	/* for an application's own nodes */
 };
 
 _Static_assert(sizeof(struct shunt_pkt) == 32, "two packets a cache line");

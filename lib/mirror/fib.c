@@ -12,42 +12,6 @@ static unsigned len_max(enum shunt_mirror_ip ip)
 	return ip == SHUNT_MIRROR_IP4 ? 32 : 128;
 }
 
-/* --- the FIB of either family --------------------------------------------------------------- */
-
-static uint32_t be32(const uint8_t *addr)
-{
-	uint32_t word;
-
-	memcpy(&word, addr, 4);
-	return word;
-}
-
-static uint32_t fib_get(const struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
-			const uint8_t *dst, unsigned len)
-{
-	if (ip == SHUNT_MIRROR_IP4)
-		return shunt_fib4_get(fib->fib4, be32(dst), len);
-	return shunt_fib6_get(fib->fib6, dst, len);
-}
-
-static int fib_add(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
-		   unsigned len, uint32_t nh)
-{
-	fib->updates++;
-	if (ip == SHUNT_MIRROR_IP4)
-		return shunt_fib4_add(fib->fib4, be32(dst), len, nh, NULL);
-	return shunt_fib6_add(fib->fib6, dst, len, nh, NULL);
-}
-
-static int fib_del(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
-		   unsigned len)
-{
-	fib->updates++;
-	if (ip == SHUNT_MIRROR_IP4)
-		return shunt_fib4_del(fib->fib4, be32(dst), len, NULL);
-	return shunt_fib6_del(fib->fib6, dst, len, NULL);
-}
-
 /* --- one prefix ----------------------------------------------------------------------------- */
 
 /* Works the path out if need be; NULL for no memory. */
@@ -117,17 +81,11 @@ static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, co
 static void apply(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
 		  unsigned len)
 {
-	uint32_t first = shunt_mirror_route_first(fib->table, ip, dst, len), want, have;
-	int ret = 0;
+	const uint32_t first = shunt_mirror_route_first(fib->table, ip, dst, len);
+	const uint32_t want = wanted(fib, ip, dst, len, first);
 
-	want = wanted(fib, ip, dst, len, first);
-	if (fib->is_failed)
-		return;
-	have = fib_get(fib, ip, dst, len);
-	if (want == have)
-		return;
-	ret = want ? fib_add(fib, ip, dst, len, want) : fib_del(fib, ip, dst, len);
-	fib->is_failed |= ret != 0;
+	if (!fib->is_failed)
+		fib->is_failed = shunt_mirror_fib_put(fib, ip, dst, len, want) != 0;
 }
 
 /* --- what is to be looked at ------------------------------------------------------------------ */
@@ -284,7 +242,7 @@ static void load_route(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, ui
 		return;
 	want = wanted(fib, ip, route->dst, route->len, idx);
 	if (want && !fib->is_failed)
-		fib->is_failed = fib_add(fib, ip, route->dst, route->len, want) != 0;
+		fib->is_failed = shunt_mirror_fib_add(fib, ip, route->dst, route->len, want) != 0;
 }
 
 static void load_some(struct shunt_mirror_fib *fib, uint32_t budget)
@@ -359,8 +317,8 @@ static void withdraw_family(struct shunt_mirror_fib *fib, enum shunt_mirror_ip i
 			continue;
 		for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->routes[ip], idx));) {
 			route = shunt_mirror_route_at(fib->table, ip, idx);
-			if (route->len == len && fib_get(fib, ip, route->dst, len))
-				fib_del(fib, ip, route->dst, len);
+			if (route->len == len)
+				shunt_mirror_fib_drop(fib, ip, route->dst, len);
 		}
 	}
 }
@@ -370,10 +328,8 @@ void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib)
 	uint32_t i;
 
 	/* Prefixes deleted from the table but not yet from the FIB are among these. */
-	for (i = fib->dirty_pos; i < fib->dirty_cnt; i++) {
-		if (fib_get(fib, fib->dirty[i].ip, fib->dirty[i].dst, fib->dirty[i].len))
-			fib_del(fib, fib->dirty[i].ip, fib->dirty[i].dst, fib->dirty[i].len);
-	}
+	for (i = fib->dirty_pos; i < fib->dirty_cnt; i++)
+		shunt_mirror_fib_drop(fib, fib->dirty[i].ip, fib->dirty[i].dst, fib->dirty[i].len);
 	withdraw_family(fib, SHUNT_MIRROR_IP4);
 	withdraw_family(fib, SHUNT_MIRROR_IP6);
 	shunt_mirror_host_withdraw(fib);

@@ -8,6 +8,8 @@
  * A neighbour is put in as a host route if the longest prefix that covers it is on its link, and it
  * has no route of its own.
  *
+ * Where routes are counted, each has an alias of its next hop (fib/nexthop.h).
+ *
  * Limit: IPv6 looks through table local first, whatever the prefix lengths; here the longest
  * prefix of both counts. They differ only below a hand-made local route to a whole prefix.
  *
@@ -82,6 +84,16 @@ int shunt_mirror_fib_flush(struct shunt_mirror_fib *fib, uint32_t budget);
 /* shunt_mirror_fib_withdraw takes every route out, the shortest first, until the next load:
  * when the mirror itself is not complete. */
 void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib);
+
+/* shunt_mirror_fib_put makes want the next hop of the route to a prefix; 0: there is to be none.
+ * shunt_mirror_fib_add does so where the FIB has none yet. shunt_mirror_fib_drop takes the route
+ * out, if the FIB has it. Each returns 0 or -ENOMEM. */
+int shunt_mirror_fib_put(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+			 unsigned len, uint32_t want);
+int shunt_mirror_fib_add(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+			 unsigned len, uint32_t want);
+int shunt_mirror_fib_drop(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+			  unsigned len);
 
 static inline bool shunt_mirror_fib_has_work(const struct shunt_mirror_fib *fib)
 {

@@ -182,15 +182,11 @@ void shunt_mirror_host_push_all(struct shunt_mirror_fib *fib)
 void shunt_mirror_host_withdraw(struct shunt_mirror_fib *fib)
 {
 	const struct shunt_mirror_host *host;
-	uint32_t idx = 0, addr_be;
+	uint32_t idx = 0;
 
 	while ((idx = shunt_mirror_store_next(&fib->hosts, idx))) {
 		host = shunt_mirror_store_at(&fib->hosts, idx);
-		memcpy(&addr_be, host->addr, 4);
-		if (host->ip == SHUNT_MIRROR_IP4)
-			shunt_fib4_del(fib->fib4, addr_be, 32, NULL);
-		else
-			shunt_fib6_del(fib->fib6, host->addr, 128, NULL);
+		shunt_mirror_fib_drop(fib, host->ip, host->addr, addr_len(host->ip) * 8);
 		host_free(fib, idx);
 	}
 }

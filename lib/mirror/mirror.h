@@ -46,7 +46,7 @@ struct shunt_mirror_opts {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
-	struct shunt_counts *counts; /* of neighbours; NULL: they are not counted */
+	struct shunt_counts *counts; /* of neighbours and routes; NULL: none */
 	/* port_of returns the index of the port that is this device, -1 for none: then what
 	 * leaves by it punts. Asked whenever the device changes. */
 	int (*port_of)(void *ctx, uint32_t ifindex);

@@ -24,7 +24,7 @@ struct shunt_router {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
-	struct shunt_counts *counts; /* of neighbours; NULL: they are not counted */
+	struct shunt_counts *counts; /* of neighbours and routes; NULL: none */
 	uint32_t first_worker;	     /* of their writers */
 	struct shunt_mirror *mirror; /* NULL while its socket cannot be had */
 	struct shunt_neigh_use *neigh_use;

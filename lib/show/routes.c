@@ -60,7 +60,9 @@ static json_t *hops_json(const struct shunt_engine *engine, uint32_t nh)
 	const struct shunt_nexthops *table = engine->router->nexthops;
 	struct shunt_nexthop_member members[MEMBERS_MAX];
 	json_t *rows = json_array();
-	unsigned cnt = shunt_nexthop_group_get(table, nh, members, MEMBERS_MAX), i;
+	unsigned cnt = shunt_nexthop_group_get(table, shunt_nexthop_target(table, nh), members,
+					       MEMBERS_MAX),
+		 i;
 
 	if (!cnt)
 		json_array_append_new(rows, hop_json(engine, shunt_nexthop_adj(table, nh, 0), 1));
@@ -74,12 +76,20 @@ static json_t *hops_json(const struct shunt_engine *engine, uint32_t nh)
 static json_t *route_json(const struct shunt_engine *engine, int family, const void *addr,
 			  unsigned len, uint32_t nh)
 {
+	const struct shunt_router *router = engine->router;
+	/* by the index of an alias (mirror/fib.h) */
+	const bool is_counted = router->counts && shunt_nexthop_target(router->nexthops, nh) != nh;
+	struct shunt_count count = {0};
 	char text[INET6_ADDRSTRLEN];
 	json_t *row = json_object();
 
 	inet_ntop(family, addr, text, sizeof(text));
 	json_object_set_new(row, "prefix", json_sprintf("%s/%u", text, len));
 	json_object_set_new(row, "next_hops", hops_json(engine, nh));
+	if (is_counted)
+		shunt_counts_sum(router->counts, nh, &count);
+	set_u64_if(row, "packets", is_counted, count.packets);
+	set_u64_if(row, "bytes", is_counted, count.bytes);
 	return row;
 }
 
@@ -141,6 +151,7 @@ json_t *shunt_show_routes(const struct shunt_show *show)
 	json_t *rows = json_array(), *result = timed("routes", rows);
 	struct walk walk = {.cnt = 0};
 
+	json_object_set_new(result, "counted", json_boolean(engine->config->count));
 	if (!engine->router)
 		return result;
 	walk.rows = malloc(ROUTES_SHOWN_MAX * sizeof(*walk.rows));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `count` counts: rules and neighbours."""
+"""What `count` counts: rules, neighbours and routes."""
 import pytest
 
-from shuntlab.frames import routed, udp4
+from shuntlab.frames import routed, udp4, udp6
 from shuntlab.lab import wait_until
 from shuntlab.shuntd import Shuntd
 
@@ -101,3 +101,50 @@ def test_neighbours(lab, lane):
         assert daemon.ctl("show", "neighbours").stdout.splitlines()[0].split()[-2:] == ["packets", "bytes"]
         for route in routes:
             lab.exec("dut", "ip", "route", "del", *route)
+
+
+def by_route(daemon, prefix):
+    row = next(row for row in daemon.show("routes")["routes"] if row["prefix"] == prefix)
+    return row["packets"], row["bytes"]
+
+
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+def test_routes(lab, lane):
+    """By the route, though all lead to one neighbour; one that is led elsewhere goes on counting."""
+    gen, sink = lab.ends()
+    prefixes = {"10.8.0.0/16": "10.8.0.1", "10.9.0.0/16": "10.9.0.1", "10.9.9.0/24": "10.9.9.1"}
+    for prefix in prefixes:
+        lab.ip("route", "add", prefix, "via", "10.0.2.2")
+    lab.ip("-6", "route", "add", "2001:db8:8::/48", "via", "fd00:2::2")
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", lane, "--count", chatty=True) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        gen.reaches(sink, udp6(), routed(udp6()))
+        want = {}
+        for cnt, (prefix, dst) in enumerate(prefixes.items(), 2):
+            frames = [udp4(100 * cnt, dst=dst)] * cnt
+            for frame in frames:
+                gen.reaches(sink, frame, routed(frame))
+            want[prefix] = (cnt, sum(map(len, frames)))
+        frame = udp6(90, dst="2001:db8:8::1")
+        gen.reaches(sink, frame, routed(frame))
+        want["2001:db8:8::/48"] = (1, len(frame))
+        wait_until(lambda: {prefix: by_route(daemon, prefix) for prefix in want} == want,
+                   what=f"counts {want}")
+        lines = daemon.ctl("metrics").stdout.splitlines()
+        assert 'shunt_route_packets_total{prefix="10.9.9.0/24"} 4' in lines
+        assert 'shunt_route_bytes_total{prefix="10.9.0.0/16"} 900' in lines
+        assert any(line.startswith("10.8.0.0/16 dev eth2 ") and line.endswith(" packets 2 bytes 400")
+                   for line in daemon.ctl("show", "routes").stdout.splitlines())
+        assert daemon.ask("route", "get", "10.9.9.7")["packets"] == 4
+        lab.ip("route", "change", "10.8.0.0/16", "via", "10.0.2.2", "mtu", "1400")
+        wait_until(lambda: daemon.ask("route", "get", "10.8.0.1")["next_hops"][0].get("mtu") == 1400)
+        frame = udp4(dst="10.8.0.1")
+        gen.reaches(sink, frame, routed(frame))
+        wait_until(lambda: by_route(daemon, "10.8.0.0/16") == (3, 400 + len(frame)))
+        for prefix in prefixes:
+            lab.ip("route", "del", prefix)
+        lab.ip("-6", "route", "del", "2001:db8:8::/48")
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", lane, chatty=True) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        assert "packets" not in daemon.ctl("show", "routes").stdout
+        assert "shunt_route" not in daemon.ctl("metrics").stdout

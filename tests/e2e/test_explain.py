@@ -10,7 +10,7 @@ import time
 import pytest
 
 from shuntlab.capture import IN, OUT, Capture
-from shuntlab.frames import DUT1, SINK, mac, routed, udp4, udp6
+from shuntlab.frames import DUT1, GEN, SINK, mac, routed, udp4, udp6
 from shuntlab.lab import BIN, ENV, wait_until
 from shuntlab.shuntd import Shuntd
 
@@ -82,13 +82,16 @@ def happened(capture, frame):
 @pytest.mark.parametrize("mode", MODES)
 def test_it_is_what_happens(make_lab, tmp_path, each_lane, mode):
     lab = make_lab(static_neigh=True)
-    gen, _ = lab.ends()
+    gen, sink = lab.ends()
     rng = random.Random(1708)
     sent = list(frames(rng, 400))
     with Shuntd(lab, *MODES[mode], "--lane", each_lane, "--rule", "proto udp dport 6666 lane drop",
                 chatty=True, check=False) as daemon:
         wait_until(lambda: gen.send(udp4(eth_dst=DUT1 if mode in ("route", "static3") else SINK)) or
                    daemon.packets(each_lane) + daemon.packets("user") > 0)
+        if mode == "bridge":  # else it might become known in between, by what it says of its own accord
+            sink.send(udp4(eth_dst=GEN, eth_src=SINK))
+            wait_until(lambda: SINK in [row["mac"] for row in daemon.show("macs")["macs"]])
         asking = Asking(daemon)
         with Capture(daemon, "-B", 16, folder=tmp_path) as capture:
             for at in range(0, len(sent), 20):

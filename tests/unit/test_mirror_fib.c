@@ -86,7 +86,9 @@ static void adj_text(const struct shunt_adj *adj, char *buf, size_t size)
 static void nh_text(struct forwarder *fw, uint32_t nh, char *buf, size_t size)
 {
 	struct shunt_nexthop_member members[8];
-	unsigned cnt = shunt_nexthop_group_get(fw->nexthops, nh, members, 8), i;
+	unsigned cnt = shunt_nexthop_group_get(fw->nexthops, shunt_nexthop_target(fw->nexthops, nh),
+					       members, 8),
+		 i;
 	size_t len = 0;
 
 	if (!cnt)
@@ -311,6 +313,62 @@ Test(mirror_fib, neighbours_are_counted, .timeout = 120)
 	expect(&fw, "", "10.0.0.2", "port0 a2 type0800 mtu1500");
 	cr_assert(count_of(&fw, "va", AF_INET, "10.0.0.2", &count));
 	cr_expect_eq(count.packets, 0);
+	forwarder_close(&fw);
+}
+
+static uint64_t routed_by(struct forwarder *fw, const char *addr)
+{
+	struct shunt_count count;
+
+	shunt_counts_sum(fw->counts, lookup(fw, addr), &count);
+	return count.packets;
+}
+
+static void count_route(struct forwarder *fw, const char *addr, uint64_t packets)
+{
+	shunt_counts_line(fw->counts->lines, 2, lookup(fw, addr), 1)->count.packets += packets;
+}
+
+/* Each route by a number of its own, whatever it leads to, as long as there is a route. */
+Test(mirror_fib, routes_are_counted, .timeout = 120)
+{
+	struct forwarder fw;
+	uint32_t number;
+
+	rig_start();
+	rig_ip(BASE
+	       "route add 10.1.0.0/16 via 10.0.0.2\n"
+	       "route add 10.2.0.0/16 via 10.0.0.2\n"
+	       "route add 10.3.0.0/16 nexthop via 10.0.0.2 dev va nexthop via 10.0.1.2 dev wa\n"
+	       "route add 2001:db8:4::/48 via 2001:db8::2\n",
+	       false);
+	forwarder_open(&fw, (struct shunt_mirror_opts){0});
+	expect(&fw, "", "10.1.0.1", "port0 a2 type0800 mtu1500");
+	count_route(&fw, "10.1.0.1", 3);
+	count_route(&fw, "10.2.0.1", 5);
+	count_route(&fw, "10.3.0.1", 7);
+	count_route(&fw, "2001:db8:4::1", 9);
+	count_route(&fw, "10.0.0.2", 11);
+	cr_expect_eq(routed_by(&fw, "10.1.0.9"), 3);
+	cr_expect_eq(routed_by(&fw, "10.2.0.9"), 5);
+	cr_expect_eq(routed_by(&fw, "10.3.0.9"), 7);
+	cr_expect_eq(routed_by(&fw, "2001:db8:4::9"), 9);
+	cr_expect_eq(routed_by(&fw, "10.0.0.2"), 11);
+	number = lookup(&fw, "10.1.0.1");
+	rig_ip("route replace 10.1.0.0/16 via 10.0.1.2\n", false);
+	expect(&fw, "", "10.1.0.1", "port1 b2 type0800 mtu1500");
+	cr_expect_eq(lookup(&fw, "10.1.0.1"), number);
+	cr_expect_eq(routed_by(&fw, "10.1.0.1"), 3);
+	rig_ip("route replace 10.1.0.0/16 nexthop via 10.0.0.2 dev va "
+	       "nexthop via 10.0.1.2 dev wa\n",
+	       false);
+	expect(&fw, "", "10.1.0.1", "1*port0 a2 type0800 mtu1500 + 1*port1 b2 type0800 mtu1500");
+	cr_expect_eq(routed_by(&fw, "10.1.0.1"), 3);
+	rig_ip("route del 10.1.0.0/16\n", false);
+	expect(&fw, "", "10.1.0.1", "noroute");
+	rig_ip("route add 10.1.0.0/16 via 10.0.0.2\n", false);
+	expect(&fw, "", "10.1.0.1", "port0 a2 type0800 mtu1500");
+	cr_expect_eq(routed_by(&fw, "10.1.0.1"), 0);
 	forwarder_close(&fw);
 }
 

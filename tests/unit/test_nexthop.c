@@ -95,6 +95,47 @@ Test(nexthop, set_replaces_the_whole_adjacency)
 	shunt_nexthop_destroy(table);
 }
 
+Test(nexthop, an_alias_leads_where_another_does)
+{
+	struct shunt_nexthops *table = create();
+	struct shunt_err err = {""};
+	struct shunt_adj adj = {.kind = SHUNT_ADJ_REWRITE, .port = 9};
+	uint32_t a = add(table, 1), b = add(table, 2), g, alias, other;
+
+	g = group(table, (struct shunt_nexthop_member[]){{a, 1}, {b, 1}}, 2);
+	cr_assert_eq(shunt_nexthop_alias_add(table, a, &alias, &err), 0);
+	cr_assert_eq(shunt_nexthop_alias_add(table, a, &other, &err), 0);
+	cr_expect(alias != a && other != a && alias != other);
+	cr_expect_eq(shunt_nexthop_target(table, alias), a);
+	cr_expect_eq(shunt_nexthop_target(table, a), a);
+	cr_expect_eq(shunt_nexthop_adj(table, alias, 7)->port, 1);
+	cr_expect_eq(shunt_nexthop_slot(table, alias), shunt_nexthop_slot(table, a));
+	/* what a changes to, its aliases do */
+	cr_assert_eq(shunt_nexthop_set(table, a, &adj, NULL), 0);
+	cr_expect_eq(shunt_nexthop_adj(table, alias, 7)->port, 9);
+	cr_assert_eq(shunt_nexthop_alias_set(table, alias, g, &err), 0);
+	cr_expect_eq(shunt_nexthop_target(table, alias), g);
+	cr_expect(shunt_nexthop_slot(table, alias) & SHUNT_NEXTHOP_GROUP);
+	cr_expect_eq(shunt_nexthop_adj(table, alias, 0), shunt_nexthop_adj(table, g, 0));
+	cr_expect_eq(shunt_nexthop_adj(table, alias, ~0u), shunt_nexthop_adj(table, g, ~0u));
+	cr_expect_eq(shunt_nexthop_alias_add(table, alias, &g, &err), -EINVAL);
+	cr_expect(strstr(err.msg, "is an alias"), "%s", err.msg);
+	cr_expect_eq(shunt_nexthop_alias_set(table, a, b, &err), -EINVAL);
+	cr_expect_eq(shunt_nexthop_set(table, other, &adj, &err), -EINVAL);
+	cr_expect_eq(shunt_nexthop_group_add(table, &(struct shunt_nexthop_member){other, 1}, 1, &g,
+					     &err),
+		     -EINVAL);
+	/* an alias keeps what it leads to */
+	shunt_nexthop_put(table, a);
+	cr_expect_eq(shunt_nexthop_adj(table, other, 0)->port, 9);
+	shunt_nexthop_put(table, other);
+	shunt_nexthop_put(table, shunt_nexthop_target(table, alias));
+	shunt_nexthop_put(table, alias);
+	shunt_nexthop_put(table, b);
+	cr_expect_eq(table->cnt, 0, "%u left", table->cnt);
+	shunt_nexthop_destroy(table);
+}
+
 Test(nexthop, references_are_counted)
 {
 	struct shunt_nexthops *table = create();

@@ -295,6 +295,46 @@ Test(steer_route, neighbours_are_counted_where_asked_for)
 	stop();
 }
 
+/* By an alias of its next hop, a group or not; sources are checked behind one, too. */
+Test(steer_route, routes_are_counted_where_asked_for)
+{
+	struct shunt_counts *counts;
+	struct frame f, out;
+	uint32_t one, flows;
+
+	start();
+	cr_assert_eq(shunt_counts_create_on(&counts, shunt_xdp_tables_cpu_cnt(),
+					    shunt_xdp_tables_source(tables), NULL),
+		     0);
+	cr_assert_eq(shunt_nexthop_alias_add(nexthops, way_out, &one, NULL), 0);
+	cr_assert_eq(shunt_nexthop_alias_add(nexthops, group, &flows, NULL), 0);
+	cr_assert(shunt_counts_begin(counts, one) && shunt_counts_begin(counts, flows));
+	cfg.base[SHUNT_TABLE_COUNTS] = shunt_xdp_tables_chunk(tables, counts->lines);
+	cfg.writer_cnt = counts->writer_cnt;
+	add4("198.51.100.0", 24, one);
+	add4("100.64.0.0", 10, flows);
+	add6("2001:db8:1::", 48, one);
+	follow(FLAGS);
+	good4(&f, "198.51.100.7");
+	for (int i = 0; i < 3; i++)
+		expect_left(&f, XDP_FORWARD4);
+	cr_expect_eq(out.data[11], OUT);
+	expect_count(counts, one, 3, f.len);
+	good4(&f, "100.64.1.2");
+	for (int i = 0; i < 2; i++)
+		expect_left(&f, XDP_FORWARD4);
+	expect_count(counts, flows, 2, f.len);
+	good4(&f, "198.51.100.129"); /* a route that is not counted */
+	expect_left(&f, XDP_FORWARD4);
+	frame_good6(&f);
+	inet_pton(AF_INET6, "2001:db8:1:3::9", f.data + 38);
+	shunt_counts_begin(counts, one);
+	expect_left(&f, XDP_FORWARD6);
+	expect_count(counts, one, 1, f.len);
+	shunt_counts_destroy(counts);
+	stop();
+}
+
 Test(steer_route, checksum_carries)
 {
 	struct frame f, out, want;

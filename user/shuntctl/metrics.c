@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,6 +324,15 @@ static void take_ledger(struct texts *t, const json_t *workers)
 	}
 }
 
+/* Packets of a row, and bytes, whose family is the next one. */
+static void sample_counts(struct texts *t, enum family packets, const json_t *row,
+			  const char *label, const char *text, const char *label2,
+			  const char *text2)
+{
+	sample(t, packets, "", json_object_get(row, "packets"), label, text, label2, text2, NULL);
+	sample(t, packets + 1, "", json_object_get(row, "bytes"), label, text, label2, text2, NULL);
+}
+
 static void take_rules(struct texts *t, const json_t *rules)
 {
 	json_t *row;
@@ -331,11 +341,19 @@ static void take_rules(struct texts *t, const json_t *rules)
 
 	json_array_foreach (rules, i, row) {
 		digits(order, json_object_get(row, "order"));
-		sample(t, FAMILY_rule_packets_total, "", json_object_get(row, "packets"), "order",
-		       order, "rule", word(row, "rule"), NULL);
-		sample(t, FAMILY_rule_bytes_total, "", json_object_get(row, "bytes"), "order",
-		       order, "rule", word(row, "rule"), NULL);
+		sample_counts(t, FAMILY_rule_packets_total, row, "order", order, "rule",
+			      word(row, "rule"));
 	}
+}
+
+static void take_routes(struct texts *t, const json_t *routes)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (routes, i, row)
+		sample_counts(t, FAMILY_route_packets_total, row, "prefix", word(row, "prefix"),
+			      NULL, NULL);
 }
 
 static void take_neighbours(struct texts *t, const json_t *neighbours)
@@ -343,12 +361,9 @@ static void take_neighbours(struct texts *t, const json_t *neighbours)
 	json_t *row;
 	size_t i;
 
-	json_array_foreach (neighbours, i, row) {
-		sample(t, FAMILY_neighbour_packets_total, "", json_object_get(row, "packets"),
-		       "device", word(row, "device"), "address", word(row, "address"), NULL);
-		sample(t, FAMILY_neighbour_bytes_total, "", json_object_get(row, "bytes"), "device",
-		       word(row, "device"), "address", word(row, "address"), NULL);
-	}
+	json_array_foreach (neighbours, i, row)
+		sample_counts(t, FAMILY_neighbour_packets_total, row, "device", word(row, "device"),
+			      "address", word(row, "address"));
 }
 
 static void take_mirror(struct texts *t, const json_t *mirror)
@@ -378,7 +393,7 @@ static int add_object(json_t *objects, int fd, const char *name, struct shunt_er
 	return object ? json_object_set_new(objects, name, object) : -EPROTO;
 }
 
-/* Neighbours are many, and are asked for where they are counted. */
+/* Routes and neighbours are many, and are asked for where they are counted. */
 json_t *shuntctl_metrics_ask(int fd, const char *unused, struct shunt_err *err)
 {
 	static const char *const names[] = {
@@ -388,12 +403,16 @@ json_t *shuntctl_metrics_ask(int fd, const char *unused, struct shunt_err *err)
 	};
 	json_t *objects = json_object();
 	unsigned i;
+	bool is_counted;
 	int ret = 0;
 
 	(void)unused;
 	for (i = 0; i < SHUNT_ARRAY_LEN(names) && !ret; i++)
 		ret = add_object(objects, fd, names[i], err);
-	if (!ret && json_is_true(json_object_get(json_object_get(objects, "rules"), "counted")))
+	is_counted = json_is_true(json_object_get(json_object_get(objects, "rules"), "counted"));
+	if (!ret && is_counted)
+		ret = add_object(objects, fd, "routes", err);
+	if (!ret && is_counted)
 		ret = add_object(objects, fd, "neighbours", err);
 	if (!ret)
 		return objects;
@@ -416,6 +435,7 @@ int shuntctl_metrics_print(FILE *out, const json_t *objects)
 		take_ports(&t, ROWS("ports", "ports"));
 		take_lanes(&t, ROWS("lanes", "lanes"));
 		take_rules(&t, ROWS("rules", "rules"));
+		take_routes(&t, ROWS("routes", "routes"));
 		take_neighbours(&t, ROWS("neighbours", "neighbours"));
 		take_notices(&t, ROWS("notices", "notices"));
 		take_workers(&t, ROWS("workers", "workers"));

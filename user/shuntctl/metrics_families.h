@@ -27,6 +27,9 @@
 	  "frames lost, by place and reason; some are counted in two places")                     \
 	X(rule_packets_total, counter, "packets that a rule matched, where `count` is on")        \
 	X(rule_bytes_total, counter, "their bytes, without FCS")                                  \
+	X(route_packets_total, counter,                                                           \
+	  "packets forwarded by a route, where `count` is on; of the first 4096 routes")          \
+	X(route_bytes_total, counter, "their bytes, without FCS")                                 \
 	X(neighbour_packets_total, counter, "packets sent to a neighbour, where `count` is on")   \
 	X(neighbour_bytes_total, counter, "their bytes, without FCS")                             \
 	X(ring_events_total, counter, "a ring of a socket found empty; nothing is lost by it")    \

@@ -38,6 +38,9 @@ static void print_route(FILE *out, const json_t *route)
 		if (json_array_size(hops) > 1)
 			fprintf(out, " weight %" JSON_INTEGER_FORMAT, number_of(hop, "weight"));
 	}
+	if (json_is_integer(json_object_get(route, "packets")))
+		fprintf(out, " packets %" JSON_INTEGER_FORMAT " bytes %" JSON_INTEGER_FORMAT,
+			number_of(route, "packets"), number_of(route, "bytes"));
 	fputc('\n', out);
 }
 
