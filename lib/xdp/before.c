@@ -131,9 +131,14 @@ static int replace(struct shunt_xdp *x, const struct xdp_multiprog *before, stru
 {
 	int rc = shunt_xdp_program_load(x, err);
 
-	return rc ? rc
-		  : shunt_xdp_attach_alone(x, xdp_program__fd(xdp_multiprog__main_prog(before)),
-					   err);
+	if (!rc)
+		rc = shunt_xdp_attach_alone(x, xdp_program__fd(xdp_multiprog__main_prog(before)),
+					    err);
+	/* A daemon that died in a capture has left a tapped program in the place of a dispatcher,
+	 * which libxdp keeps pinned, though it runs no more. */
+	if (!rc)
+		libxdp_clean_references((int)x->ifindex);
+	return rc;
 }
 
 /* Beside the others. A steering program that was there goes afterwards: under a dispatcher the two

@@ -10,10 +10,10 @@ import subprocess
 import pytest
 
 from shuntlab.capture import IN, OUT, PACKET, Capture, blocks
-from shuntlab.frames import SINK, mac, routed, udp4, udp6
+from shuntlab.frames import DUT1, GEN, SINK, mac, routed, udp4, udp6
 from shuntlab.generated import is_generated, tag_of
 from shuntlab.lab import BIN, ENV, wait_until
-from shuntlab.modes import PAIRS
+from shuntlab.modes import PAIRS, STATIC3
 from shuntlab.shuntd import Shuntd
 
 XDP_DROP, XDP_PASS, XDP_REDIRECT = 1, 2, 4
@@ -74,16 +74,25 @@ def numbers_in(path):
     return found
 
 
+# What each is started with, and the MAC address that its frames are sent to.
+MODES = {"route": (["route", "eth1", "eth2"], DUT1), "xconnect": (["xconnect", "eth1", "eth2"], SINK),
+         "static3": (STATIC3, DUT1), "bridge": (["bridge", "eth1", "eth2"], SINK)}
+
+
 @pytest.mark.limit(400)
-def test_a_million_frames(lab, tmp_path, lanes):
+@pytest.mark.parametrize("mode", MODES)
+def test_a_million_frames(lab, tmp_path, lanes, mode):
     """The capture loses none of them; what it says that left is what arrived, in order by flow."""
     gen, sink = lab.ends()
-    with route(lab, "--lane", lanes) as daemon:
-        gen.reaches(sink, udp4(), routed(udp4()))
+    words, to = MODES[mode]
+    with Shuntd(lab, *words, "--lane", lanes, chatty=True) as daemon:
+        sink.send(udp4(eth_dst=GEN, eth_src=SINK))  # a bridge knows both stations then
+        first = udp4(eth_dst=to)
+        gen.reaches(sink, first, routed(first) if to == DUT1 else first)
         with Capture(daemon, "-s", 64, "-B", 64, folder=tmp_path, is_read=False) as capture:
             done = subprocess.run(
                 [os.path.join(BIN, "shunt-gen"), "run", "-j", "--tx", f"shunt-{lab.name}-gen/eth1", "--rx",
-                 f"shunt-{lab.name}-sink/eth1", "--rate", "50k", "--count", "1000000", "--flows", "50",
+                 f"shunt-{lab.name}-sink/eth1", "--rate", "50k", "--dst-mac", to, "--count", "1000000", "--flows", "50",
                  "--sport", "1000-1049", "--count-only", "--order", "--idle", "5"],
                 env=ENV, capture_output=True, text=True, timeout=200, check=True)
         told = json.loads(done.stdout)
