@@ -63,14 +63,16 @@ def tool(*args, timeout=120, **options):
 
 
 def wait_until(condition, timeout=60, what=None):
-    """Calls condition every 5 ms until it gives something true, and returns that."""
-    end = time.monotonic() + timeout
+    """Calls condition until it gives something true, and returns that: after 5 ms at first, and ever less
+    often, since to ask may take a process, and the processors are what the others wait for."""
+    end, pause = time.monotonic() + timeout, 0.005
     while True:
         value = condition()
         if value:
             return value
         assert time.monotonic() < end, f"waited {timeout} s for {what or condition.__name__}"
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(pause * 1.2, 0.05)
 
 
 def ip(*args):
