@@ -178,12 +178,15 @@ struct shunt_steer_sample {
 	__u64 cnt[SHUNT_LANE_CNT]; /* frames that were timed */
 	__u64 ns[SHUNT_LANE_CNT];  /* what they took */
 	/* Of a tapped program alone (steer/tap.bpf.h). */
-	__u64 tap_lost;	  /* records that had no room */
+	__u64 tap_lost; /* frames that arrived, and whose record had no room */
+	/* Of the slot whose number is a port's, whatever the queue: frames that left by that port,
+	 * and whose record had no room. Queues add to it at once. */
+	__u64 tap_lost_out;
 	__u32 tap_count;  /* frames that were numbered */
 	__u32 tap_number; /* this frame's; 0: it is not shown as it arrived */
 	__u32 is_taken;	  /* its end is to be shown */
 	__u32 rule;	  /* which rule matched it, from 1; 0: none */
-	__u64 pad[3];
+	__u64 pad[2];
 };
 
 /* ---- a queue -------------------------------------------------------------------------------- */

@@ -119,8 +119,8 @@ static __always_inline bool put(struct xdp_md *ctx, const struct shunt_tap_recor
 	return put_max(ctx, head);
 }
 
-static __always_inline void take(struct xdp_md *ctx, struct shunt_steer_slot *slot,
-				 struct shunt_tap_record *head, bool has_bytes)
+/* false: there was no room. */
+static __always_inline bool take(struct xdp_md *ctx, struct shunt_tap_record *head, bool has_bytes)
 {
 	const __u32 snap_len = shunt_tap_opts.snap_len;
 
@@ -129,8 +129,7 @@ static __always_inline void take(struct xdp_md *ctx, struct shunt_steer_slot *sl
 	head->cap_len = !has_bytes ? 0 : head->len < snap_len ? head->len : snap_len;
 	head->queue = ctx->rx_queue_index;
 	head->port = shunt_tap_opts.port;
-	if (!put(ctx, head))
-		slot->sample.tap_lost++;
+	return put(ctx, head);
 }
 
 static __always_inline bool tap_passes(struct xdp_md *ctx, const bool is_sg)
@@ -153,8 +152,10 @@ static __noinline void take_arrived(struct xdp_md *ctx, struct shunt_steer_slot 
 	/* Packets of one queue on two CPUs differ, too. */
 	head.number =
 		++slot->sample.tap_count << 10 | (bpf_get_smp_processor_id() & 0x1ff) << 1 | 1;
-	slot->sample.tap_number = head.number;
-	take(ctx, slot, &head, true);
+	if (take(ctx, &head, true))
+		slot->sample.tap_number = head.number;
+	else
+		slot->sample.tap_lost++;
 }
 
 static __noinline bool take_in(struct xdp_md *ctx, bool is_passed)
@@ -193,8 +194,9 @@ static __noinline void take_steered(struct xdp_md *ctx, struct shunt_steer_slot 
 	head.number = slot->sample.tap_number;
 	if (leaves && shunt_tap_opts.is_changed)
 		leaves = shunt_tap_opts.is_sg ? tap_passes(ctx, true) : tap_passes(ctx, false);
-	if (head.number || leaves)
-		take(ctx, slot, &head, leaves);
+	/* Without its end a frame is shown all the same, as it arrived. */
+	if ((head.number || leaves) && !take(ctx, &head, leaves) && leaves)
+		__sync_fetch_and_add(&slot_of(out)->sample.tap_lost_out, 1);
 }
 
 static __always_inline void tap_out(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,

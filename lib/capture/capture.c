@@ -166,6 +166,19 @@ static int read_wish(const struct shunt_captures *all, const json_t *request, st
 		   : read_filter(json_string_value(json_object_get(request, "filter")), wish, err);
 }
 
+/* What had no room in the programs' rings so far, of what came by a port or left by it. */
+static uint64_t lost_by(const struct shunt_ports *ports, unsigned port)
+{
+	const struct shunt_xdp *own = ports->at[port].xdp;
+	uint64_t lost = own ? shunt_xdp_tap_lost(own) : 0;
+	unsigned i;
+
+	for (i = 0; i < ports->cnt; i++)
+		if (ports->at[i].xdp)
+			lost += shunt_xdp_tap_lost_out(ports->at[i].xdp, port);
+	return lost;
+}
+
 /* ---- begin and end --------------------------------------------------------------------------- */
 
 static int check_free(const struct shunt_captures *all, struct shunt_err *err)
@@ -205,7 +218,7 @@ static int tap_ports(struct shunt_capture *c, const struct wish *wish, int *fds,
 			.is_asked = wish->ports >> i & 1 || !is_changed,
 			.is_sg = port->multi_buffer,
 		};
-		c->lost_before[i] = shunt_xdp_tap_lost(port->xdp);
+		c->lost_before[i] = lost_by(ports, i);
 		fd = shunt_xdp_tap(port->xdp, opts, err);
 		if (fd < 0)
 			break;
@@ -315,11 +328,9 @@ json_t *shunt_capture_lost(const struct shunt_captures *all, struct shunt_err *e
 	lost = json_array();
 	for (i = 0; i < ports->cnt; i++)
 		json_array_append_new(
-			lost,
-			json_integer(c->rings[i] < 0
-					     ? 0
-					     : (json_int_t)(shunt_xdp_tap_lost(ports->at[i].xdp) -
-							    c->lost_before[i])));
+			lost, json_integer(c->rings[i] < 0 ? 0
+							   : (json_int_t)(lost_by(ports, i) -
+									  c->lost_before[i])));
 	return json_pack("{s:o}", "lost", lost);
 }
 

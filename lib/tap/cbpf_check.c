@@ -81,7 +81,8 @@ int shunt_cbpf_check(const struct sock_filter *in, unsigned cnt, struct shunt_er
 		if (!is_valid(&in[i], cnt - 1 - i))
 			return shunt_err_set(err, EINVAL,
 					     "filter: instruction %u (code %#x) is none of "
-					     "classic BPF, or leads out of the program",
+					     "classic BPF, or leads back (protochain does), or out "
+					     "of the program",
 					     i, in[i].code);
 		if (BPF_CLASS(in[i].code) == BPF_LD && BPF_MODE(in[i].code) == BPF_ABS &&
 		    in[i].k >= (uint32_t)SKF_AD_OFF)

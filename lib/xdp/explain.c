@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A steering program apart, run on a frame by BPF_PROG_TEST_RUN. It is a tapped one, whose ring
  * says lane, reason, rule and port. It shares the port's tables, addresses, ports and sockets, and
- * has copies of the configuration and of what the queue's worker says: so nothing that the port
- * counts or remembers is touched. */
+ * has copies of the configuration and of what the queue's worker says, and counters of its own: so
+ * nothing that the port counts or remembers is touched. */
 #include "xdp/explain.h"
 
 #include <errno.h>
@@ -161,6 +161,7 @@ int shunt_xdp_explain(struct shunt_xdp *x, const struct shunt_xdp_frame *frame,
 		return rc;
 	e = x->explainer;
 	*e->ctl = *x->ctl;
+	e->ctl->tables.writer_cnt = 0; /* neighbours and routes are not counted */
 	slot = &e->slots[frame->queue < SHUNT_STEER_QUEUES_MAX ? frame->queue
 							       : SHUNT_STEER_QUEUES_MAX - 1];
 	*slot = x->slots[slot - e->slots];

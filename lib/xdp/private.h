@@ -143,8 +143,9 @@ int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err 
 void shunt_xdp_program_drop(struct shunt_xdp *x);
 
 /* shunt_xdp_share_maps gives an object that is not loaded the loaded maps of another one, its
- * globals among them or not. Returns 0 or -errno of libbpf. */
-int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_globals);
+ * what programs write among them or not: globals, counters of rules, scratch. Returns 0 or -errno
+ * of libbpf. */
+int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_written);
 
 /* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
  * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not

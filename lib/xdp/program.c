@@ -5,6 +5,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/bytes.h"
 #include "xdp/private.h"
 #include "xdp/bound.h"
 #include "xdp/tap_opts.h"
@@ -57,14 +58,26 @@ static struct bpf_object *open_object(const struct shunt_xdp *x, const char *nam
 	return open_elf(x, elf, len, name);
 }
 
-int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_globals)
+/* Whether programs write it. */
+static bool is_written(const struct bpf_map *map)
+{
+	static const char *const names[] = {"shunt_rule_cnt", "shunt_number", "shunt_csum_chunk"};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(names); i++)
+		if (!strcmp(bpf_map__name(map), names[i]))
+			return true;
+	return bpf_map__is_internal(map);
+}
+
+int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_written)
 {
 	struct bpf_map *map, *own;
 	int rc = 0;
 
 	bpf_object__for_each_map (map, from) {
 		own = bpf_object__find_map_by_name(to, bpf_map__name(map));
-		if (!rc && bpf_map__fd(map) >= 0 && (with_globals || !bpf_map__is_internal(map)))
+		if (!rc && bpf_map__fd(map) >= 0 && (with_written || !is_written(map)))
 			rc = bpf_map__reuse_fd(own, bpf_map__fd(map));
 	}
 	return rc;

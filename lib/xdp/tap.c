@@ -267,3 +267,10 @@ uint64_t shunt_xdp_tap_lost(const struct shunt_xdp *x)
 		lost += __atomic_load_n(&x->slots[i].sample.tap_lost, __ATOMIC_RELAXED);
 	return lost;
 }
+
+uint64_t shunt_xdp_tap_lost_out(const struct shunt_xdp *x, unsigned port)
+{
+	if (!x->slots || port >= SHUNT_STEER_QUEUES_MAX)
+		return 0;
+	return __atomic_load_n(&x->slots[port].sample.tap_lost_out, __ATOMIC_RELAXED);
+}

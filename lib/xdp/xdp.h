@@ -216,9 +216,11 @@ int shunt_xdp_tap(struct shunt_xdp *x, const struct shunt_xdp_tap_opts *opts,
  * set. Thread: control. Cost: a syscall. */
 int shunt_xdp_untap(struct shunt_xdp *x, struct shunt_err *err);
 
-/* shunt_xdp_tap_lost returns how many records had no room, since the program was loaded.
+/* shunt_xdp_tap_lost returns how many frames that arrived had no room for their record, since the
+ * maps were made; shunt_xdp_tap_lost_out how many that left by the port of this number in lane xdp.
  * Thread: control. */
 uint64_t shunt_xdp_tap_lost(const struct shunt_xdp *x);
+uint64_t shunt_xdp_tap_lost_out(const struct shunt_xdp *x, unsigned port);
 
 /* shunt_xdp_explain says what the program would do with a frame that arrives now, and sends none.
  * What the port counts and remembers is left alone. Returns 0 or -errno with err set: -EOPNOTSUPP

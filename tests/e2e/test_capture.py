@@ -92,7 +92,8 @@ def test_a_million_frames(lab, tmp_path, lanes, mode):
         with Capture(daemon, "-s", 64, "-B", 64, folder=tmp_path, is_read=False) as capture:
             done = subprocess.run(
                 [os.path.join(BIN, "shunt-gen"), "run", "-j", "--tx", f"shunt-{lab.name}-gen/eth1", "--rx",
-                 f"shunt-{lab.name}-sink/eth1", "--rate", "50k", "--dst-mac", to, "--count", "1000000", "--flows", "50",
+                 f"shunt-{lab.name}-sink/eth1",
+                 "--rate", "50k", "--dst-mac", to, "--count", "1000000", "--flows", "50",
                  "--sport", "1000-1049", "--count-only", "--order", "--idle", "5"],
                 env=ENV, capture_output=True, text=True, timeout=200, check=True)
         told = json.loads(done.stdout)
@@ -207,8 +208,11 @@ def test_a_reader_that_stops(lab, tmp_path, lanes):
         assert capture.lost() > 0
         seen = len(capture.of("eth1", IN)) + len(capture.of("eth2", OUT))
         assert 0 < seen < 2 * len(frames)
-        received, lost = capture.counts["eth1"]
-        assert received == lost + len([p for p in capture.packets if p.port == "eth1"])
+        for port in "eth1", "eth2":
+            received, lost = capture.counts[port]
+            assert lost > 0 and received == lost + len([p for p in capture.packets if p.port == port])
+            # each frame once, and what hosts say of their own accord
+            assert len(frames) + 1 <= received < len(frames) + 50, (port, received)
 
 
 def test_a_full_disk(lab):
@@ -235,6 +239,13 @@ def test_new_files(lab, tmp_path):
         names = sorted(os.listdir(tmp_path))
         assert names == ["capture.pcapng", "capture.pcapng1", "capture.pcapng2"], names
         assert 1.0e6 <= os.path.getsize(capture.path) < 1.01e6
+        named = tmp_path / "named"
+        named.mkdir()
+        with Capture(daemon, "-C", 1, "-G", 3600, "-w", named / "%%.pcapng", folder=tmp_path, is_read=False):
+            for _ in range(10):
+                gen.send(*[big] * 100)
+            gen.reaches(sink, udp4(), routed(udp4()))
+        assert sorted(os.listdir(named)) == ["%.pcapng", "%.pcapng1", "%.pcapng2"]
 
 
 def test_lines_and_tshark(lab, tmp_path):
@@ -267,7 +278,10 @@ def test_refused(lab):
         for words, why in [(["-s", "0"], "expected a whole number from 1 to 65536"),
                            (["-B", "3"], "expected 1, 2, 4"),
                            (["udp", "prot", "53"], "syntax error"),
-                           (["-w", "/nowhere/x"], "No such file or directory")]:
+                           (["-w", "/nowhere/x"], "No such file or directory"),
+                           (["-G", "5"], "give their name with -w"),
+                           (["-C", "5", "-w", "-"], "give their name"),
+                           (["ip6", "protochain", "17"], "protochain")]:
             done = daemon.ctl("capture", *words, check=False)
             assert done.returncode in (1, 2) and why in done.stderr, done
 

@@ -103,6 +103,24 @@ def test_neighbours(lab, lane):
             lab.exec("dut", "ip", "route", "del", *route)
 
 
+@pytest.mark.parametrize("lane", ["user", "xdp"])
+def test_an_explanation_counts_for_nothing(lab, lane):
+    gen, sink = lab.ends()
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", lane, "--count",
+                "--rule", "proto udp dport 5001 lane drop", "--rule", "proto udp dport 9999 lane auto",
+                chatty=True) as daemon:
+        gen.reaches(sink, udp4(), routed(udp4()))
+        passed(gen, sink, udp4(dport=5001))
+
+        def counted():
+            return counts(daemon), neighbour(daemon, "10.0.2.2"), by_route(daemon, "10.0.2.2/32")
+        wait_until(lambda: counts(daemon) == [(1, len(udp4()))] * 2)
+        before = counted()
+        for dport in 5001, 9999, 53:
+            assert daemon.ctl("explain", "eth1", f"udp 10.0.1.2:5 > 10.0.2.2:{dport}").returncode == 0
+        assert counted() == before
+
+
 def by_route(daemon, prefix):
     row = next(row for row in daemon.show("routes")["routes"] if row["prefix"] == prefix)
     return row["packets"], row["bytes"]

@@ -38,8 +38,9 @@ struct capture {
 	uint32_t interface[TAP_PORT_MAX]; /* by port */
 	FILE *out;
 	bool is_pcapng;
-	char file[4096]; /* its name now */
-	unsigned file_cnt;
+	char file[4096];	      /* its name now, */
+	char base[4096];	      /* without the number */
+	unsigned base_cnt;	      /* files of that name */
 	uint64_t file_bytes, file_ns; /* written to it; when it was begun */
 	uint64_t epoch_ns;	      /* what CLOCK_MONOTONIC lacks to the time of day */
 	uint64_t packets, captured[TAP_PORT_MAX];
@@ -66,22 +67,26 @@ static int file_error(struct capture *c, int code)
 			     strerror(code ? code : EIO));
 }
 
-/* FILE, FILE1, FILE2, ... as tcpdump calls them; with seconds also by strftime(3). */
+/* FILE, FILE1, FILE2, ... as tcpdump calls them; with seconds also by strftime(3). What strftime
+ * names the same is numbered, too: no file of this capture's is written over. */
 static void name_file(struct capture *c)
 {
 	const time_t now = time(NULL);
-	char name[sizeof(c->file) - 16];
+	char name[sizeof(c->base) - 16];
 	struct tm tm;
 
 	if (!c->opts->seconds || !strchr(c->opts->file, '%') || !localtime_r(&now, &tm) ||
-	    !strftime(name, sizeof(name), c->opts->file, &tm)) {
+	    !strftime(name, sizeof(name), c->opts->file, &tm))
 		snprintf(name, sizeof(name), "%s", c->opts->file);
-		if (c->file_cnt) {
-			snprintf(c->file, sizeof(c->file), "%s%u", name, c->file_cnt);
-			return;
-		}
+	if (strcmp(name, c->base) != 0) {
+		memcpy(c->base, name, sizeof(name));
+		c->base_cnt = 0;
 	}
-	snprintf(c->file, sizeof(c->file), "%s", name);
+	if (c->base_cnt)
+		snprintf(c->file, sizeof(c->file), "%s%u", name, c->base_cnt);
+	else
+		snprintf(c->file, sizeof(c->file), "%s", name);
+	c->base_cnt++;
 }
 
 static int begin_file(struct capture *c)
@@ -100,7 +105,6 @@ static int begin_file(struct capture *c)
 			return shunt_err_set(c->err, errno, "%s: %s", c->file, strerror(errno));
 		setvbuf(c->out, NULL, _IOFBF, FILE_BUFFER);
 	}
-	c->file_cnt++;
 	if (!c->is_pcapng)
 		return 0;
 	ret = pcapng_begin(c->out, "shuntctl " SHUNT_VERSION);
@@ -394,11 +398,13 @@ int shuntctl_capture(const struct shuntctl_capture_opts *opts, struct shunt_err 
 		ret = begin_file(c);
 		if (!ret && opts->file)
 			fprintf(stderr, "capturing; Ctrl-C ends it\n");
-		ret = ret ? ret : run(c);
-		c->err = ret ? &ignored : err;
-		if (end_file(c) && !ret)
-			ret = -EIO;
-		tell(c);
+		if (!ret) {
+			ret = run(c);
+			c->err = ret ? &ignored : err;
+			if (end_file(c) && !ret)
+				ret = -EIO;
+			tell(c);
+		}
 		tap_close(c->tap);
 	}
 	for (i = 0; i < TAP_CPUS; i++)

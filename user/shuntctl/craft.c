@@ -23,6 +23,11 @@ static int from_hex(struct craft *out, const char *text, struct shunt_err *err)
 	const size_t len = strlen(text) / 2;
 	size_t read;
 
+	if (!*text || text[strspn(text, "0123456789abcdefABCDEF")])
+		return shunt_err_set(err, EINVAL,
+				     "'%.60s' is no packet, expected one such as `udp 10.0.0.1:5 > "
+				     "10.1.0.1:53`, hexadecimal digits, or FILE:N with N from 1",
+				     text);
 	if (strlen(text) % 2 || len < ETH_HLEN || len > CRAFT_MAX)
 		return shunt_err_set(
 			err, EINVAL,
@@ -48,7 +53,7 @@ static int from_capture(struct craft *out, const char *file, unsigned long numbe
 	for (i = 0; i < number && ret == 1; i++)
 		ret = pcap_next_ex(pcap, &head, &bytes);
 	if (!pcap)
-		ret = shunt_err_set(err, EINVAL, "%s", why);
+		ret = shunt_err_set(err, EINVAL, "%s: cannot be read as a capture: %s", file, why);
 	else if (pcap_datalink(pcap) != DLT_EN10MB)
 		ret = shunt_err_set(err, EINVAL, "%s: no capture of Ethernet", file);
 	else if (ret != 1 || !head)
@@ -257,6 +262,11 @@ int craft_packet(struct craft *out, char **words, int cnt, const struct craft_op
 			err, EINVAL,
 			"a packet is such as `udp 10.0.0.1:5 > 10.1.0.1:53` (in quotes, or "
 			"with the > quoted), hexadecimal digits, or FILE:N");
+	if (opts->is_asked)
+		return shunt_err_set(err, EINVAL,
+				     "--ttl, --to and --from are for a packet that is described; "
+				     "'%.60s' has its own",
+				     words[0]);
 	snprintf(file, sizeof(file), "%s", words[0]);
 	colon = strrchr(file, ':');
 	number = colon ? strtoul(colon + 1, &end, 10) : 0;

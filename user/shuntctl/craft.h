@@ -4,6 +4,7 @@
 #ifndef SHUNTCTL_CRAFT_H
 #define SHUNTCTL_CRAFT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -18,6 +19,7 @@ struct craft {
 struct craft_opts {
 	uint8_t eth_dst[6], eth_src[6]; /* of a packet that is described */
 	uint8_t ttl;
+	bool is_asked; /* for any of them: a packet whose bytes are given has its own */
 };
 
 /* craft_packet makes a frame of cnt words. Protocols that are described: udp, tcp, icmp and a

@@ -58,7 +58,9 @@ static int read_macs(int fd, const char *port, const struct shuntctl_explain_opt
 json_t *shuntctl_explain(const struct shuntctl_explain_opts *opts, const char *port, char **words,
 			 int cnt, struct shunt_err *err)
 {
-	struct craft_opts craft_opts = {.ttl = (uint8_t)opts->ttl};
+	struct craft_opts craft_opts = {.ttl = (uint8_t)opts->ttl,
+					.is_asked = opts->eth_dst || opts->eth_src ||
+						    opts->ttl != SHUNTCTL_TTL};
 	struct craft *packet = malloc(sizeof(*packet));
 	const int fd = shunt_client_open(opts->socket, err);
 	json_t *answer = NULL;

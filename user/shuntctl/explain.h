@@ -10,6 +10,8 @@
 
 #include "base/err.h"
 
+#define SHUNTCTL_TTL 64 /* of a packet that is described, unless another is asked for */
+
 struct shuntctl_explain_opts {
 	const char *socket;
 	const char *eth_dst,

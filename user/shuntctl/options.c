@@ -334,6 +334,16 @@ static int parse_explain(struct shuntctl_options *o, int opt, char **argv, struc
 	}
 }
 
+/* Options that mean nothing without another. */
+static int check_capture(const struct shuntctl_capture_opts *o, struct shunt_err *err)
+{
+	if ((!o->seconds && !o->megabytes) || (o->file && strcmp(o->file, "-") != 0))
+		return 0;
+	return shunt_err_set(err, EINVAL,
+			     "%s begins new files, and there is none: give their name with -w",
+			     o->seconds ? "-G" : "-C");
+}
+
 static int parse_behind(struct shuntctl_options *o, int command, int argc, char **argv,
 			struct shunt_err *err)
 {
@@ -357,7 +367,7 @@ static int parse_behind(struct shuntctl_options *o, int command, int argc, char 
 		if (opt == -1)
 			break;
 	}
-	return ret;
+	return ret || command != COMMAND_CAPTURE ? ret : check_capture(&o->capture, err);
 }
 
 int shuntctl_options_parse(struct shuntctl_options *o, int argc, char **argv, char ***words,
@@ -367,7 +377,7 @@ int shuntctl_options_parse(struct shuntctl_options *o, int argc, char **argv, ch
 
 	*o = (struct shuntctl_options){.socket = SHUNT_CONTROL_PATH,
 				       .interval_s = 1,
-				       .explain = {.ttl = 64},
+				       .explain = {.ttl = SHUNTCTL_TTL},
 				       .capture = {.snap_len = SHUNT_TAP_SNAP_MAX, .ring_mib = 4}};
 	while (!ret && (opt = getopt_long(argc, argv, "+:jps:ad:n:Vh", long_options, NULL)) != -1)
 		ret = parse_option(o, opt, argv, err);

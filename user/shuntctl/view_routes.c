@@ -18,6 +18,14 @@ static json_int_t number_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+/* What the route forwarded, where that is counted. */
+static void print_counts(FILE *out, const json_t *route)
+{
+	if (json_is_integer(json_object_get(route, "packets")))
+		fprintf(out, " packets %" JSON_INTEGER_FORMAT " bytes %" JSON_INTEGER_FORMAT,
+			number_of(route, "packets"), number_of(route, "bytes"));
+}
+
 /* In the manner of ip-route(8): one line a route, or a line a next hop. */
 static void print_route(FILE *out, const json_t *route)
 {
@@ -26,6 +34,8 @@ static void print_route(FILE *out, const json_t *route)
 	size_t i;
 
 	fprintf(out, "%s", text_of(route, "prefix"));
+	if (json_array_size(hops) > 1)
+		print_counts(out, route);
 	json_array_foreach (hops, i, hop) {
 		const char *kind = text_of(hop, "kind");
 
@@ -38,9 +48,8 @@ static void print_route(FILE *out, const json_t *route)
 		if (json_array_size(hops) > 1)
 			fprintf(out, " weight %" JSON_INTEGER_FORMAT, number_of(hop, "weight"));
 	}
-	if (json_is_integer(json_object_get(route, "packets")))
-		fprintf(out, " packets %" JSON_INTEGER_FORMAT " bytes %" JSON_INTEGER_FORMAT,
-			number_of(route, "packets"), number_of(route, "bytes"));
+	if (json_array_size(hops) <= 1)
+		print_counts(out, route);
 	fputc('\n', out);
 }
 
