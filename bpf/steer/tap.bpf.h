@@ -195,8 +195,12 @@ static __noinline void take_steered(struct xdp_md *ctx, struct shunt_steer_slot 
 	if (leaves && shunt_tap_opts.is_changed)
 		leaves = shunt_tap_opts.is_sg ? tap_passes(ctx, true) : tap_passes(ctx, false);
 	/* Without its end a frame is shown all the same, as it arrived. */
-	if ((head.number || leaves) && !take(ctx, &head, leaves) && leaves)
-		__sync_fetch_and_add(&slot_of(out)->sample.tap_lost_out, 1);
+	if (!(head.number || leaves) || take(ctx, &head, leaves) || !leaves)
+		return;
+	/* one for all ports of a bridge: at the port that it came by */
+	if (out == SHUNT_TAP_ALL_PORT)
+		out = shunt_tap_opts.port;
+	__sync_fetch_and_add(&slot_of(out)->sample.tap_lost_out, 1);
 }
 
 static __always_inline void tap_out(struct xdp_md *ctx, struct shunt_steer_slot *slot, int reason,

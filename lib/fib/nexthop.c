@@ -2,7 +2,6 @@
 #include "fib/nexthop.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ static uint32_t *bucket_ptr(const struct shunt_nexthops *table, uint32_t slot)
 
 static bool is_alias(const struct shunt_nexthops *table, uint32_t nh)
 {
-	return (*slot_ptr(table, nh) & SHUNT_NEXTHOP_ALIAS) == SHUNT_NEXTHOP_ALIAS;
+	return shunt_nexthop_is_alias(*slot_ptr(table, nh));
 }
 
 static unsigned unit_cnt(uint32_t slot)

@@ -23,6 +23,8 @@
 #ifndef SHUNT_FIB_NEXTHOP_H
 #define SHUNT_FIB_NEXTHOP_H
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "fib/adj.h"
 #include "fib/runs.h"
@@ -120,6 +122,12 @@ uint32_t shunt_nexthop_target(const struct shunt_nexthops *table, uint32_t nh);
 void shunt_nexthop_hold(struct shunt_nexthops *table, uint32_t nh);
 void shunt_nexthop_put(struct shunt_nexthops *table, uint32_t nh);
 
+/* shunt_nexthop_is_alias says whether a slot is an alias's. */
+static inline bool shunt_nexthop_is_alias(uint32_t slot)
+{
+	return (slot & SHUNT_NEXTHOP_ALIAS) == SHUNT_NEXTHOP_ALIAS;
+}
+
 /* shunt_nexthop_slot returns an index's slot, or that of what it is an alias of: of a group where
  * it has the bit SHUNT_NEXTHOP_GROUP. Thread and cost as shunt_nexthop_adj. */
 static inline uint32_t shunt_nexthop_slot(const struct shunt_nexthops *table, uint32_t nh)
@@ -127,7 +135,7 @@ static inline uint32_t shunt_nexthop_slot(const struct shunt_nexthops *table, ui
 	/* Pairs with the release stores in nexthop.c. */
 	const uint32_t slot = __atomic_load_n(&table->slots[nh], __ATOMIC_ACQUIRE);
 
-	if (unlikely((slot & SHUNT_NEXTHOP_ALIAS) == SHUNT_NEXTHOP_ALIAS))
+	if (unlikely(shunt_nexthop_is_alias(slot)))
 		return __atomic_load_n(&table->slots[slot & SHUNT_NEXTHOP_INDEX], __ATOMIC_ACQUIRE);
 	return slot;
 }

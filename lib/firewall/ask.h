@@ -24,7 +24,8 @@ void shunt_firewall_ask_iptables(const struct shunt_firewall_asker *asker, /* an
 void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,
 				 struct shunt_judges *judges);
 /* shunt_firewall_ask_nat is for a table or a chain of address translation without a rule. It adds a
- * judge where connections are there that are translated, of any table. */
+ * judge where connections are there that are translated, of any table, unless IP packets meet one
+ * already. */
 void shunt_firewall_ask_nat(struct shunt_judges *judges, enum shunt_judge_kind kind,
 			    const char *table);
 void shunt_firewall_ask_ipsec(struct shunt_judges *judges);

@@ -50,12 +50,25 @@ static int find(uint32_t status, bool *is_there)
 	});
 }
 
+static bool are_judged(const struct shunt_judges *judges)
+{
+	unsigned i;
+
+	for (i = 0; i < judges->cnt; i++)
+		if (judges->at[i].place == SHUNT_JUDGE_IP)
+			return true;
+	return false;
+}
+
 void shunt_firewall_ask_nat(struct shunt_judges *judges, enum shunt_judge_kind kind,
 			    const char *table)
 {
 	bool is_there = false;
-	int ret = find(IPS_SRC_NAT, &is_there);
+	int ret;
 
+	if (are_judged(judges)) /* all connections are, whatever these are */
+		return;
+	ret = find(IPS_SRC_NAT, &is_there);
 	if (!ret && !is_there)
 		ret = find(IPS_DST_NAT, &is_there);
 	if (ret)

@@ -236,7 +236,8 @@ int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 		return MNL_CB_OK;
 	if (chain.rule_cnt || chain.policy != NF_ACCEPT)
 		judge(chains->judges, &chain);
-	else if (chain.type && !strcmp(chain.type, "nat"))
+	else if (chain.type && !strcmp(chain.type, "nat") &&
+		 (chain.hook == NF_INET_PRE_ROUTING || chain.hook == NF_INET_POST_ROUTING))
 		snprintf(chains->nat, sizeof(chains->nat), "%s %.16s %.16s",
 			 family_name(chain.family), chain.table, chain.name);
 	return MNL_CB_OK;

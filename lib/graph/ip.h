@@ -102,8 +102,8 @@ uint16_t shunt_ip_hold_back(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 
 /* shunt_ip_choose takes each packet from its next-hop index to its adjacency: the second half of
  * every lookup. hash_of is the flow hash of the family; it is computed for groups only. is_counted:
- * the index goes with the packet, as its route's number. Returns what the node's function returns.
- * Inlined, so that hash_of is. Thread: owner worker. Cost: batch. */
+ * the index of a counted route's alias goes with the packet. Returns what the node's function
+ * returns. Inlined, so that hash_of is. Thread: owner worker. Cost: batch. */
 static inline unsigned shunt_ip_choose(const struct shunt_node *node, struct shunt_pkt *pkts,
 				       unsigned cnt, uint16_t *next, const uint32_t *nh,
 				       uint32_t (*hash_of)(const uint8_t *ip, uint32_t l3_len,
@@ -117,13 +117,13 @@ static inline unsigned shunt_ip_choose(const struct shunt_node *node, struct shu
 	unsigned i, bad = 0;
 
 	for (i = 0; i < cnt; i++) {
+		const uint32_t slot = __atomic_load_n(&slots[nh[i]], __ATOMIC_RELAXED);
 		const struct shunt_adj *adj;
 		uint32_t hash = 0;
 
 		if (is_counted)
-			pkts[i].route = nh[i];
-		if (unlikely(__atomic_load_n(&slots[nh[i]], __ATOMIC_RELAXED) &
-			     SHUNT_NEXTHOP_GROUP) &&
+			pkts[i].route = shunt_nexthop_is_alias(slot) ? nh[i] : 0;
+		if (unlikely(slot & SHUNT_NEXTHOP_GROUP) &&
 		    (!is_counted || shunt_nexthop_slot(table, nh[i]) & SHUNT_NEXTHOP_GROUP))
 			hash = hash_of(shunt_ip_header(node, &pkts[i]), pkts[i].len - SHUNT_ETH_LEN,
 				       state->tables.flow_seed);
@@ -192,15 +192,6 @@ static inline void shunt_ip_tally_add(const struct shunt_ip *state, struct shunt
 	tally->bytes += len;
 }
 
-/* The number of a packet's route; 0: it is not counted. */
-static inline uint32_t shunt_ip_route(const struct shunt_ip *state, const struct shunt_pkt *pkt)
-{
-	const uint32_t *slots = state->tables.nexthops->slots;
-	const uint32_t slot = __atomic_load_n(&slots[pkt->route], __ATOMIC_RELAXED);
-
-	return (slot & SHUNT_NEXTHOP_ALIAS) == SHUNT_NEXTHOP_ALIAS ? pkt->route : 0;
-}
-
 /* shunt_ip_rewrite is the function of both rewrite nodes; decrease is what the family does to TTL
  * or hop limit. is_counted: neighbours and routes are counted. Nothing is written before the
  * packet is known to leave: a punted packet is as it came. Inlined, so that decrease is, and
@@ -227,8 +218,7 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 		} else {
 			if (is_counted) {
 				shunt_ip_tally_add(state, &neighbour, adj->number, pkts[i].len);
-				shunt_ip_tally_add(state, &route, shunt_ip_route(state, &pkts[i]),
-						   pkts[i].len);
+				shunt_ip_tally_add(state, &route, pkts[i].route, pkts[i].len);
 			}
 			shunt_ip_write_eth(ip, adj);
 			decrease(ip);

@@ -30,7 +30,7 @@ struct shunt_pkt {
 		uint32_t dst_be; /* IPv4 destination, from input to lookup */
 		uint32_t adj;	 /* index of the adjacency, from lookup on */
 	};
-	uint32_t route; /* by which its route is counted; from lookup on, where that is counted */
+	uint32_t route; /* where routes are counted, from lookup on: its number; 0: it is not */
 	uint64_t user;	/* for an application's own nodes */
 };
 
