@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "netns.h"
 #include "mirror_rig.h"
 
 #include <arpa/inet.h>
@@ -30,8 +31,7 @@ void rig_shell(const char *command)
 
 void rig_start(void)
 {
-	if (unshare(CLONE_NEWNET) || unshare(CLONE_NEWNS))
-		cr_skip_test("no network namespace can be made here: %s", strerror(errno));
+	netns_enter();
 	rig_shell(
 		"sysctl -qw net.ipv6.conf.default.accept_dad=0 && ip link set lo up && "
 		"ip link add va address 02:00:00:00:00:01 type veth "

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "io/xsk.h"
+#include "netns.h"
 #include "wait.h"
 #include "xdp/xdp.h"
 
@@ -37,8 +38,7 @@ static void shell(const char *command)
 
 static void init(void)
 {
-	if (unshare(CLONE_NEWNET) || unshare(CLONE_NEWNS))
-		cr_skip_test("no network namespace can be made here: %s", strerror(errno));
+	netns_enter();
 	shell("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1; "
 	      "for x in a b; do ip link add v$x numrxqueues 1 numtxqueues 1 type veth "
 	      "peer name p$x numrxqueues 1 numtxqueues 1 && ip link set v$x up && "

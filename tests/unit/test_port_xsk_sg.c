@@ -17,6 +17,7 @@
 
 #include "io/chain.h"
 #include "io/xsk.h"
+#include "netns.h"
 #include "wait.h"
 #include "xdp/xdp.h"
 
@@ -64,8 +65,7 @@ static void init(void)
 	uname(&uts);
 	if (sscanf(uts.release, "%u.%u", &major, &minor) != 2 || major * 100 + minor < 606)
 		cr_skip_test("Linux %s has no AF_XDP packets of several frames", uts.release);
-	if (unshare(CLONE_NEWNET) || unshare(CLONE_NEWNS))
-		cr_skip_test("no network namespace can be made here: %s", strerror(errno));
+	netns_enter();
 	shell("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1; "
 	      "ip link add va mtu 9000 numrxqueues 1 numtxqueues 1 type veth "
 	      "peer name pa mtu 9000 numrxqueues 1 numtxqueues 1 && "

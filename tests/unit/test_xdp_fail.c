@@ -19,6 +19,7 @@
 
 #include "xdp/fail.h"
 #include "tools/shunt_devmap.skel.h"
+#include "netns.h"
 #include "wait.h"
 
 static struct shunt_err err;
@@ -39,8 +40,7 @@ static void rig_init(struct rig *rig)
 {
 	uint32_t ifindexes[2], zero = 0;
 
-	if (unshare(CLONE_NEWNET) || unshare(CLONE_NEWNS))
-		cr_skip_test("no network namespace can be made here: %s", strerror(errno));
+	netns_enter();
 	shell("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 && "
 	      "ip link add va type veth peer name vb && ip link add vc type veth peer name vd && "
 	      "ethtool -K vd gro on && "

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "netns.h"
 #include "xdp_rig.h"
 
 #include <errno.h>
@@ -26,10 +27,7 @@ void xdp_rig_shell(const char *command)
 
 void xdp_rig_start(void)
 {
-	if (unshare(CLONE_NEWNET) || unshare(CLONE_NEWNS))
-		cr_skip_test("no network namespace can be made here: %s", strerror(errno));
-	/* libxdp makes a folder in the BPF file system, and leaves it */
-	xdp_rig_shell("mount --make-rprivate / && mount -t bpf bpf /sys/fs/bpf");
+	netns_enter();
 	xdp_rig_shell(
 		"ip link add va address 02:00:00:00:00:01 numrxqueues 2 numtxqueues 2 type veth "
 		"peer name vb address 02:00:00:00:00:02 numrxqueues 2 numtxqueues 2 && "

@@ -54,11 +54,12 @@ class Trickle:
         assert self.run(30, lambda: served(daemon) > before), "the worker is not served"
         assert not self.lost()
 
-    def take(self, numbers, timeout=10):
+    def take(self, numbers, timeout=20):
         """Receives until all of these arrived, or nothing does any more."""
         end = time.monotonic() + timeout
         while not self.arrived.issuperset(numbers) and time.monotonic() < end:
-            frame = self.sink.receive(lambda f: len(f) == 100, timeout=1.5)
+            # a far end that is made to hold frames may hold them for a second, and then want a processor
+            frame = self.sink.receive(lambda f: len(f) == 100, timeout=5)
             if not frame:
                 break
             number = int.from_bytes(frame[42:50], "big")
