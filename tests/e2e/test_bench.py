@@ -136,7 +136,7 @@ def test_interrupted(tmp_path):
     assert not any(map(os.path.exists, mine))
 
 
-@pytest.mark.limit(180)
+@pytest.mark.limit(400)  # all that memory_report does included
 def test_report_again(memory_report, tmp_path):
     folder, _ = memory_report
     done = bench("-o", str(tmp_path), "report", *(str(folder / f"{n}-mem.json") for n in MEMORY))
