@@ -11,6 +11,7 @@
 #include "graph/nodes.h"
 #include "graph/worker.h"
 #include "io/chain.h"
+#include "xdp/explain.h"
 
 /* Of frames: the one, and a copy for each port that a bridge floods to. */
 #define FRAMES (4u * SHUNT_PORT_MAX)
@@ -25,7 +26,8 @@ struct shunt_dry {
 	struct shunt_worker worker;
 	struct shunt_learn learn;
 	struct dry_queue queues[SHUNT_PORT_MAX];
-	json_t *answer; /* of the frame that is under way */
+	json_t *answer;			   /* of the frame that is under way, */
+	const struct shunt_worker *server; /* and the worker that would have it */
 };
 
 /* ---- queues ---------------------------------------------------------------------------------- */
@@ -36,6 +38,14 @@ static unsigned rx(struct shunt_queue *queue, struct shunt_pkt *pkts, unsigned m
 	(void)pkts;
 	(void)max;
 	return 0;
+}
+
+/* Of the port's, that which the frame's worker transmits by. */
+static json_t *queue_out(const struct shunt_dry *dry, unsigned port)
+{
+	const struct shunt_queue *queue = dry->server->queues[port];
+
+	return queue ? json_integer(queue->index) : json_null();
 }
 
 static unsigned tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsigned cnt)
@@ -50,6 +60,7 @@ static unsigned tx(struct shunt_queue *queue, const struct shunt_pkt *pkts, unsi
 		if (bytes)
 			shunt_chain_copy(queue->pool, &pkts[i], bytes);
 		set_text(row, "port", dry->engine->ports.at[queue->port].name);
+		json_object_set_new(row, "queue", queue_out(dry, queue->port));
 		json_object_set_new(row, "bytes",
 				    shunt_explain_hex(bytes, bytes ? pkts[i].len : 0));
 		json_array_append_new(json_object_get(dry->answer, "outputs"), row);
@@ -174,17 +185,19 @@ void shunt_dry_destroy(struct shunt_dry *dry)
 	free(dry);
 }
 
-int shunt_dry_run(struct shunt_dry *dry, unsigned port, const uint8_t *bytes, uint32_t len,
+int shunt_dry_run(struct shunt_dry *dry, unsigned port, const struct shunt_xdp_frame *frame,
 		  json_t *answer, struct shunt_err *err)
 {
 	struct shunt_graph *graph = &dry->worker.graph;
 	struct shunt_pkt pkt = {.port = (uint16_t)port};
 	struct shunt_told told;
 
-	if (!shunt_chain_put(&dry->worker.pool, &pkt, SHUNT_FRAME_HEADROOM, bytes, len))
+	if (!shunt_chain_put(&dry->worker.pool, &pkt, SHUNT_FRAME_HEADROOM, frame->bytes,
+			     frame->len))
 		return shunt_err_set(err, ENOSPC,
 				     "explain: the frame is too long for a frame here");
 	dry->answer = answer;
+	dry->server = dry->engine->workers[frame->queue % dry->engine->worker_cnt];
 	graph->now_ns = shunt_clock_ns();
 	shunt_graph_run(graph, dry->worker.entry[port], &pkt, 1);
 	if (graph->flush_due)

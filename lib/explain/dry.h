@@ -11,6 +11,7 @@
 
 struct shunt_dry;
 struct shunt_engine;
+struct shunt_xdp_frame;
 
 /* shunt_dry_create makes one. Returns 0 or -errno with err set. destroy(NULL) is legal.
  * Thread: control. */
@@ -19,7 +20,7 @@ void shunt_dry_destroy(struct shunt_dry *dry);
 
 /* shunt_dry_run sends a frame through, and adds nodes, result, reason and outputs to the answer
  * (explain.h). Returns 0 or -errno with err set. Thread: control, with the guard. */
-int shunt_dry_run(struct shunt_dry *dry, unsigned port, const uint8_t *bytes, uint32_t len,
+int shunt_dry_run(struct shunt_dry *dry, unsigned port, const struct shunt_xdp_frame *frame,
 		  json_t *answer, struct shunt_err *err);
 
 /* shunt_explain_hex returns bytes as digits, a new reference. Thread: any. */

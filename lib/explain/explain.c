@@ -137,11 +137,25 @@ static json_t *route(const struct shunt_engine *engine, const struct shunt_port 
 	return *text ? shunt_show_route(engine, text, &ignored) ?: json_null() : json_null();
 }
 
+/* Of the destination of a frame that is bridged. */
+static json_t *station(const struct shunt_engine *engine, const struct shunt_port *port,
+		       const struct shunt_xdp_frame *frame)
+{
+	const int mode = shunt_config_mode(engine->config, port->index);
+
+	if (!engine->bridge || (mode != SHUNT_FORWARD_BRIDGE && mode != SHUNT_FORWARD_MIX) ||
+	    (mode == SHUNT_FORWARD_MIX && !memcmp(frame->bytes, port->netdev.mac, ETH_ALEN)))
+		return json_null();
+	return shunt_show_station(engine, port->index, frame->bytes);
+}
+
 static void add_output(json_t *answer, const char *port, const uint8_t *bytes, uint32_t len)
 {
 	json_t *row = json_object();
 
 	set_text(row, "port", port);
+	/* which of the driver's own it is, the driver decides */
+	set_text(row, "queue", NULL);
 	json_object_set_new(row, "bytes", shunt_explain_hex(bytes, len));
 	json_array_append_new(json_object_get(answer, "outputs"), row);
 }
@@ -173,7 +187,7 @@ static int answer_user(struct shunt_explain *x, const struct shunt_port *port,
 		return ret;
 	if (!shunt_guard_try(x->engine->ports.guard))
 		return shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
-	ret = shunt_dry_run(x->dry, port->index, frame->bytes, frame->len, answer, err);
+	ret = shunt_dry_run(x->dry, port->index, frame, answer, err);
 	shunt_guard_leave(x->engine->ports.guard);
 	return ret;
 }
@@ -185,6 +199,10 @@ static int answer_frame(struct shunt_explain *x, struct shunt_port *port,
 	int ret;
 
 	json_object_set_new(answer, "route", route(x->engine, port, frame));
+	if (!shunt_guard_try(x->engine->ports.guard))
+		return shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
+	json_object_set_new(answer, "station", station(x->engine, port, frame));
+	shunt_guard_leave(x->engine->ports.guard);
 	json_object_set_new(answer, "steering", json_null());
 	if (!port->xdp)
 		return answer_user(x, port, frame, answer, err);
@@ -222,6 +240,7 @@ static int answer_request(struct shunt_explain *x, const json_t *request,
 	if (ret)
 		return ret;
 	set_text(answer, "port", port->name);
+	set_u64(answer, "queue", frame->queue);
 	json_object_set_new(answer, "bytes", shunt_explain_hex(frame->bytes, frame->len));
 	return answer_frame(x, port, frame, said, answer, err);
 }

@@ -26,13 +26,14 @@ int shunt_explain_create(struct shunt_explain **out, struct shunt_engine *engine
 void shunt_explain_destroy(struct shunt_explain *explain);
 
 /* shunt_explain_request answers {"cmd": "explain", "port": NAME, "bytes": HEX, "queue": N}:
- *   port, bytes
+ *   port, queue, bytes
  *   steering   null for ports without a program, else lane, reason, why, rule (number, text or
  * null) route      as `route get`, of the destination address where the frame is routed; else null
- *   nodes      of lane user: [{"node", "next"}, ...] in the order in which they had the frame
- *   result     sent, dropped, kernel or punted; reason (a name) unless sent
- *   outputs    [{"port", "bytes"}, ...]: what leaves
- * Returns a new reference, or NULL with err set. Thread: control. */
+ *   station    of a frame that is bridged: mac and port of its destination, port null: unknown;
+ * else null nodes      of lane user: [{"node", "next"}, ...] in the order in which they had the
+ * frame result     sent, dropped, kernel or punted; reason (a name) unless sent outputs [{"port",
+ * "queue", "bytes"}, ...]: what leaves; queue null: the driver's choice Returns a new reference, or
+ * NULL with err set. Thread: control. */
 json_t *shunt_explain_request(struct shunt_explain *explain, const json_t *request,
 			      struct shunt_err *err);
 

@@ -104,3 +104,22 @@ json_t *shunt_show_macs(const struct shunt_show *show)
 	}
 	return result;
 }
+
+json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t mac[6])
+{
+	const struct shunt_bridge *b = engine->bridge;
+	json_t *row;
+	unsigned at;
+
+	if (mac[0] & 1)
+		return json_null();
+	at = shunt_mac_lookup(b->macs,
+			      shunt_mac_hash(b->macs, shunt_mac_key(mac, b->bridge_of[port])));
+	row = json_object();
+	json_object_set_new(row, "mac", shunt_show_mac(mac));
+	set_text(row, "port",
+		 at < b->ports->cnt	? b->ports->at[at].name
+		 : at == SHUNT_MAC_HOST ? "kernel"
+					: NULL);
+	return row;
+}

@@ -53,6 +53,11 @@ json_t *shunt_show_mac(const uint8_t mac[6]);
 /* shunt_show_notices_of returns the notices about a port, -1 for all, an array. Thread: control. */
 json_t *shunt_show_notices_of(const struct shunt_show *show, int port);
 
+/* shunt_show_station says where a bridging port's destination was heard, by its index: mac, and
+ * port (null: not known; kernel: the host's own). null for a group. Returns a new reference.
+ * Thread: control, with the guard. */
+json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t mac[6]);
+
 /* shunt_show_route says where a packet to address (text, IPv4 or IPv6) would go. Returns a new
  * reference, or NULL with err set. Thread: control. */
 json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,

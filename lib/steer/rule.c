@@ -175,17 +175,26 @@ READER(dport, ports_read(r, word, &r->rule->dport))
 READER(ipv4, family_set(r, 4, word))
 READER(ipv6, family_set(r, 6, word))
 
-static int read_proto(struct reader *r, char *word)
+int shunt_rule_proto(const char *name)
 {
 	unsigned proto;
 
-	if (named_parse(protos, SHUNT_ARRAY_LEN(protos), word, UINT8_MAX, &proto))
+	if (named_parse(protos, SHUNT_ARRAY_LEN(protos), name, UINT8_MAX, &proto))
+		return -EINVAL;
+	return (int)proto;
+}
+
+static int read_proto(struct reader *r, char *word)
+{
+	const int proto = shunt_rule_proto(word);
+
+	if (proto < 0)
 		return shunt_err_set(r->err, EINVAL,
 				     "'%s' is no protocol; expected a name such as tcp, udp, "
 				     "icmp, ospf, or a number from 0 to 255",
 				     word);
 	r->rule->has_proto = true;
-	r->rule->proto = proto;
+	r->rule->proto = (uint8_t)proto;
 	return 0;
 }
 

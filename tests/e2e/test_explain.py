@@ -149,6 +149,12 @@ def test_words(lab, tmp_path):
         assert "eth_input > ip4_input > ip4_lookup > ip4_rewrite > tx:eth2" in said
         assert "UDP 10.0.1.2:5 > 10.0.2.2:53 ttl 63" in said and "10.0.2.2/32: rewrite by eth2" in said
         assert explain(daemon, "eth1", "udp", "10.0.1.2:5", ">", "10.0.2.2:53") == said
+        assert "arrives   eth1 queue 0: " in said and "leaves    eth2 queue 0: " in said
+        assert "changed   destination MAC, source MAC, TTL, IPv4 checksum\n" in said
+        said = explain(daemon, "eth1", "sctp 10.0.1.2:5 > 10.0.2.2:6")
+        assert "SCTP 10.0.1.2:5 > 10.0.2.2:6 ttl 63" in said
+        assert "changed   destination MAC, source MAC, hop limit\n" in explain(
+            daemon, "eth1", "icmpv6 fd00:1::2 > fd00:2::2")
         assert "kernel: ttl" in explain(daemon, "eth1", "-t", 1, "icmp 10.0.1.2 > 10.0.2.2")
         assert "lane kernel, reason other_mac" in explain(daemon, "eth1", "--to", SINK,
                                                           "tcp 10.0.1.2:5 > 10.0.2.2:6")
@@ -162,10 +168,45 @@ def test_words(lab, tmp_path):
                            (["eth1", "00"], "expected 14 to 2048"),
                            (["eth1", f"{capture.path}:99"], "number 99"),
                            (["eth1", "icmp 10.0.0.1:5 > 10.0.0.2"], "no ports"),
+                           (["eth1", "sctpp 10.0.0.1 > 10.0.0.2"], "protocol 'sctpp'"),
                            (["eth1"], "needs PORT PACKET"),
                            (["eth1", "-q", "9", udp4().hex()], "no queue 9")]:
             done = daemon.ctl("explain", *words, check=False)
             assert done.returncode in (1, 2) and why in done.stderr, (words, done)
+
+
+def test_the_next_hop_taken(make_lab, each_lane):
+    """Of several, the one that the packet goes to."""
+    lab = make_lab(static_neigh=True)
+    lab.ip("neigh", "add", "10.0.2.3", "lladdr", "02:00:00:00:02:03", "dev", "eth2")
+    lab.ip("route", "add", "10.55.0.0/16", "nexthop", "via", "10.0.2.2", "nexthop", "via", "10.0.2.3")
+    with Shuntd(lab, "route", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True) as daemon:
+        ways = set()
+        for port in range(1, 40):
+            said = explain(daemon, "eth1", f"udp 10.0.1.2:{port} > 10.55.0.1:53").splitlines()
+            route, leaves = ([line for line in said if line.startswith(word)][0]
+                             for word in ("route", "leaves"))
+            to = route.split(" to ")[1].split(",")[0]
+            assert route.endswith(", one of 2 next hops") and f" > {to}  UDP" in leaves
+            ways.add(to)
+        assert len(ways) == 2
+
+
+def test_stations(lab, each_lane):
+    """Where the destination of a bridged frame was heard."""
+    gen, sink = lab.ends()
+    with Shuntd(lab, "bridge", "eth1", "eth2", "--lane", each_lane, chatty=True) as daemon:
+        wait_until(lambda: sink.send(udp4(eth_dst=GEN, eth_src=SINK)) or
+                   SINK in [row["mac"] for row in daemon.show("macs")["macs"]])
+        assert f"station   {SINK}: behind eth2\n" in explain(daemon, "eth1", udp4(eth_dst=SINK).hex())
+        other = "02:00:00:00:77:77"
+        assert f"station   {other}: not known\n" in explain(daemon, "eth1", udp4(eth_dst=other).hex())
+        assert "station" not in explain(daemon, "eth1", udp4(eth_dst="ff:ff:ff:ff:ff:ff").hex())
+        asking = Asking(daemon)
+        said = asking(udp4(eth_dst=SINK))
+        assert said["queue"] == 0 and said["station"] == {"mac": SINK, "port": "eth2"}
+        assert [(out["port"], out["queue"]) for out in said["outputs"]] == \
+            [("eth2", 0 if said["steering"]["lane"] == "user" else None)]
 
 
 def traced(daemon, gen, frame, *words):
@@ -188,6 +229,7 @@ def test_trace(lab, each_lane):
         assert good["result"] == "sent" and good["steering"]["lane"] == each_lane
         assert [(out["port"], out["bytes"]) for out in good["outputs"]] == \
             [("eth2", routed(udp4(sport=77)).hex())]
+        assert (good["queue"], good["outputs"][0]["queue"]) == (0, {"user": 0, "xdp": None}[each_lane])
         assert bool(good["nodes"]) == (each_lane == "user") and good["route"]["prefix"] == "10.0.2.2/32"
         old = traced(daemon, gen, udp4(ttl=1), "ip[8] = 1 and udp")
         assert (old["result"], old["reason"], old["outputs"]) == ("kernel", "ttl", [])

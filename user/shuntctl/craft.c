@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/hex.h"
+#include "steer/rule.h"
 
 #define PAYLOAD 18 /* so that the shortest frame is as long as Ethernet wants it */
 
@@ -117,19 +118,15 @@ static int parse_end(struct end *out, const char *text, struct shunt_err *err)
 			     text);
 }
 
+/* By the names of rules; icmp is that of the addresses' family. */
 static int parse_proto(const char *text, bool is6)
 {
-	char *end;
-	unsigned long number;
+	return is6 && !strcmp(text, "icmp") ? IPPROTO_ICMPV6 : shunt_rule_proto(text);
+}
 
-	if (!strcmp(text, "udp"))
-		return IPPROTO_UDP;
-	if (!strcmp(text, "tcp"))
-		return IPPROTO_TCP;
-	if (!strcmp(text, "icmp"))
-		return is6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
-	number = strtoul(text, &end, 10);
-	return *text && !*end && number < 256 ? (int)number : -EINVAL;
+static bool has_ports(int proto)
+{
+	return proto == IPPROTO_UDP || proto == IPPROTO_TCP || proto == IPPROTO_SCTP;
 }
 
 static uint32_t add(uint32_t sum, const uint8_t *at, uint32_t len)
@@ -154,14 +151,17 @@ static void put16(uint8_t *at, uint32_t value)
 	at[1] = (uint8_t)value;
 }
 
-/* Behind the IP header; returns its length. */
+/* Behind the IP header; returns its length. Of SCTP's checksum there is none. */
 static uint32_t put_l4(uint8_t *at, int proto, const struct end *src, const struct end *dst)
 {
-	const uint32_t head = proto == IPPROTO_TCP ? 20 : 8, len = head + PAYLOAD;
+	const uint32_t head = proto == IPPROTO_TCP    ? 20
+			      : proto == IPPROTO_SCTP ? 12
+						      : 8,
+		       len = head + PAYLOAD;
 	uint32_t addr_len = src->is6 ? 16 : 4, sum, csum_at;
 
 	memset(at, 0, len);
-	if (proto == IPPROTO_UDP || proto == IPPROTO_TCP) {
+	if (has_ports(proto)) {
 		put16(at, src->port);
 		put16(at + 2, dst->port);
 	}
@@ -236,12 +236,13 @@ static int describe(struct craft *out, char **words, const struct craft_opts *op
 	proto = parse_proto(words[0], src.is6);
 	if (proto < 0)
 		return shunt_err_set(err, EINVAL,
-				     "protocol '%s', expected udp, tcp, icmp or a number below 256",
+				     "protocol '%s', expected a name such as tcp, udp, sctp, icmp, "
+				     "esp or a number below 256",
 				     words[0]);
 	if (src.is6 != dst.is6)
 		return shunt_err_set(err, EINVAL, "'%s' and '%s' are of two families", words[1],
 				     words[3]);
-	if ((src.has_port || dst.has_port) && proto != IPPROTO_UDP && proto != IPPROTO_TCP)
+	if ((src.has_port || dst.has_port) && !has_ports(proto))
 		return shunt_err_set(err, EINVAL, "'%s' has no ports", words[0]);
 	put_frame(out, proto, &src, &dst, opts);
 	return 0;

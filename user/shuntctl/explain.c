@@ -77,12 +77,17 @@ json_t *shuntctl_explain(const struct shuntctl_explain_opts *opts, const char *p
 
 /* --- for people ------------------------------------------------------------------------------- */
 
-static void print_packet(FILE *out, const char *name, const char *port, const char *hex)
+/* A row has a port, a queue where it is known, and bytes. */
+static void print_packet(FILE *out, const char *name, const json_t *row)
 {
+	const json_t *queue = json_object_get(row, "queue");
 	uint8_t bytes[CRAFT_MAX];
-	const uint32_t len = (uint32_t)shunt_hex_read(bytes, hex, CRAFT_MAX);
+	const uint32_t len = (uint32_t)shunt_hex_read(bytes, text_of(row, "bytes"), CRAFT_MAX);
 
-	fprintf(out, "%-9s %s: ", name, port);
+	fprintf(out, "%-9s %s", name, text_of(row, "port"));
+	if (json_is_integer(queue))
+		fprintf(out, " queue %lld", (long long)json_integer_value(queue));
+	fputs(": ", out);
 	shuntctl_packet_print(out, bytes, len, len);
 	putc('\n', out);
 }
@@ -101,20 +106,53 @@ static void print_steering(FILE *out, const json_t *said)
 			text_of(said, "rule_text"));
 }
 
-static void print_route(FILE *out, const json_t *route)
+/* Of several next hops, that which the packet was sent to. */
+static const json_t *hop_taken(const json_t *hops, const json_t *output)
 {
-	const json_t *hop = json_array_get(json_object_get(route, "next_hops"), 0);
+	const char *bytes = text_of(output, "bytes");
+	uint8_t to[6], mac[6];
+	const json_t *hop;
+	size_t i;
+
+	if (shunt_hex_read(to, bytes, sizeof(to)) < sizeof(to))
+		return NULL;
+	json_array_foreach (hops, i, hop)
+		if (!strcmp(text_of(hop, "port"), text_of(output, "port")) &&
+		    !shunt_mac_parse(text_of(hop, "mac"), mac) && !memcmp(mac, to, sizeof(mac)))
+			return hop;
+	return NULL;
+}
+
+static void print_route(FILE *out, const json_t *route, const json_t *output)
+{
+	const json_t *hops = json_object_get(route, "next_hops");
+	const size_t cnt = json_array_size(hops);
+	const json_t *hop = cnt > 1 ? hop_taken(hops, output) : json_array_get(hops, 0);
 
 	if (!json_is_object(route))
 		return;
-	fprintf(out, "route     %s: %s",
-		*text_of(route, "prefix") ? text_of(route, "prefix") : "none",
-		text_of(hop, "kind"));
-	if (*text_of(hop, "port"))
+	fprintf(out,
+		"route     %s: ", *text_of(route, "prefix") ? text_of(route, "prefix") : "none");
+	if (hop)
+		fputs(text_of(hop, "kind"), out);
+	if (hop && *text_of(hop, "port"))
 		fprintf(out, " by %s to %s", text_of(hop, "port"), text_of(hop, "mac"));
-	if (json_array_size(json_object_get(route, "next_hops")) > 1)
-		fprintf(out, ", one of %zu", json_array_size(json_object_get(route, "next_hops")));
+	if (cnt > 1)
+		fprintf(out, hop ? ", one of %zu next hops" : "one of %zu next hops", cnt);
 	putc('\n', out);
+}
+
+static void print_station(FILE *out, const json_t *station)
+{
+	const char *port = text_of(station, "port");
+
+	if (!json_is_object(station))
+		return;
+	fprintf(out, "station   %s: ", text_of(station, "mac"));
+	if (*port)
+		fprintf(out, "behind %s\n", port);
+	else
+		fputs("not known\n", out);
 }
 
 static void print_nodes(FILE *out, const json_t *nodes)
@@ -130,29 +168,14 @@ static void print_nodes(FILE *out, const json_t *nodes)
 	putc('\n', out);
 }
 
-/* Bytes that differ, as "0-11 22 24-25". */
 static void print_changes(FILE *out, const char *before, const char *after)
 {
 	uint8_t old[CRAFT_MAX], new[CRAFT_MAX];
 	const size_t old_len = shunt_hex_read(old, before, CRAFT_MAX);
 	const size_t new_len = shunt_hex_read(new, after, CRAFT_MAX);
-	const uint32_t len = (uint32_t)SHUNT_MIN(old_len, new_len);
-	uint32_t i, from;
 
-	if (strlen(before) == strlen(after) && !memcmp(old, new, len)) {
-		fputs("changed   nothing\n", out);
-		return;
-	}
-	fputs("changed   bytes", out);
-	for (i = 0; i < len; i++) {
-		if (old[i] == new[i])
-			continue;
-		for (from = i; i + 1 < len && old[i + 1] != new[i + 1]; i++)
-			;
-		fprintf(out, from == i ? " %u" : " %u-%u", from, i);
-	}
-	if (strlen(before) != strlen(after))
-		fprintf(out, ", length %zu to %zu", strlen(before) / 2, strlen(after) / 2);
+	fputs("changed   ", out);
+	shuntctl_packet_print_changes(out, old, (uint32_t)old_len, new, (uint32_t)new_len);
 	putc('\n', out);
 }
 
@@ -162,14 +185,16 @@ void shuntctl_explain_print(FILE *out, const json_t *answer)
 	const json_t *row;
 	size_t i;
 
-	print_packet(out, "arrives", text_of(answer, "port"), bytes);
+	print_packet(out, "arrives", answer);
 	print_steering(out, json_object_get(answer, "steering"));
-	print_route(out, json_object_get(answer, "route"));
+	print_route(out, json_object_get(answer, "route"),
+		    json_array_get(json_object_get(answer, "outputs"), 0));
+	print_station(out, json_object_get(answer, "station"));
 	print_nodes(out, json_object_get(answer, "nodes"));
 	fprintf(out, "result    %s%s%s\n", text_of(answer, "result"),
 		*text_of(answer, "reason") ? ": " : "", text_of(answer, "reason"));
 	json_array_foreach (json_object_get(answer, "outputs"), i, row) {
-		print_packet(out, "leaves", text_of(row, "port"), text_of(row, "bytes"));
+		print_packet(out, "leaves", row);
 		print_changes(out, bytes, text_of(row, "bytes"));
 	}
 }

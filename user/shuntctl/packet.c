@@ -161,3 +161,98 @@ void shuntctl_packet_print(FILE *out, const uint8_t *bytes, uint32_t cap_len, ui
 		fprintf(out, "type %#06x", type);
 	fprintf(out, " length %u", len);
 }
+
+/* --- what changed ----------------------------------------------------------------------------- */
+
+struct field {
+	uint32_t at, len; /* bytes from where its header begins */
+	const char *name;
+};
+
+static const struct field eth_fields[] = {
+	{0, 6, "destination MAC"}, {6, 6, "source MAC"}, {12, 2, "EtherType"}};
+static const struct field ip4_fields[] = {{1, 1, "DSCP and ECN"},
+					  {8, 1, "TTL"},
+					  {10, 2, "IPv4 checksum"},
+					  {12, 4, "source address"},
+					  {16, 4, "destination address"}};
+static const struct field ip6_fields[] = {
+	{7, 1, "hop limit"}, {8, 16, "source address"}, {24, 16, "destination address"}};
+static const struct field tcp_fields[] = {
+	{0, 2, "source port"}, {2, 2, "destination port"}, {16, 2, "TCP checksum"}};
+static const struct field udp_fields[] = {
+	{0, 2, "source port"}, {2, 2, "destination port"}, {6, 2, "UDP checksum"}};
+static const struct field icmp_fields[] = {{2, 2, "ICMP checksum"}};
+
+/* Prints the field that byte i is of, and returns the byte behind it; i where it has no name. */
+static uint32_t print_field(FILE *out, const struct field *fields, size_t cnt, uint32_t from,
+			    uint32_t i)
+{
+	size_t f;
+
+	for (f = 0; f < cnt; f++)
+		if (i >= from + fields[f].at && i < from + fields[f].at + fields[f].len) {
+			fputs(fields[f].name, out);
+			return from + fields[f].at + fields[f].len;
+		}
+	return i;
+}
+
+/* The same, of a frame: by the headers that it begins with. */
+static uint32_t print_field_of(FILE *out, const uint8_t *frame, uint32_t len, uint32_t i)
+{
+	const uint16_t type = len >= ETH_HLEN ? be16(frame + 12) : 0;
+	const uint8_t *ip = frame + ETH_HLEN;
+	const bool is6 = type == ETHERTYPE_IPV6;
+	uint32_t l4 = ETH_HLEN + 40;
+
+	if (i < ETH_HLEN)
+		return print_field(out, eth_fields, SHUNT_ARRAY_LEN(eth_fields), 0, i);
+	if ((!is6 && type != ETHERTYPE_IP) || len < ETH_HLEN + (is6 ? 40 : 20))
+		return i;
+	if (!is6)
+		l4 = ETH_HLEN + (ip[0] & 0xfu) * 4;
+	if (i < l4 && is6)
+		return print_field(out, ip6_fields, SHUNT_ARRAY_LEN(ip6_fields), ETH_HLEN, i);
+	if (i < l4)
+		return print_field(out, ip4_fields, SHUNT_ARRAY_LEN(ip4_fields), ETH_HLEN, i);
+	switch (is6 ? ip[6] : ip[9]) {
+	case IPPROTO_TCP:
+		return print_field(out, tcp_fields, SHUNT_ARRAY_LEN(tcp_fields), l4, i);
+	case IPPROTO_UDP:
+		return print_field(out, udp_fields, SHUNT_ARRAY_LEN(udp_fields), l4, i);
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		return print_field(out, icmp_fields, SHUNT_ARRAY_LEN(icmp_fields), l4, i);
+	default:
+		return i;
+	}
+}
+
+void shuntctl_packet_print_changes(FILE *out, const uint8_t *before, uint32_t before_len,
+				   const uint8_t *after, uint32_t after_len)
+{
+	const uint32_t len = SHUNT_MIN(before_len, after_len);
+	const char *between = "";
+	uint32_t i = 0, next;
+
+	while (i < len) {
+		if (before[i] == after[i]) {
+			i++;
+			continue;
+		}
+		fputs(between, out);
+		between = ", ";
+		next = print_field_of(out, before, len, i);
+		if (next == i) {
+			while (next < len && before[next] != after[next])
+				next++;
+			fprintf(out, next > i + 1 ? "bytes %u-%u" : "byte %u", i, next - 1);
+		}
+		i = next;
+	}
+	if (before_len != after_len)
+		fprintf(out, "%slength %u to %u", between, before_len, after_len);
+	else if (!*between)
+		fputs("nothing", out);
+}

@@ -10,4 +10,9 @@
  * len: the frame's length. */
 void shuntctl_packet_print(FILE *out, const uint8_t *bytes, uint32_t cap_len, uint32_t len);
 
+/* shuntctl_packet_print_changes names the fields in which two frames differ, such as "destination
+ * MAC, TTL"; what has no name here by its bytes, from 0 on; "nothing" where they are the same. */
+void shuntctl_packet_print_changes(FILE *out, const uint8_t *before, uint32_t before_len,
+				   const uint8_t *after, uint32_t after_len);
+
 #endif

@@ -72,13 +72,16 @@ static int show(struct trace *t, json_t *answer, uint64_t time_ns)
 	return 0;
 }
 
-static void add_output(json_t *answer, const char *port, const uint8_t *bytes, uint32_t len)
+/* Takes over the queue. */
+static void add_output(json_t *answer, const char *port, json_t *queue,
+		       const struct shunt_tap_record *r)
 {
 	char hex[2 * CRAFT_MAX + 1] = "";
 
-	shunt_hex_write(hex, bytes, SHUNT_MIN(len, CRAFT_MAX));
-	json_array_append_new(json_object_get(answer, "outputs"),
-			      json_pack("{s:s, s:s}", "port", port, "bytes", hex));
+	shunt_hex_write(hex, shunt_tap_bytes(r), SHUNT_MIN(r->cap_len, CRAFT_MAX));
+	json_array_append_new(
+		json_object_get(answer, "outputs"),
+		json_pack("{s:s, s:o, s:s}", "port", port, "queue", queue, "bytes", hex));
 }
 
 static void set_result(json_t *answer, const char *result, const char *reason)
@@ -99,8 +102,9 @@ static json_t *explain(struct trace *t, const struct way *w, const struct shunt_
 	json_t *said;
 
 	if (!answer)
-		answer = json_pack("{s:s, s:s, s:{}, s:n, s:[]}", "port", port, "bytes", "",
-				   "steering", "route", "nodes");
+		answer = json_pack("{s:s, s:I, s:s, s:{}, s:n, s:n, s:[]}", "port", port, "queue",
+				   (json_int_t)w->head.queue, "bytes", "", "steering", "route",
+				   "station", "nodes");
 	json_object_set_new(answer, "outputs", json_array());
 	said = json_object_get(answer, "steering");
 	json_object_set_new(said, "lane", json_string(shunt_steer_lane_name(steered->lane)));
@@ -153,7 +157,7 @@ static int take_steered(struct trace *t, const struct shunt_tap_record *r)
 						: "kernel",
 		   r->lane == SHUNT_LANE_XDP ? NULL : shunt_steer_reason_name(r->reason));
 	if (r->cap_len && r->out < t->port_cnt)
-		add_output(answer, t->ports[r->out].name, shunt_tap_bytes(r), r->cap_len);
+		add_output(answer, t->ports[r->out].name, json_null(), r);
 	w->head.len = 0;
 	return show(t, answer, w->head.time_ns);
 }
@@ -181,8 +185,7 @@ static int take_worker(struct trace *t, const struct shunt_tap_record *r)
 		if (!w->answer || !is_same(w, r))
 			continue;
 		if (r->place == SHUNT_TAP_SENT)
-			add_output(w->answer, t->ports[r->port].name, shunt_tap_bytes(r),
-				   r->cap_len);
+			add_output(w->answer, t->ports[r->port].name, json_integer(r->queue), r);
 		set_result(w->answer,
 			   r->place == SHUNT_TAP_SENT	   ? "sent"
 			   : r->place == SHUNT_TAP_DROPPED ? "dropped"
