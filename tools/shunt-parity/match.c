@@ -134,19 +134,32 @@ static enum parity_kind classify(const uint8_t *data, unsigned len)
 	return type == 0x86dd ? classify6(data + ETH, len - ETH) : PARITY_FRAME;
 }
 
-/* Two neighbours may have one place, seldom: then the first is noted. */
+/* A neighbour's place. Two may have one, seldom: then the first is noted. */
+static struct parity_asked *asked_at(struct parity_asked *asked, bool v6, const uint8_t *addr,
+				     uint8_t port)
+{
+	asked += (uint32_t)parity_sum(addr, v6 ? 16 : 4, port) * 0x9e3779b1u >> 22;
+	if (!asked->port) {
+		asked->port = port;
+		asked->v6 = v6;
+		memcpy(asked->addr, addr, v6 ? 16 : 4);
+	}
+	return asked;
+}
+
 static void note_asked(struct parity_asked *asked, unsigned lab, const uint8_t *data)
 {
 	bool v6 = load16(data + 12) == 0x86dd;
-	const uint8_t *target = data + ETH + (v6 ? 48 : 24);
 
-	asked += (uint32_t)parity_sum(target, v6 ? 16 : 4, data[10]) * 0x9e3779b1u >> 22;
-	if (!asked->port) {
-		asked->port = data[10];
-		asked->v6 = v6;
-		memcpy(asked->addr, target, v6 ? 16 : 4);
-	}
-	asked->by[lab] = true;
+	asked_at(asked, v6, data + ETH + (v6 ? 48 : 24), data[10])->by[lab] = true;
+}
+
+void parity_match_sent(struct parity_match *match, const struct parity_frame *frame)
+{
+	const uint8_t *arp = frame->data + ETH;
+
+	if (load16(frame->data + 12) == 0x0806 && frame->len >= ETH + 28)
+		asked_at(match->asked, false, arp + 14, (uint8_t)(frame->port + 1))->spoke = true;
 }
 
 static int compare(const struct parity_out *a, const struct parity_out *b)

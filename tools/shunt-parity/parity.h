@@ -131,11 +131,12 @@ struct parity_out {
 	uint8_t data[];
 };
 
-/* A neighbour that dut asked for, out of eth`port`; port 0: none. */
+/* A neighbour that dut asked for or heard of, out of eth`port`; port 0: none. */
 #define PARITY_ASKED_MAX 1024
 struct parity_asked {
 	uint8_t port, addr[16];
 	bool v6, by[PARITY_LABS];
+	bool spoke; /* by ARP: dut knows it without having asked */
 };
 
 struct parity_match {
@@ -148,7 +149,9 @@ struct parity_match {
 	struct parity_asked asked[PARITY_ASKED_MAX];
 };
 
-/* parity_match_add takes a frame that came out of a lab. */
+/* parity_match_sent notes what a frame tells dut, before it is sent. parity_match_add takes a frame
+ * that came out of a lab. */
+void parity_match_sent(struct parity_match *match, const struct parity_frame *frame);
 void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, const uint8_t *data,
 		      unsigned len);
 /* parity_match_settle removes what is equal and what is explained. What is left and older

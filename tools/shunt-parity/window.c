@@ -147,12 +147,14 @@ static int exchange_explained(struct parity_run *run, const struct parity_frame 
 static int exchange(struct parity_run *run, const struct parity_frame *frames, unsigned cnt,
 		    struct shunt_err *err)
 {
-	unsigned lab;
+	unsigned lab, i;
 	int rc = 0;
 
 	if (run->is_explained)
 		return exchange_explained(run, frames, cnt, err);
 	run->epoch++;
+	for (i = 0; i < cnt; i++)
+		parity_match_sent(&run->match, &frames[i]);
 	for (lab = PARITY_LABS; lab-- && !rc;) /* shunt first: it works while the kernel does */
 		rc = parity_lab_send(&run->lab[lab], frames, cnt, err);
 	for (lab = 0; lab < PARITY_LABS && !rc; lab++)

@@ -254,10 +254,12 @@ bool parity_is_multipath(bool v6, const uint8_t *addr)
 	return flags_of(v6, addr) & MULTIPATH;
 }
 
-/* All but the plain networks, which have as many sources as there are frames. */
+/* All but the plain networks, which have as many sources as there are frames; and of these, the one
+ * that is among odd4. */
 bool parity_is_frequent(const uint8_t *addr)
 {
-	return addr[0] != 198 || addr[1] < 18 || addr[1] > 20 || (addr[1] == 18 && addr[2] < 32);
+	return addr[0] != 198 || addr[1] < 18 || addr[1] > 20 ||
+	       (addr[1] == 18 && (addr[2] < 32 || (addr[2] == 255 && addr[3] == 255)));
 }
 
 static void pick_odd(struct parity_rng *rng, bool v6, uint8_t *addr)
