@@ -17,7 +17,8 @@
  *
  *  - It runs, uses CPU time, and was not switched off from look to look: it loops. Or it has used
  *    STUCK_EXEC of CPU time by and by, with others in between.
- *  - It is blocked or stopped from look to look.
+ *  - It is blocked or stopped from look to look. Where nobody follows the kernel any more, one that
+ *    sleeps is asked, too: all of the daemon may have been stopped.
  *  - It waits for a CPU: it is not its fault, and its frames would only be overtaken. Nevertheless
  *    the kernel has them after SHUNT_STEER_STARVED_NS.
  *
@@ -118,29 +119,29 @@ static __always_inline bool is_stuck(struct seen *s)
 	       s->used_ns >= STUCK_EXEC_NS * shunt_watch_opts.patience;
 }
 
+/* Whether the worker sleeps, and no frame has come to wake it. */
+static __always_inline bool is_idle(const struct shunt_steer_slot *slot, __u64 beat_ns)
+{
+	return beat_ns & SHUNT_STEER_BEAT_ASLEEP &&
+	       shunt_steer_sent(&slot->counters) == *(const volatile __u64 *)&slot->gate.sent;
+}
+
 /* Since when the worker owes a beat; 0: it owes none. */
-static __always_inline __u64 owed_since(const struct shunt_steer_slot *slot, struct seen *s,
-					__u64 beat_ns, __u64 now_ns)
+static __always_inline __u64 owed_since(const struct seen *s, __u64 beat_ns, __u64 now_ns)
 {
 	if (!(beat_ns & SHUNT_STEER_BEAT_ASLEEP))
 		return beat_ns;
-	if (shunt_steer_sent(&slot->counters) == *(const volatile __u64 *)&slot->gate.sent)
-		return 0;
-	/* The first of them came up to a tick before it was seen; or just now, and whoever brought
-	 * it has not woken the worker yet. */
+	/* The first of the frames came up to a tick before it was seen; or just now, and whoever
+	 * brought it has not woken the worker yet. */
 	return s->beat_ns == beat_ns && s->since_ns ? s->since_ns
 						    : now_ns - SHUNT_STEER_TICK_NS / 2;
 }
 
 /* For how long the worker has owed a beat; 0: it owes none. */
-static __always_inline __s64 owed_for(const struct shunt_steer_slot *slot, struct seen *s,
-				      __u64 now_ns)
+static __always_inline __s64 owed_for(struct seen *s, __u64 beat_ns, bool is_owed, __u64 now_ns)
 {
-	__u64 beat_ns = *(volatile __u64 *)&slot->gate.beat_ns, since_ns;
+	__u64 since_ns = is_owed ? owed_since(s, beat_ns, now_ns) : 0;
 
-	if (!beat_ns)
-		return 0;
-	since_ns = owed_since(slot, s, beat_ns, now_ns);
 	if (s->beat_ns != beat_ns || !s->since_ns || !since_ns)
 		s->late = 0;
 	s->beat_ns = beat_ns;
@@ -149,15 +150,15 @@ static __always_inline __s64 owed_for(const struct shunt_steer_slot *slot, struc
 	return since_ns ? (__s64)(now_ns - since_ns) : 0;
 }
 
-static __always_inline bool is_hung(struct seen *s, __s64 owed_ns)
+static __always_inline bool is_hung(struct seen *s, __s64 owed_ns, bool may_sleep)
 {
 	const __u64 patience = shunt_watch_opts.patience;
 
 	s->late++;
 	if (s->task && is_stuck(s) && owed_ns >= (__s64)(STUCK_NS * patience))
 		return true;
-	return s->late >
-	       (s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS) / QUICK_TICK_NS * patience;
+	return !may_sleep && s->late > (s->task ? SHUNT_STEER_STARVED_NS : SHUNT_STEER_DEAD_NS) /
+					       QUICK_TICK_NS * patience;
 }
 
 static __always_inline bool is_stale(__u64 now_ns)
@@ -179,16 +180,21 @@ struct look {
 static long look_at(__u32 i, struct look *l)
 {
 	struct shunt_steer_slot *slot;
+	__u64 beat_ns;
+	bool may_sleep;
 	__u8 hung = 0;
 	__s64 owed_ns;
 
 	if (i >= SHUNT_STEER_QUEUES_MAX)
 		return 1;
 	slot = &shunt_cnt[i];
-	owed_ns = owed_for(slot, &l->watch->seen[i], l->now_ns);
+	beat_ns = *(volatile __u64 *)&slot->gate.beat_ns;
+	may_sleep = is_idle(slot, beat_ns);
+	owed_ns = owed_for(&l->watch->seen[i], beat_ns, beat_ns && (!may_sleep || l->is_stale),
+			   l->now_ns);
 	if (owed_ns > LATE_NS) {
 		l->is_late = 1;
-		hung = is_hung(&l->watch->seen[i], owed_ns);
+		hung = is_hung(&l->watch->seen[i], owed_ns, may_sleep);
 	}
 	/* The line is every frame's to read: written only when it changes. */
 	if (slot->gate.is_hung != hung) {

@@ -7,7 +7,8 @@
  * of their map when the daemon ends, however that ends, and from the next frame on everything is
  * the kernel's, but for a daemon that hands over (handover.bpf.h).
  *  - What is routed, or bridged as a bridge of the kernel's does, goes this way only while the
- *    thread that follows the kernel gives signs of life. (The lane user is shut then, too.)
+ *    thread that follows the kernel gives signs of life. (The lane user is shut then, too.) A wire
+ *    whose worker gives none either is carried on as after the daemon's death.
  *  - The redirect is asked for before a byte is written. Where the other port's slot is empty, the
  *    frame goes to the kernel as it came. */
 #ifndef SHUNT_STEER_LANE_XDP_BPF_H
@@ -56,8 +57,12 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
 		return unserved(ctx, slot, reason, len, is_sg);
-	if (READ_ONCE(slot->gate.is_stale))
+	if (READ_ONCE(slot->gate.is_stale)) {
+		/* all of the daemon stands still, and a wire goes on: as in the lane user */
+		if (READ_ONCE(slot->gate.is_hung) && crosses_alone(reason))
+			return cross(ctx, is_sg);
 		return lane_kernel(ctx, slot, SHUNT_STEER_STALE, len);
+	}
 	if (half->bridge && reason == SHUNT_STEER_BRIDGED)
 		return switch_frame(ctx, half, slot, queue, is_ruled, len, is_sg);
 	/* mix: routed here if there are tables for it */

@@ -4,9 +4,11 @@ control thread does. tests/timing/test_follow.py says how soon; test_bridge.py h
 import concurrent.futures
 import signal
 import subprocess
+import time
 
 import pytest
 
+from shuntlab.faults import STALE_S
 from shuntlab.frames import GEN, SINK, routed, udp4
 from shuntlab.lab import wait_until
 from shuntlab.ptrace import Stopped
@@ -166,6 +168,32 @@ def test_hung_follower_and_a_bridge_alone(lab, each_lane, firewall):
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
         wait_until(lambda: gen.send(sent(107)) or
                    sink.receive(lambda frame: frame == sent(107), timeout=0.1))
+
+
+def test_stopped_with_a_bridge_alone(lab, each_lane):
+    """All of the daemon stands still: as after its death, the bridge goes on between known stations, although
+    nobody follows the rules."""
+    gen, sink = lab.ends()
+
+    def sent(length):
+        return udp4(length, eth_dst=SINK, dport=4444)
+
+    def crosses():
+        sink.send(udp4(104, eth_dst=GEN, eth_src=SINK))
+        gen.send(sent(104))
+        return daemon.packets(each_lane) > 0
+
+    with Watched(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
+        wait_until(crosses)
+        daemon.process.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(3 * STALE_S)
+            gen.send(*[sent(108)] * 50)
+            for _ in range(50):
+                assert sink.receive(lambda frame: frame == sent(108), timeout=10)
+        finally:
+            daemon.process.send_signal(signal.SIGCONT)
+        assert daemon.steered("stale") == 0
 
 
 def test_busy_control(lab, moving, each_lane):
