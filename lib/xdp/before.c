@@ -109,6 +109,8 @@ static int attach(struct shunt_xdp *x, struct shunt_err *err)
 /* To a device that has none. */
 static int begin(struct shunt_xdp *x, struct shunt_err *err)
 {
+	/* of a dispatcher that somebody took off libxdp keeps the pins */
+	libxdp_clean_references((int)x->ifindex);
 	return shunt_xdp_program_bind(x) ? shunt_xdp_attach_alone(x, -1, err) : attach(x, err);
 }
 

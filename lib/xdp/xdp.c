@@ -56,9 +56,13 @@ static int program_detach(struct shunt_xdp *x)
 	if (x->is_tapped && x->plain.dispatcher_id && !shunt_xdp_untap(x, NULL))
 		opts.old_prog_fd = x->prog_fd;
 	rc = bpf_xdp_detach((int)x->ifindex, flags, &opts);
-	return rc && x->prog ? xdp_program__detach(x->prog, (int)x->ifindex,
-						   shunt_xdp_device_mode(x->requested), 0)
-			     : rc;
+	if (rc && x->prog)
+		rc = xdp_program__detach(x->prog, (int)x->ifindex,
+					 shunt_xdp_device_mode(x->requested), 0);
+	/* somebody took it off, and left what libxdp had pinned */
+	if (rc && x->prog)
+		libxdp_clean_references((int)x->ifindex);
+	return rc;
 }
 
 int shunt_xdp_take_off(struct shunt_xdp *x, struct shunt_err *err)
