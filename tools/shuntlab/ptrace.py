@@ -145,7 +145,8 @@ class EndlessLoop:
         self.at = _address(pid, program, "shunt_worker_turn")
 
     def _write(self, code):
-        with open(f"/proc/{self.pid}/mem", "r+b", buffering=0) as memory:
+        """While the thread is traced: kernels may let nobody else write code (PROC_MEM_FORCE_PTRACE)."""
+        with open(f"/proc/{self.tid}/mem", "r+b", buffering=0) as memory:
             memory.seek(self.at)
             before = memory.read(len(code))
             memory.seek(self.at)
@@ -153,7 +154,11 @@ class EndlessLoop:
         return before
 
     def __enter__(self):
-        self.before = self._write(JUMP_TO_ITSELF)
+        _stop(self.tid)
+        try:
+            self.before = self._write(JUMP_TO_ITSELF)
+        finally:
+            _ptrace(DETACH, self.tid)
         return self
 
     def __exit__(self, *_):
