@@ -179,9 +179,8 @@ int shunt_rule_proto(const char *name)
 {
 	unsigned proto;
 
-	if (named_parse(protos, SHUNT_ARRAY_LEN(protos), name, UINT8_MAX, &proto))
-		return -EINVAL;
-	return (int)proto;
+	return named_parse(protos, SHUNT_ARRAY_LEN(protos), name, UINT8_MAX, &proto) ? -EINVAL
+										     : (int)proto;
 }
 
 static int read_proto(struct reader *r, char *word)

@@ -136,22 +136,25 @@ def test_hung_follower_and_a_new_rule(lab, each_lane):
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
 
 
+def sent(length):
+    """What DROP_IN drops."""
+    return udp4(length, eth_dst=SINK, dport=4444)
+
+
+def crosses(gen, sink, daemon, lane):
+    """Whether the lane has packets between stations that both are known."""
+    sink.send(udp4(104, eth_dst=GEN, eth_src=SINK))
+    gen.send(sent(104))
+    return daemon.packets(lane) > 0
+
+
 @pytest.mark.parametrize("firewall", ["auto", "ignore"])
 def test_hung_follower_and_a_bridge_alone(lab, each_lane, firewall):
     """Rules of its ports judge it, which nobody follows then: nothing crosses, until it goes on. Where the
     operator's word is to pass them by, nothing is followed."""
     gen, sink = lab.ends()
-
-    def sent(length):
-        return udp4(length, eth_dst=SINK, dport=4444)
-
-    def crosses():
-        sink.send(udp4(104, eth_dst=GEN, eth_src=SINK))
-        gen.send(sent(104))
-        return daemon.packets(each_lane) > 0
-
     with Watched(lab, "bridge", "eth1", "eth2", "--firewall", firewall, chatty=True, check=False) as daemon:
-        wait_until(crosses)
+        wait_until(lambda: crosses(gen, sink, daemon, each_lane))
         with Stopped(daemon.process.pid, FOLLOWER):
             if firewall == "auto":
                 wait_until(lambda: gen.send(sent(104)) or daemon.steered("stale") > 0)
@@ -174,20 +177,11 @@ def test_stopped_with_a_bridge_alone(lab, each_lane):
     """All of the daemon stands still: as after its death, the bridge goes on between known stations, although
     nobody follows the rules."""
     gen, sink = lab.ends()
-
-    def sent(length):
-        return udp4(length, eth_dst=SINK, dport=4444)
-
-    def crosses():
-        sink.send(udp4(104, eth_dst=GEN, eth_src=SINK))
-        gen.send(sent(104))
-        return daemon.packets(each_lane) > 0
-
     with Watched(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
-        wait_until(crosses)
+        wait_until(lambda: crosses(gen, sink, daemon, each_lane))
         daemon.process.send_signal(signal.SIGSTOP)
         try:
-            time.sleep(3 * STALE_S)
+            time.sleep(3 * STALE_S)  # nobody answers who could be asked
             gen.send(*[sent(108)] * 50)
             for _ in range(50):
                 assert sink.receive(lambda frame: frame == sent(108), timeout=10)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "netns.h"
 #include "mirror_rig.h"
+#include "netns.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

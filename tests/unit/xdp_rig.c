@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "netns.h"
 #include "xdp_rig.h"
+#include "netns.h"
 
 #include <errno.h>
 #include <net/if.h>

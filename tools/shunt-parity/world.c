@@ -254,12 +254,22 @@ bool parity_is_multipath(bool v6, const uint8_t *addr)
 	return flags_of(v6, addr) & MULTIPATH;
 }
 
-/* All but the plain networks, which have as many sources as there are frames; and of these, the one
- * that is among odd4. */
+static bool is_odd4(const uint8_t *addr)
+{
+	uint8_t odd[4];
+	unsigned i;
+
+	for (i = 0; i < sizeof(odd4) / sizeof(*odd4); i++)
+		if (inet_pton(AF_INET, odd4[i], odd) == 1 && !memcmp(addr, odd, sizeof(odd)))
+			return true;
+	return false;
+}
+
+/* All but the plain networks, which have as many sources as there are frames. */
 bool parity_is_frequent(const uint8_t *addr)
 {
-	return addr[0] != 198 || addr[1] < 18 || addr[1] > 20 ||
-	       (addr[1] == 18 && (addr[2] < 32 || (addr[2] == 255 && addr[3] == 255)));
+	return is_odd4(addr) || addr[0] != 198 || addr[1] < 18 || addr[1] > 20 ||
+	       (addr[1] == 18 && addr[2] < 32);
 }
 
 static void pick_odd(struct parity_rng *rng, bool v6, uint8_t *addr)
