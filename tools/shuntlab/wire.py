@@ -2,6 +2,7 @@
 """Raw frames on a device of another network namespace."""
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import socket
@@ -74,8 +75,17 @@ class Wire:
         self._socket.close()
 
     def send(self, *frames):
+        """Each goes once: one that found no room, the other end's ring being full, has not gone."""
+        end = time.monotonic() + 30
         for frame in frames:
-            self._socket.send(bytes(frame))
+            while True:
+                try:
+                    self._socket.send(bytes(frame))
+                    break
+                except OSError as error:
+                    if error.errno != errno.ENOBUFS or time.monotonic() > end:
+                        raise
+                time.sleep(0.001)
 
     def reaches(self, other, frame, leaves=None):
         """The frame, sent here, arrives there: unchanged, or as it should leave."""
