@@ -35,6 +35,10 @@ enum shunt_steer_mode {
 	SHUNT_STEER_MODE_MIX,	      /* to the own MAC as LAYER3, everything else as XCONNECT */
 	SHUNT_STEER_MODE_TRANSPARENT, /* everything crosses, and is not looked at */
 	SHUNT_STEER_MODE_BRIDGE_UNTAGGED, /* as BRIDGE, where the port has VLAN devices */
+	/* as LAYER3, of connections that a flowtable of the kernel's has; programs made with
+	 * SHUNT_FLOWS alone */
+	SHUNT_STEER_MODE_LAYER3_FLOWS,
+	SHUNT_STEER_MODE_CNT,
 };
 
 /* The lane of what a port's forwarding can finish: one of enum shunt_lane, or
@@ -93,8 +97,8 @@ struct shunt_steer_cfg {
 	__u8 hop[12];
 	__u16 hop_mtu;
 	__u16 finishes; /* bits 1 << lane: there checksums left to a device are finished */
-	/* The port is left to the kernel, whoever asks for another lane: rules may only keep frames
-	 * there, or drop them. */
+	/* The port is left to the kernel, or forwards what rules of the host's approve alone,
+	 * whoever asks for another lane: shunt's rules may only keep frames there, or drop them. */
 	__u16 is_left;
 	/* Without a worker that serves it, a frame from port to port crosses inside the kernel. 0:
 	 * it is the kernel's. */

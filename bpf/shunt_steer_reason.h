@@ -66,11 +66,19 @@
 	X(SAME_PORT, "same_port", KERNEL,                                                          \
 	  "lane xdp: back where it came from, the kernel may redirect")                            \
 	X(NO_XDP_PORT, "no_xdp_port", KERNEL, "lane xdp: the other port takes no frames from XDP") \
+	X(NO_FLOW, "no_flow", KERNEL,                                                              \
+	  "the host's rules judge it, and no flowtable has its connection")                        \
+	X(NOT_FLOW, "not_flow", KERNEL,                                                            \
+	  "the host's rules judge it: neither TCP nor UDP, or a fragment")                         \
+	X(FLOW_SIGNAL, "flow_signal", KERNEL,                                                      \
+	  "the host's rules judge it: TCP that opens or ends a connection (SYN, FIN, RST)")        \
 	X(RULE_DROP, "rule", DROP, "a rule drops it")                                              \
 	X(XDP_FORWARD4, "forward4", XDP, "IPv4, routed inside the kernel")                         \
 	X(XDP_FORWARD6, "forward6", XDP, "IPv6, routed inside the kernel")                         \
 	X(XDP_BRIDGED, "bridged", XDP, "crossed to the other port inside the kernel")              \
-	X(XDP_RULE, "rule", XDP, "a rule gives it to this lane")
+	X(XDP_RULE, "rule", XDP, "a rule gives it to this lane")                                   \
+	X(XDP_TRANSLATED, "translated", XDP,                                                       \
+	  "of an approved connection: routed, addresses or ports translated, inside the kernel")
 
 #define SHUNT_STEER_LANE_X(e, name, help) SHUNT_LANE_##e,
 enum shunt_lane { SHUNT_STEER_LANES(SHUNT_STEER_LANE_X) SHUNT_LANE_CNT };

@@ -29,8 +29,8 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
 							: SHUNT_STEER_NO_XDP_PORT;
 	if (reason == SHUNT_STEER_FORWARD4)
-		return route(ctx, half, out, false, is_sg, can_trim);
-	return route(ctx, half, out, true, is_sg, can_trim);
+		return route(ctx, half, out, NULL, false, is_sg, can_trim);
+	return route(ctx, half, out, NULL, true, is_sg, can_trim);
 }
 
 /* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */

@@ -5,6 +5,7 @@
 #ifndef SHUNT_STEER_MODE_BPF_H
 #define SHUNT_STEER_MODE_BPF_H
 
+#include "steer/flow.bpf.h"
 #include "steer/frame.bpf.h"
 #include "steer/local.bpf.h"
 
@@ -204,6 +205,8 @@ static __always_inline int mode_reason(const struct shunt_steer_half *half, cons
 				       const void *end, __s64 beyond)
 {
 	if (half->mode == SHUNT_STEER_MODE_LAYER3)
+		return layer3_reason(half, eth, end, beyond);
+	if (ASKS_FLOWS && half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS)
 		return layer3_reason(half, eth, end, beyond);
 	if (half->mode == SHUNT_STEER_MODE_XCONNECT)
 		return xconnect_reason(half, eth, end);

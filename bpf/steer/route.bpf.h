@@ -6,6 +6,7 @@
 
 #include "steer/hop.bpf.h"
 #include "steer/local.bpf.h"
+#include "steer/nat.bpf.h"
 #include "steer/tables.bpf.h"
 
 /* What a function here returns beside a reason (enum shunt_steer_reason), which is not negative. */
@@ -27,8 +28,9 @@ static __always_inline bool sum_is_right(const struct ipv4 *ip)
 	return sum == 0xffff;
 }
 
+/* Where a translated packet may come from, the connection says. */
 static __always_inline int check4(const struct shunt_steer_half *half, const struct ipv4 *ip,
-				  __u32 flags)
+				  __u32 flags, const struct flow *to)
 {
 	if (!(flags & SHUNT_TABLES_IP4))
 		return SHUNT_STEER_NOT_ROUTER;
@@ -36,7 +38,7 @@ static __always_inline int check4(const struct shunt_steer_half *half, const str
 		return SHUNT_STEER_BAD_CHECKSUM;
 	if (is_local4(half, ip->src_be))
 		return SHUNT_STEER_OWN_SOURCE;
-	if (flags & (SHUNT_TABLES_RPF4 | SHUNT_TABLES_NO_LOCAL) &&
+	if (!to && flags & (SHUNT_TABLES_RPF4 | SHUNT_TABLES_NO_LOCAL) &&
 	    !source_is_plain(bpf_ntohl(ip->src_be), flags, half->out_port))
 		return SHUNT_STEER_OTHER_SOURCE;
 	return ROUTE_GOOD;
@@ -53,7 +55,7 @@ static __always_inline int check_way(const struct shunt_steer_half *half, const 
 	return redirects(way_port(way), is_sg) ? ROUTE_GOOD : SHUNT_STEER_NO_XDP_PORT;
 }
 
-/* Cuts what follows the packet, as the kernel does. */
+/* Cuts what follows the packet, as the kernel does, but its flowtables. */
 static __always_inline int trim(struct xdp_md *ctx, __u32 trailer, const bool can_trim)
 {
 	if (!can_trim)
@@ -61,15 +63,34 @@ static __always_inline int trim(struct xdp_md *ctx, __u32 trailer, const bool ca
 	return bpf_xdp_adjust_tail(ctx, -(int)trailer) ? SHUNT_STEER_TRUNCATED : ROUTE_GOOD;
 }
 
-/* Returns the reason for which the packet left, by port *out, or did not, or ROUTE_WORKER. */
+static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const void *l3,
+				     const struct flow *to, const bool is_ip6)
+{
+	if (is_ip6)
+		return way_find6(ctx, way, to ? to->dst : ((struct ipv6 *)l3)->dst, to);
+	return way_find4(ctx, way, to ? (__be32)to->dst[0] : ((struct ipv4 *)l3)->dst_be, to);
+}
+
+/* What else of a packet was left to do, before it is translated: a checksum. */
+static __always_inline bool change_packet(struct xdp_md *ctx, const struct flow *to,
+					  const bool is_ip6)
+{
+	if (READ_ONCE(shunt_ctl.finishes) >> SHUNT_LANE_XDP & 1)
+		finish_checksum(ctx);
+	return translate(ctx, to, is_ip6);
+}
+
+/* Returns the reason for which the packet left, by port *out, or did not, or ROUTE_WORKER. to: what
+ * it is translated to; NULL: it is not. */
 static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 __u32 *out, const bool is_ip6, const bool is_sg,
-				 const bool can_trim)
+				 __u32 *out, const struct flow *to, const bool is_ip6,
+				 const bool is_sg, const bool can_trim)
 {
 	const __u32 hdr_len = is_ip6 ? sizeof(struct ipv6) : sizeof(struct ipv4);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	void *l3 = data + sizeof(struct eth);
 	__u32 flags = READ_ONCE(shunt_ctl.tables.flags), len;
+	bool is_new = to;
 	struct way way;
 	int reason;
 
@@ -78,20 +99,25 @@ static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_ha
 	if (is_ip6)
 		reason = flags & SHUNT_TABLES_IP6 ? ROUTE_GOOD : SHUNT_STEER_NOT_ROUTER;
 	else
-		reason = check4(half, l3, flags);
+		reason = check4(half, l3, flags, to);
 	if (reason != ROUTE_GOOD)
 		return reason;
-	if (!(is_ip6 ? way_find6(ctx, &way, l3) : way_find4(ctx, &way, l3)))
+	if (!find_way(ctx, &way, l3, to, is_ip6))
 		return SHUNT_STEER_NO_WAY;
 	len = is_ip6 ? hdr_len + bpf_ntohs(((struct ipv6 *)l3)->payload_len_be)
 		     : bpf_ntohs(((struct ipv4 *)l3)->tot_len_be);
-	reason = check_way(half, &way, len, is_sg);
+	reason = check_way(half, &way, to ? end - l3 : len, is_sg);
 	if (reason != ROUTE_GOOD)
 		return reason;
-	if (end - l3 != len) {
+	if (!to && end - l3 != len) {
 		reason = trim(ctx, end - l3 - len, can_trim);
 		if (reason != ROUTE_GOOD)
 			return reason;
+		is_new = true;
+	}
+	if (to && !change_packet(ctx, to, is_ip6))
+		return SHUNT_STEER_TRUNCATED;
+	if (is_new) { /* the verifier knows the packet no more */
 		data = (void *)(long)ctx->data;
 		end = (void *)(long)ctx->data_end;
 		l3 = data + sizeof(struct eth);

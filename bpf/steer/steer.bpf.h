@@ -3,6 +3,7 @@
 #ifndef SHUNT_STEER_STEER_BPF_H
 #define SHUNT_STEER_STEER_BPF_H
 
+#include "steer/approved.bpf.h"
 #include "steer/handover.bpf.h"
 #include "steer/lane_user.bpf.h"
 #include "steer/lane_xdp.bpf.h"
@@ -51,6 +52,12 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	is_ruled = reason == RULE_XDP;
 	if (reason < 0)
 		reason = mode_reason(half, data, end, beyond);
+	if (ASKS_FLOWS && half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS) {
+		reason = approved(ctx, live, reason, is_sg);
+		if (reason >> APPROVED_OUT_SHIFT || reason == SHUNT_STEER_XDP_TRANSLATED)
+			return redirected(ctx, slot, SHUNT_STEER_XDP_TRANSLATED, SHUNT_LANE_XDP,
+					  (__u32)reason >> APPROVED_OUT_SHIFT, len);
+	}
 	FORGET(reason, len);
 	if (reason == SHUNT_STEER_RULE_DROP)
 		return lane_drop(ctx, slot, reason, len);

@@ -256,9 +256,10 @@ static __always_inline __u32 generation(void)
 	return READ_ONCE(shunt_ctl.tables.generation);
 }
 
-/* True if dst is a destination with one way, which is then remembered. */
+/* True if there is a way to the key's destination; one that is the only one is then remembered.
+ * is_one: the packet, which is translated, must have no other. */
 __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
-			  struct shunt_tables_answer4 *answer)
+			  struct shunt_tables_answer4 *answer, bool is_one)
 {
 	const void *end = (const void *)(long)ctx->data_end;
 	const struct ipv4 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
@@ -267,14 +268,14 @@ __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
 
 	if (!way || !answer || (const void *)(ip + 1) > end)
 		return false;
-	hop = hop4(bpf_ntohl(ip->dst_be));
+	hop = hop4(bpf_ntohl(key >> 32));
 	slot = (__u32)hop;
 	if (is_alias(slot)) {
 		route = hop >> 32;
 		slot = target_of(slot);
 	}
 	if (slot & SHUNT_TABLES_GROUP)
-		return way_take(way, member_of(slot, flow4(ip, end)), route);
+		return !is_one && way_take(way, member_of(slot, flow4(ip, end)), route);
 	if (!way_take(way, slot, route))
 		return false;
 	if (is_counted(way))
@@ -286,31 +287,40 @@ __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
 	return true;
 }
 
-static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, const struct ipv4 *ip)
+/* To the address dst_be, which is the packet's but where it is translated. */
+static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, __be32 dst_be,
+				      const bool is_one)
 {
-	__u64 key = (__u64)ip->dst_be << 32 | generation();
-	struct shunt_tables_answer4 *answer = &shunt_cache4[ip->dst_be * PHI >> (64 - CACHE4_BITS)];
+	__u64 key = (__u64)dst_be << 32 | generation();
+	struct shunt_tables_answer4 *answer = &shunt_cache4[dst_be * PHI >> (64 - CACHE4_BITS)];
 
 	way->eth = READ_ONCE(answer->eth);
 	way->rest = READ_ONCE(answer->rest);
 	if (READ_ONCE(answer->key) == key &&
 	    READ_ONCE(answer->sum) == (key ^ way->eth) + way->rest + PHI)
 		return true;
-	return way_walk4(ctx, way, key, answer);
+	return way_walk4(ctx, way, key, answer, is_one);
 }
 
-__noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
+/* What a walk is for. is_one: see way_walk4. */
+struct goal6 {
+	__u64 dst[2];
+	__u32 generation, is_one;
+};
+
+__noinline bool way_walk6(struct xdp_md *ctx, struct way *way, const struct goal6 *goal,
 			  struct shunt_tables_answer6 *answer)
 {
 	const void *end = (const void *)(long)ctx->data_end;
 	const struct ipv6 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
-	__u64 dst[2], hop;
+	__u64 dst[2], hop, gen;
 	__u32 slot, route = 0;
 
-	if (!way || !answer || (const void *)(ip + 1) > end)
+	if (!way || !answer || !goal || (const void *)(ip + 1) > end)
 		return false;
-	dst[0] = ip->dst[0];
-	dst[1] = ip->dst[1];
+	dst[0] = goal->dst[0];
+	dst[1] = goal->dst[1];
+	gen = goal->generation;
 	hop = hop6(dst);
 	slot = (__u32)hop;
 	if (is_alias(slot)) {
@@ -318,7 +328,7 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
 		slot = target_of(slot);
 	}
 	if (slot & SHUNT_TABLES_GROUP)
-		return way_take(way, member_of(slot, flow6(ip, end)), route);
+		return !goal->is_one && way_take(way, member_of(slot, flow6(ip, end)), route);
 	if (!way_take(way, slot, route))
 		return false;
 	if (is_counted(way))
@@ -332,9 +342,11 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, __u64 gen,
 	return true;
 }
 
-static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const struct ipv6 *ip)
+static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const __u64 *dst,
+				      const bool is_one)
 {
-	__u64 hi = ip->dst[0], lo = ip->dst[1], gen = generation();
+	struct goal6 goal = {{dst[0], dst[1]}, generation(), is_one};
+	__u64 hi = goal.dst[0], lo = goal.dst[1], gen = goal.generation;
 	struct shunt_tables_answer6 *answer =
 		&shunt_cache6[(hi * 3 ^ lo) * PHI >> (64 - CACHE6_BITS)];
 
@@ -344,21 +356,27 @@ static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const
 	    READ_ONCE(answer->generation) == gen &&
 	    READ_ONCE(answer->sum) == (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI)
 		return true;
-	return way_walk6(ctx, way, gen, answer);
+	return way_walk6(ctx, way, &goal, answer);
 }
 
 /* ---- where a packet may come from (fib_validate_source of the kernel) ----------------------- */
 
-__noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own_port)
+/* The adjacency of a next hop, of a group's first member; NULL without memory. */
+static __always_inline const struct shunt_tables_adj *adj_back(__u64 hop)
 {
-	__u32 slot = (__u32)hop4(src);
-	const struct shunt_tables_adj *adj;
+	__u32 slot = (__u32)hop;
 
 	if (is_alias(slot))
 		slot = target_of(slot);
 	if (slot & SHUNT_TABLES_GROUP)
 		slot = member_of(slot, 0);
-	adj = adj_of(slot);
+	return adj_of(slot);
+}
+
+__noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own_port)
+{
+	const struct shunt_tables_adj *adj = adj_back(hop4(src));
+
 	if (!adj)
 		return false;
 	if (flags & SHUNT_TABLES_RPF4)

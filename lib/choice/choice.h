@@ -156,6 +156,7 @@ struct shunt_lane_facts {
 	bool restarts;	   /* the driver restarts the device when the program goes: forwarding
 			    * would stop */
 	bool is_bulk;	   /* TCP in bulk (choice/bulk.h) */
+	bool asks_flows;   /* rules judge its frames, and leave it those of approved connections */
 	/* of bridge and router: why frames are left to the kernel, one of SHUNT_LANE_REASONS_LEFT
 	 */
 	enum shunt_lane_reason left;

@@ -154,8 +154,17 @@ static void judge_filters(struct shunt_doctor *d, const struct doctor_host_facts
 				   "what is forwarded is judged by %s: such ports are "
 				   "the kernel's in modes route, bridge and mix",
 				   judges);
-	shunt_doctor_remedy(finding, is_untold ? "ask as root"
-					       : "to bypass that: shuntd ... --firewall ignore");
+	if (is_untold)
+		shunt_doctor_remedy(finding, "ask as root");
+	else if (!f->judges.flowtable_cnt)
+		shunt_doctor_remedy(
+			finding,
+			"to have shunt forward, in mode route, the connections that "
+			"nftables lets through: a flowtable over both ports, see "
+			"shuntd(8), FIREWALL; to bypass all: shuntd ... --firewall ignore");
+	else
+		shunt_doctor_remedy(finding, "mode route forwards what the flowtable has; to "
+					     "bypass all: shuntd ... --firewall ignore");
 }
 
 void shunt_doctor_judge_host(struct shunt_doctor *d, const struct doctor_host_facts *facts,

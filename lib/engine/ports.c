@@ -11,6 +11,7 @@
 #include "device/kernel.h"
 #include "device/tags.h"
 #include "engine/frames.h"
+#include "firewall/firewall.h"
 
 static void print_more_queues(const struct shunt_port *port, unsigned cnt, char *out, unsigned len)
 {
@@ -62,6 +63,16 @@ static int check_master(const struct shunt_engine *engine, const struct shunt_po
 		port->name, port->name);
 }
 
+/* In generic mode a packet whose checksum was left to a device cannot be translated: what is left
+ * to do goes with it, and is not to be seen. */
+static bool asks_flows(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	return engine->config->firewall == SHUNT_FIREWALL_AUTO &&
+	       port->config->driver_mode != SHUNT_DRIVER_GENERIC &&
+	       shunt_ports_mode(&engine->ports, port->index) == SHUNT_FORWARD_ROUTE &&
+	       shunt_firewall_has_flowtable(port->netdev.ifindex);
+}
+
 static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	const struct shunt_config *config = engine->config;
@@ -96,6 +107,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	shunt_kernel_query(&kernel);
 	opts.asks_tags = shunt_driver_of(port->netdev.driver)->is_pair &&
 			 shunt_kernel_has(&kernel, SHUNT_KERNEL_tag_beside);
+	opts.asks_flows = asks_flows(engine, port);
 	if (opts.requested == SHUNT_XDP_GENERIC && !opts.external)
 		opts.multi_buffer |= shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);
 	ret = shunt_xdp_open(&port->xdp, &opts, err);

@@ -19,6 +19,7 @@ struct shunt_firewall_asker {
 };
 
 void shunt_firewall_ask_nft(struct shunt_judges *judges);
+void shunt_firewall_ask_flowtables(struct shunt_judges *judges);	   /* none: none is known */
 void shunt_firewall_ask_iptables(const struct shunt_firewall_asker *asker, /* and arptables */
 				 struct shunt_judges *judges);
 void shunt_firewall_ask_ebtables(const struct shunt_firewall_asker *asker,

@@ -99,6 +99,7 @@ static void ask(enum part part, const struct shunt_firewall_asker *asker, const 
 	switch (part) {
 	case NFT:
 		shunt_firewall_ask_nft(out);
+		shunt_firewall_ask_flowtables(out);
 		break;
 	case TC:
 		ask_tc(ifindexes, cnt, out);
@@ -120,7 +121,7 @@ void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judge
 	unsigned part;
 
 	shunt_firewall_open_asker(&asker);
-	out->cnt = 0;
+	shunt_judges_clear(out);
 	for (part = 0; part < PARTS; part++)
 		ask(part, &asker, ifindexes, cnt, out);
 	shunt_firewall_close_asker(&asker);
@@ -183,7 +184,7 @@ void shunt_firewall_ask(struct shunt_firewall *firewall, enum shunt_firewall_sid
 			continue;
 		answer->versions[part] =
 			__atomic_load_n(&firewall->versions[part], __ATOMIC_RELAXED);
-		answer->judges[part].cnt = 0;
+		shunt_judges_clear(&answer->judges[part]);
 		ask(part, &firewall->asker, firewall->ifindexes, firewall->cnt,
 		    &answer->judges[part]);
 	}
@@ -211,7 +212,7 @@ bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_sid
 {
 	unsigned part;
 
-	firewall->fresh.cnt = 0;
+	shunt_judges_clear(&firewall->fresh);
 	for (part = 0; part < PARTS; part++) {
 		put_part(firewall, side, part);
 		shunt_judges_append(&firewall->fresh, &firewall->parts[part]);

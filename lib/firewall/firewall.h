@@ -68,6 +68,10 @@ uint64_t shunt_firewall_answers(const struct shunt_firewall *firewall,
 const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall);
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out);
 
+/* shunt_firewall_has_flowtable says whether a flowtable of the kernel's has the device, without
+ * following. Thread: control. Cost: a dump of tables and flowtables. */
+bool shunt_firewall_has_flowtable(int ifindex);
+
 /* What br_netfilter shows of the frames that a bridge of the kernel's forwards: to the hooks of IP,
  * and to those of ARP. */
 struct shunt_firewall_calls {

@@ -55,6 +55,28 @@ void shunt_judges_add(struct shunt_judges *judges, enum shunt_judge_kind kind,
 	va_end(args);
 }
 
+void shunt_judges_clear(struct shunt_judges *judges)
+{
+	judges->cnt = 0;
+	judges->flowtable_cnt = 0;
+}
+
+static bool has_flowtable(const struct shunt_judges *judges, int ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < judges->flowtable_cnt; i++)
+		if (judges->flowtables[i] == ifindex)
+			return true;
+	return false;
+}
+
+void shunt_judges_add_flowtable(struct shunt_judges *judges, int ifindex)
+{
+	if (!has_flowtable(judges, ifindex) && judges->flowtable_cnt < SHUNT_FLOWTABLES_MAX)
+		judges->flowtables[judges->flowtable_cnt++] = ifindex;
+}
+
 void shunt_judges_append(struct shunt_judges *judges, const struct shunt_judges *more)
 {
 	unsigned i;
@@ -64,11 +86,15 @@ void shunt_judges_append(struct shunt_judges *judges, const struct shunt_judges 
 			overflow(judges);
 		else
 			judges->at[judges->cnt++] = more->at[i];
+	for (i = 0; i < more->flowtable_cnt; i++)
+		shunt_judges_add_flowtable(judges, more->flowtables[i]);
 }
 
 bool shunt_judges_equal(const struct shunt_judges *a, const struct shunt_judges *b)
 {
-	return a->cnt == b->cnt && !memcmp(a->at, b->at, a->cnt * sizeof(a->at[0]));
+	return a->cnt == b->cnt && !memcmp(a->at, b->at, a->cnt * sizeof(a->at[0])) &&
+	       a->flowtable_cnt == b->flowtable_cnt &&
+	       !memcmp(a->flowtables, b->flowtables, a->flowtable_cnt * sizeof(a->flowtables[0]));
 }
 
 /* --- whose frames ----------------------------------------------------------------------------- */
@@ -121,6 +147,27 @@ const struct shunt_judge *shunt_judge_find(const struct shunt_judges *judges,
 		if (meets(&judges->at[i], ports, cnt, &ports[port]))
 			return &judges->at[i];
 	return NULL;
+}
+
+/* A connection in a flowtable passes none of IP's hooks any more. All others it does. */
+static bool leaves_flows(const struct shunt_judge *judge)
+{
+	return judge->place == SHUNT_JUDGE_IP &&
+	       (judge->kind == SHUNT_JUDGE_nftables || judge->kind == SHUNT_JUDGE_iptables);
+}
+
+bool shunt_judges_leave_flows(const struct shunt_judges *judges, const struct shunt_judged *ports,
+			      unsigned cnt, unsigned port)
+{
+	unsigned i;
+
+	if (ports[port].is_untold || !has_flowtable(judges, ports[port].ifindex))
+		return false;
+	for (i = 0; i < judges->cnt; i++)
+		if (meets(&judges->at[i], ports, cnt, &ports[port]) &&
+		    !leaves_flows(&judges->at[i]))
+			return false;
+	return true;
 }
 
 void shunt_judge_print(const struct shunt_judge *judge, char *out, unsigned len)

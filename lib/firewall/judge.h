@@ -51,12 +51,25 @@ struct shunt_judge {
 
 /* Of each kind, place and device one is kept, so many in all. With one more, everything counts as
  * judged. */
-#define SHUNT_JUDGES_MAX 256
+#define SHUNT_JUDGES_MAX     256
+
+/* Devices that flowtables have, at most: of more none is known. */
+#define SHUNT_FLOWTABLES_MAX 256
 
 struct shunt_judges {
 	unsigned cnt;
 	struct shunt_judge at[SHUNT_JUDGES_MAX];
+	/* What judges IP packets may have put connections into a flowtable: those need no judge any
+	 * more. By ifindex. */
+	unsigned flowtable_cnt;
+	int flowtables[SHUNT_FLOWTABLES_MAX];
 };
+
+/* shunt_judges_clear empties the list. Thread: the list's. */
+void shunt_judges_clear(struct shunt_judges *judges);
+
+/* shunt_judges_add_flowtable says that a flowtable has the device. Thread: the list's. */
+void shunt_judges_add_flowtable(struct shunt_judges *judges, int ifindex);
 
 /* shunt_judges_add adds a judge to the list; `what` in printf's way. Thread: the list's. */
 void shunt_judges_add(struct shunt_judges *judges, enum shunt_judge_kind kind,
@@ -86,6 +99,12 @@ struct shunt_judged {
 const struct shunt_judge *shunt_judge_find(const struct shunt_judges *judges,
 					   const struct shunt_judged *ports, unsigned cnt,
 					   unsigned port);
+
+/* shunt_judges_leave_flows says whether all that judges the port's frames are rules for IP packets,
+ * nftables' or iptables', and a flowtable has the port: then connections that are in it have passed
+ * them. Thread: any. */
+bool shunt_judges_leave_flows(const struct shunt_judges *judges, const struct shunt_judged *ports,
+			      unsigned cnt, unsigned port);
 
 /* shunt_judge_print writes what the judge is: "nftables inet filter forward and 2 more", cut off at
  * len bytes. Thread: any. */

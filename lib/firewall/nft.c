@@ -68,6 +68,17 @@ int shunt_firewall_take_table(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
+bool shunt_firewall_is_dormant(const struct shunt_firewall_dormants *dormants, uint8_t family,
+			       const char *table)
+{
+	unsigned i;
+
+	for (i = 0; i < dormants->cnt; i++)
+		if (dormants->at[i].family == family && !strcmp(dormants->at[i].name, table))
+			return true;
+	return false;
+}
+
 static void forget_tables(void *arg)
 {
 	struct shunt_firewall_dormants *dormants = arg;
@@ -169,17 +180,6 @@ static int take_chain_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-static bool is_dormant(const struct shunt_firewall_dormants *dormants, const struct chain *chain)
-{
-	unsigned i;
-
-	for (i = 0; i < dormants->cnt; i++)
-		if (dormants->at[i].family == chain->family &&
-		    !strcmp(dormants->at[i].name, chain->table))
-			return true;
-	return false;
-}
-
 static void add(struct shunt_judges *judges, const struct chain *chain,
 		enum shunt_judge_place place, int ifindex)
 {
@@ -232,7 +232,7 @@ int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 	chain.family = nfg->nfgen_family;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_chain_attr, &chain);
 	if (chain.hook == UINT32_MAX || !chain.table || !chain.name || !family_name(chain.family) ||
-	    is_dormant(chains->dormants, &chain))
+	    shunt_firewall_is_dormant(chains->dormants, chain.family, chain.table))
 		return MNL_CB_OK;
 	if (chain.rule_cnt || chain.policy != NF_ACCEPT)
 		judge(chains->judges, &chain);
@@ -253,7 +253,7 @@ static void forget_chains(void *arg)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static int dump(uint8_t message, mnl_cb_t take, void (*forget)(void *), void *arg)
+int shunt_firewall_dump_nft(uint8_t message, mnl_cb_t take, void (*forget)(void *), void *arg)
 {
 	char buf[MNL_NLMSG_HDRLEN + MNL_ALIGN(sizeof(struct nfgenmsg))];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -268,20 +268,27 @@ static int dump(uint8_t message, mnl_cb_t take, void (*forget)(void *), void *ar
 }
 
 /* Without nf_tables in the kernel the answer is EINVAL, without netfilter there is no bus. */
-static bool is_lacking(int ret)
+bool shunt_firewall_lacks_nft(int ret)
 {
 	return ret == -EINVAL || ret == -EPROTONOSUPPORT || ret == -EOPNOTSUPP;
+}
+
+int shunt_firewall_dump_dormants(struct shunt_firewall_dormants *dormants)
+{
+	return shunt_firewall_dump_nft(NFT_MSG_GETTABLE, shunt_firewall_take_table, forget_tables,
+				       dormants);
 }
 
 void shunt_firewall_ask_nft(struct shunt_judges *judges)
 {
 	struct shunt_firewall_dormants dormants = {0};
 	struct shunt_firewall_chains chains = {&dormants, judges, judges->cnt, ""};
-	int ret = dump(NFT_MSG_GETTABLE, shunt_firewall_take_table, forget_tables, &dormants);
+	int ret = shunt_firewall_dump_dormants(&dormants);
 
 	if (!ret)
-		ret = dump(NFT_MSG_GETCHAIN, shunt_firewall_take_chain, forget_chains, &chains);
-	if (ret && !is_lacking(ret))
+		ret = shunt_firewall_dump_nft(NFT_MSG_GETCHAIN, shunt_firewall_take_chain,
+					      forget_chains, &chains);
+	if (ret && !shunt_firewall_lacks_nft(ret))
 		shunt_judges_add(judges, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "nftables: %s",
 				 strerror(-ret));
 	if (*chains.nat)

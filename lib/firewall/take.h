@@ -5,6 +5,7 @@
 #ifndef SHUNT_FIREWALL_TAKE_H
 #define SHUNT_FIREWALL_TAKE_H
 
+#include <libmnl/libmnl.h>
 #include <linux/netlink.h>
 
 #include "firewall/judge.h"
@@ -22,10 +23,30 @@ struct shunt_firewall_chains {
 	char nat[48];	     /* a chain of address translation without a rule, "" none */
 };
 
+struct shunt_firewall_flowtables {
+	const struct shunt_firewall_dormants *dormants;
+	struct shunt_judges *judges;
+};
+
 /* shunt_firewall_take_table: arg is a struct shunt_firewall_dormants. shunt_firewall_take_chain:
- * arg is a struct shunt_firewall_chains. */
+ * arg is a struct shunt_firewall_chains. shunt_firewall_take_flowtable: arg is a struct
+ * shunt_firewall_flowtables. */
 int shunt_firewall_take_table(const struct nlmsghdr *nlh, void *arg);
 int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg);
+int shunt_firewall_take_flowtable(const struct nlmsghdr *nlh, void *arg);
+
+/* shunt_firewall_is_dormant says whether a table of that family and name is among those that sleep.
+ */
+bool shunt_firewall_is_dormant(const struct shunt_firewall_dormants *dormants, uint8_t family,
+			       const char *table);
+
+/* shunt_firewall_dump_nft asks nftables for all that a message (NFT_MSG_GET...) is about. Returns 0
+ * or -errno. shunt_firewall_lacks_nft: the -errno says that the kernel has no nftables. */
+int shunt_firewall_dump_nft(uint8_t message, mnl_cb_t take, void (*forget)(void *), void *arg);
+bool shunt_firewall_lacks_nft(int ret);
+
+/* shunt_firewall_dump_dormants returns 0 or -errno. The list is the caller's: free(at). */
+int shunt_firewall_dump_dormants(struct shunt_firewall_dormants *dormants);
 
 /* A device whose queueing disciplines are asked for. */
 struct shunt_firewall_device {

@@ -144,6 +144,23 @@ static void ask_around(const struct shunt_lanes *lanes, struct asked *out)
 	}
 }
 
+static bool is_judged(const struct shunt_lanes *lanes, unsigned port)
+{
+	return lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO &&
+	       shunt_lane_judge(lanes, port);
+}
+
+/* What is in force is this, or less, from now on: the follower bars by that. */
+static bool ask_for_flows(const struct shunt_lanes *lanes, unsigned port)
+{
+	struct shunt_port_lane *lane = &lanes->ports->at[port].lane;
+	const bool before = lane->facts.asks_flows;
+
+	lane->facts.asks_flows = is_judged(lanes, port) && shunt_lane_leaves_flows(lanes, port);
+	lane->asks_flows &= lane->facts.asks_flows;
+	return lane->facts.asks_flows != before;
+}
+
 static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned port,
 				      bool takes_tags)
 {
@@ -152,8 +169,8 @@ static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned 
 
 	if (left == SHUNT_LANE_REASON_none && takes_tags)
 		left = SHUNT_LANE_REASON_tags;
-	if (left == SHUNT_LANE_REASON_none &&
-	    lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO && shunt_lane_judge(lanes, port))
+	if (left == SHUNT_LANE_REASON_none && is_judged(lanes, port) &&
+	    !shunt_lane_leaves_flows(lanes, port))
 		left = SHUNT_LANE_REASON_firewall;
 	if (left == SHUNT_LANE_REASON_none && lanes->router && !lanes->router->is_following &&
 	    shunt_ports_routes(lanes->ports, port))
@@ -208,7 +225,7 @@ static bool ask_follower(struct shunt_lanes *lanes)
 	for (i = 0; i < lanes->ports->cnt; i++)
 		lanes->ports->at[i].lane.facts.left = left_by(lanes, i, asked.takes_tags[i]);
 	for (i = 0; i < lanes->ports->cnt; i++)
-		is_new |= ask_for_tags(lanes, i);
+		is_new |= ask_for_tags(lanes, i) | ask_for_flows(lanes, i);
 	lanes->seen_bar_cnt = lanes->bar_cnt;
 	shunt_guard_leave(lanes->ports->guard);
 	return is_new;

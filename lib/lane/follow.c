@@ -2,6 +2,7 @@
 #include "lane/lanes.h"
 
 #include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lane/detours.h"
@@ -106,6 +107,19 @@ static const char *name_of(const struct shunt_lanes *lanes, int port)
 	return port < 0 ? NULL : lanes->ports->at[port].name;
 }
 
+/* What of the lane goes with a judge. */
+static void print_flows(const struct shunt_lanes *lanes, const struct shunt_port *port, char *out,
+			unsigned len)
+{
+	const unsigned used = (unsigned)strlen(out);
+	char judge[128];
+
+	if (port->lane.facts.asks_flows &&
+	    shunt_lane_judge_print(lanes, port->index, judge, sizeof(judge)))
+		snprintf(out + used, len - used,
+			 "; of what %s judges, connections that a flowtable has", judge);
+}
+
 void shunt_lanes_print(const struct shunt_lanes *lanes, const struct shunt_port *port, char *out,
 		       unsigned len)
 {
@@ -134,4 +148,5 @@ void shunt_lanes_print(const struct shunt_lanes *lanes, const struct shunt_port 
 	if (*pair)
 		words.detail = pair;
 	shunt_lane_reason_print(choice->reason, &words, out, len);
+	print_flows(lanes, port, out, len);
 }

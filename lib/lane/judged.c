@@ -47,20 +47,57 @@ bool shunt_lanes_asks_firewall(const struct shunt_lanes *lanes, unsigned port)
 	       (shunt_ports_routes(lanes->ports, port) || shunt_ports_bridges(lanes->ports, port));
 }
 
+static void copy_judged(const struct shunt_lanes *lanes, struct shunt_judged *out)
+{
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++)
+		out[i] = lanes->ports->at[i].lane.judged;
+}
+
 const struct shunt_judge *shunt_lane_judge(const struct shunt_lanes *lanes, unsigned port)
 {
 	struct shunt_judged judged[SHUNT_PORT_MAX];
 	const struct shunt_judges *judges;
-	unsigned i;
 
 	if (!shunt_lanes_asks_firewall(lanes, port))
 		return NULL;
 	judges = shunt_firewall_judges(lanes->firewall);
 	if (!judges->cnt)
 		return NULL;
-	for (i = 0; i < lanes->ports->cnt; i++)
-		judged[i] = lanes->ports->at[i].lane.judged;
+	copy_judged(lanes, judged);
 	return shunt_judge_find(judges, judged, lanes->ports->cnt, port);
+}
+
+/* Whatever program the port has. */
+static bool leaves_flows(const struct shunt_lanes *lanes, unsigned port)
+{
+	struct shunt_judged judged[SHUNT_PORT_MAX];
+
+	if (!lanes->firewall || shunt_ports_mode(lanes->ports, port) != SHUNT_FORWARD_ROUTE)
+		return false;
+	copy_judged(lanes, judged);
+	return shunt_judges_leave_flows(shunt_firewall_judges(lanes->firewall), judged,
+					lanes->ports->cnt, port);
+}
+
+bool shunt_lane_leaves_flows(const struct shunt_lanes *lanes, unsigned port)
+{
+	const struct shunt_xdp *xdp = lanes->ports->at[port].xdp;
+
+	return xdp && shunt_xdp_asks_flows(xdp) && leaves_flows(lanes, port);
+}
+
+bool shunt_lane_lacks_flows(const struct shunt_lanes *lanes, unsigned port)
+{
+	const struct shunt_xdp *xdp = lanes->ports->at[port].xdp;
+	bool lacks;
+
+	if (!xdp || shunt_xdp_asks_flows(xdp) || !shunt_guard_try(lanes->ports->guard))
+		return false;
+	lacks = shunt_lane_judge(lanes, port) && leaves_flows(lanes, port);
+	shunt_guard_leave(lanes->ports->guard);
+	return lacks;
 }
 
 bool shunt_lane_judge_print(const struct shunt_lanes *lanes, unsigned port, char *out, unsigned len)
@@ -89,6 +126,8 @@ bool shunt_lanes_bar_judged(struct shunt_lanes *lanes)
 		if (!port->xdp || lanes->ports->config->firewall != SHUNT_FIREWALL_AUTO ||
 		    !shunt_lane_judge(lanes, i))
 			continue;
+		if (port->lane.asks_flows && shunt_lane_leaves_flows(lanes, i))
+			continue;
 		shunt_xdp_bar(port->xdp, true);
 		are_any = true;
 	}
@@ -102,8 +141,12 @@ void shunt_lanes_unbar(struct shunt_lanes *lanes)
 
 	if (!shunt_guard_try(lanes->ports->guard))
 		return;
-	for (i = 0; i < lanes->ports->cnt && lanes->bar_cnt == lanes->seen_bar_cnt; i++)
-		if (lanes->ports->at[i].xdp)
-			shunt_xdp_bar(lanes->ports->at[i].xdp, false);
+	for (i = 0; i < lanes->ports->cnt && lanes->bar_cnt == lanes->seen_bar_cnt; i++) {
+		struct shunt_port *port = &lanes->ports->at[i];
+
+		if (port->xdp)
+			shunt_xdp_bar(port->xdp, false);
+		port->lane.asks_flows = port->lane.facts.asks_flows;
+	}
 	shunt_guard_leave(lanes->ports->guard);
 }

@@ -16,6 +16,7 @@ void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_p
 			   struct shunt_judged *out);
 
 /* shunt_lanes_bar_judged gives all frames of ports that are judged now to the kernel, at once.
+ * Those whose programs forward approved connections alone go on, where rules leave them these.
  * Returns whether there are such. Their lanes are to be chosen anew (lanes.h), which takes longer,
  * and takes the bars away. Thread: the one that holds the guard. Cost: a store a port. */
 bool shunt_lanes_bar_judged(struct shunt_lanes *lanes);
@@ -27,6 +28,14 @@ void shunt_lanes_unbar(struct shunt_lanes *lanes);
 /* shunt_lane_judge returns the first judge that frames of the port would meet in the kernel, NULL
  * where there is none. It is valid while the guard is held. Thread: the one that holds it. */
 const struct shunt_judge *shunt_lane_judge(const struct shunt_lanes *lanes, unsigned port);
+
+/* shunt_lane_leaves_flows says whether what judges the port's frames leaves approved connections to
+ * its program (firewall/judge.h), which can ask for them. Thread: the one that holds the guard. */
+bool shunt_lane_leaves_flows(const struct shunt_lanes *lanes, unsigned port);
+
+/* shunt_lane_lacks_flows says that connections could be left to the port's program, had it been
+ * loaded for that: a flowtable has come since. Thread: control, without the guard. */
+bool shunt_lane_lacks_flows(const struct shunt_lanes *lanes, unsigned port);
 
 /* shunt_lanes_asks_firewall says whether the port's mode is one that the firewall is asked about.
  * Thread: any. */

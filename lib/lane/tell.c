@@ -81,11 +81,15 @@ static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct
 			   ? SHUNT_STEER_MODE_TRANSPARENT
 		   : shunt_ports_hears_all(lanes->ports, port->index) ? SHUNT_STEER_MODE_XCONNECT
 								      : SHUNT_STEER_MODE_LAYER3;
+	if (port->lane.facts.asks_flows)
+		cfg.mode = SHUNT_STEER_MODE_LAYER3_FLOWS;
 	cfg.out_port = peer < 0 ? port->index : (uint32_t)peer;
 	cfg.len_max = port->multi_buffer ? shunt_port_len_max(port) : UINT32_MAX;
 	cfg.finishes = finishes(port);
 	cfg.crosses = shunt_ports_crosses_alone(lanes->ports, port);
-	cfg.is_left = port->lane.choice.reason && shunt_lane_is_overruled(port->lane.choice.reason);
+	cfg.is_left =
+		port->lane.facts.asks_flows ||
+		(port->lane.choice.reason && shunt_lane_is_overruled(port->lane.choice.reason));
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (peer >= 0)
 		set_hop(lanes, port->index, (unsigned)peer, &cfg);

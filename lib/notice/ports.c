@@ -8,6 +8,7 @@
 #include "device/driver.h"
 #include "device/kernel.h"
 #include "device/tags.h"
+#include "lane/judged.h"
 #include "notice/checks.h"
 #include "port/kernel_part.h"
 #include "router/router.h"
@@ -117,6 +118,22 @@ static void print_why_unseen(const struct shunt_xdp_info *info, char *out, size_
 		snprintf(out, len, "the program that was attached does not ask for them");
 	else
 		snprintf(out, len, "the kernel refused the program that asks for them");
+}
+
+uint64_t shunt_notice_check_flows_late(const struct shunt_engine *engine,
+				       const struct shunt_notice *before, struct shunt_err *text)
+{
+	const struct shunt_port *port = port_of(engine, before);
+
+	if (engine->config->firewall != SHUNT_FIREWALL_AUTO ||
+	    !shunt_lane_lacks_flows(&engine->lanes, port->index))
+		return 0;
+	shunt_err_set(text, 0,
+		      "%s: a flowtable has it, and the steering program, which was loaded before "
+		      "or in generic mode, does not ask that: all stays the kernel's; start shuntd "
+		      "again (--takeover), without --generic",
+		      port->name);
+	return 1;
 }
 
 /* A veth, where frames leave by another port while the program does not see such tags. */

@@ -5,7 +5,7 @@
  *
  * The engine makes and closes ports (engine/ports.h). The control thread writes; workers read
  * max_lens and macs alone, and order nothing by them. The follower (engine/follower.h) reads names,
- * and a lane's `judged`: these are written with the guard held. */
+ * and a lane's `judged` and `asks_flows`: these are written with the guard held. */
 #ifndef SHUNT_PORT_PORT_H
 #define SHUNT_PORT_PORT_H
 
@@ -28,10 +28,11 @@ struct shunt_port_lane {
 	struct shunt_lane_facts facts;
 	struct shunt_judged judged; /* what decides whose rules its frames would meet */
 	struct shunt_lane_choice choice;
-	bool leaves_tags;	      /* what carries a VLAN tag is the kernel's */
-	bool is_new;		      /* chosen, or changed, since shunt_lanes_take_new */
-	uint32_t change_cnt;	      /* lanes in use that differed from the one before */
-	uint32_t carrier_changes;     /* of the device, before the program was attached */
+	bool asks_flows;	  /* its program forwards approved connections alone: in force */
+	bool leaves_tags;	  /* what carries a VLAN tag is the kernel's */
+	bool is_new;		  /* chosen, or changed, since shunt_lanes_take_new */
+	uint32_t change_cnt;	  /* lanes in use that differed from the one before */
+	uint32_t carrier_changes; /* of the device, before the program was attached */
 	struct shunt_backoff backoff; /* of the program, which the device did not take back */
 	struct shunt_err refusal;     /* why it was refused */
 };

@@ -32,7 +32,8 @@ bool shunt_router_tables_are_wanted(const struct shunt_ports *ports)
 
 		if (!reads(ports, i))
 			continue;
-		any_xdp |= lane == SHUNT_REQUEST_XDP;
+		/* Whatever the lane, a translated packet leaves by the program. */
+		any_xdp |= lane == SHUNT_REQUEST_XDP || shunt_xdp_asks_flows(ports->at[i].xdp);
 		any_auto |= lane == SHUNT_REQUEST_AUTO;
 		all_zerocopy &= may_be_zerocopy(&ports->at[i]);
 	}

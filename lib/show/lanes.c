@@ -79,6 +79,16 @@ static void set_reason(json_t *row, const struct shunt_engine *engine,
 	set_text(row, "why", why);
 }
 
+/* What the program asks for connections that the host's rules have approved; NULL: these do not
+ * judge the port's frames, or leave it none. */
+static const char *approved_by(const struct shunt_port *port)
+{
+	if (!port->lane.facts.asks_flows)
+		return NULL;
+	return shunt_xdp_asks_flows(port->xdp) == SHUNT_FLOW_ASKS_FLOWTABLE ? "flowtable"
+									    : "connection";
+}
+
 static json_t *port_json(const struct shunt_engine *engine, const struct shunt_port *port)
 {
 	const struct shunt_lane_facts *f = &port->lane.facts;
@@ -91,6 +101,7 @@ static json_t *port_json(const struct shunt_engine *engine, const struct shunt_p
 		 shunt_lanes_asks_firewall(&engine->lanes, port->index)
 			 ? shunt_firewall_mode_name(engine->config->firewall)
 			 : NULL);
+	set_text(row, "approved_by", approved_by(port));
 	json_object_set_new(row, "transparent",
 			    json_boolean(shunt_config_is_transparent(engine->config, port->index)));
 	set_text(row, "requested", shunt_lane_request_name(f->requested));

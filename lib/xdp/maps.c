@@ -292,7 +292,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 {
 	uint64_t mac_and_two = 0, mac2_and_two = 0;
 
-	if (cfg->mode > SHUNT_STEER_MODE_BRIDGE_UNTAGGED)
+	if (cfg->mode >= SHUNT_STEER_MODE_CNT)
 		return shunt_err_set(err, EINVAL, "%s: steering mode %u does not exist", x->ifname,
 				     cfg->mode);
 	memcpy(&mac_and_two, cfg->mac, sizeof(cfg->mac));

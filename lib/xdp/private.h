@@ -3,7 +3,8 @@
  * rules.c: rules and what they match. program.c: which program. device.c: what else is on the
  * device. before.c: how the program takes the place of that. fds.c: what libxdp leaves open.
  * maps.c: configuration and counters. btf.c: the kernel's BTF. owner.c: which process serves.
- * delegate.c: which process has the program. err.c: error sentences. */
+ * delegate.c: which process has the program. flow.c: how it asks for approved connections. err.c:
+ * error sentences. */
 #ifndef SHUNT_XDP_PRIVATE_H
 #define SHUNT_XDP_PRIVATE_H
 
@@ -30,11 +31,12 @@ struct shunt_xdp {
 	unsigned ifindex;
 	enum shunt_xdp_mode requested;
 	bool is_external, is_attached;
-	bool is_suspended; /* taken off by shunt, for a while */
-	bool is_sg;	   /* the program for packets of several buffers */
-	bool asks_tags;	   /* is to ask its driver for VLAN tags beside frames */
-	uint32_t patience; /* of the watch */
-	bool is_tapped;	   /* obj and prog_fd have a tap, and plain is what they stand for */
+	bool is_suspended;		 /* taken off by shunt, for a while */
+	bool is_sg;			 /* the program for packets of several buffers */
+	bool asks_tags;			 /* is to ask its driver for VLAN tags beside frames */
+	enum shunt_flow_asks asks_flows; /* how it asks for approved connections */
+	uint32_t patience;		 /* of the watch */
+	bool is_tapped; /* obj and prog_fd have a tap, and plain is what they stand for */
 	struct shunt_xdp_plain plain;
 	struct shunt_xdp_explainer *explainer; /* NULL: nobody has asked yet */
 	bool is_left;			       /* no rule leads to another lane than the kernel's */
@@ -147,11 +149,15 @@ void shunt_xdp_program_drop(struct shunt_xdp *x);
  * of libbpf. */
 int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_written);
 
+/* shunt_xdp_flow_find says which of the kernel's functions for approved connections there is, its
+ * modules as they are loaded now. Thread: init. Cost: the kernel's BTF is read. */
+enum shunt_flow_asks shunt_xdp_flow_find(void);
+
 /* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
  * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not
  * bound or bound; NULL: it cannot. shunt_xdp_program_load_tapped loads it with x's maps and makes
  * it x's, whatever it returns: 0 or -errno with err set. Thread: control. */
-const void *shunt_xdp_program_tapped_elf(bool is_bound, size_t *len);
+const void *shunt_xdp_program_tapped_elf(const struct shunt_xdp *x, bool is_bound, size_t *len);
 struct bpf_object *shunt_xdp_program_open_tapped(const struct shunt_xdp *x, const void *elf,
 						 size_t len, bool is_bound,
 						 const struct shunt_xdp_tap_opts *opts);

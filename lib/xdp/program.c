@@ -10,6 +10,8 @@
 #include "xdp/bound.h"
 #include "xdp/tap_opts.h"
 #include "shunt_steer.skel.h"
+#include "shunt_steer_flow.skel.h"
+#include "shunt_steer_flow_tapped.skel.h"
 #include "shunt_steer_tag.skel.h"
 #include "shunt_steer_tag_tapped.skel.h"
 #include "shunt_steer_tapped.skel.h"
@@ -26,6 +28,14 @@ static void choose(struct bpf_object *obj, const char *name)
 static bool is_bound(const char *name)
 {
 	return !strcmp(name, SHUNT_STEER_PROG_TAG) || !strcmp(name, SHUNT_STEER_PROG_SGT);
+}
+
+/* The constant of objects that ask for approved connections. */
+static int set_flow_asks(struct bpf_object *obj, uint32_t asks)
+{
+	struct bpf_map *constants = bpf_object__find_map_by_name(obj, ".rodata.shunt_flow");
+
+	return constants ? bpf_map__set_initial_value(constants, &asks, sizeof(asks)) : 0;
 }
 
 /* The object with that program alone (NULL: none), and the maps of ports that it uses. */
@@ -46,6 +56,10 @@ static struct bpf_object *open_elf(const struct shunt_xdp *x, const void *elf, s
 		false);
 	if (!x->is_counted)
 		bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, "shunt_rule_cnt"), 1);
+	if (set_flow_asks(obj, x->asks_flows)) {
+		bpf_object__close(obj);
+		return NULL;
+	}
 	return obj;
 }
 
@@ -53,6 +67,7 @@ static struct bpf_object *open_object(const struct shunt_xdp *x, const char *nam
 {
 	size_t len;
 	const void *elf = name && is_bound(name) ? shunt_steer_tag__elf_bytes(&len)
+			  : x->asks_flows	 ? shunt_steer_flow__elf_bytes(&len)
 						 : shunt_steer__elf_bytes(&len);
 
 	return open_elf(x, elf, len, name);
@@ -167,8 +182,10 @@ int shunt_xdp_program_open(struct shunt_xdp *x, bool can_trim, struct shunt_err 
 	return 0;
 }
 
-const void *shunt_xdp_program_tapped_elf(bool bound, size_t *len)
+const void *shunt_xdp_program_tapped_elf(const struct shunt_xdp *x, bool bound, size_t *len)
 {
+	if (x->asks_flows)
+		return shunt_steer_flow_tapped__elf_bytes(len);
 	return bound ? shunt_steer_tag_tapped__elf_bytes(len) : shunt_steer_tapped__elf_bytes(len);
 }
 

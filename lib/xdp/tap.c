@@ -54,7 +54,7 @@ struct bpf_object *shunt_xdp_tapped_open(const struct shunt_xdp *x, bool is_boun
 {
 	struct bpf_object *obj = NULL;
 	size_t len;
-	const void *plain = shunt_xdp_program_tapped_elf(is_bound, &len);
+	const void *plain = shunt_xdp_program_tapped_elf(x, is_bound, &len);
 	uint8_t *elf = malloc(len);
 	struct bpf_insn *place = NULL;
 

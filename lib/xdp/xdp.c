@@ -115,7 +115,9 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	x->requested = opts->requested;
 	x->is_external = opts->external;
 	x->is_sg = opts->multi_buffer;
-	x->asks_tags = opts->asks_tags && opts->requested == SHUNT_XDP_NATIVE;
+	x->asks_flows = opts->asks_flows && !opts->external ? shunt_xdp_flow_find()
+							    : SHUNT_FLOW_ASKS_NOTHING;
+	x->asks_tags = opts->asks_tags && opts->requested == SHUNT_XDP_NATIVE && !x->asks_flows;
 	x->is_persistent = opts->persist;
 	x->patience = opts->patience ?: 1;
 	x->can_replace = opts->replace;
@@ -148,6 +150,11 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, st
 		*out = x;
 	shunt_xdp_log_end(before);
 	return rc;
+}
+
+enum shunt_flow_asks shunt_xdp_asks_flows(const struct shunt_xdp *x)
+{
+	return x->asks_flows;
 }
 
 int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)

@@ -30,6 +30,7 @@
 
 #include "base/err.h"
 #include "shunt_count.h"
+#include "shunt_flow.h"
 #include "shunt_steer.h"
 
 enum shunt_xdp_mode {
@@ -45,6 +46,7 @@ struct shunt_xdp_opts {
 	bool replace;	   /* take the device from another's program */
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
 	bool asks_tags;	   /* see reads_tags; the kernel and the driver can (native mode only) */
+	bool asks_flows;   /* see shunt_xdp_asks_flows; in place of asks_tags */
 	bool counts;	   /* what each rule matches is counted */
 	uint32_t patience; /* of the watch, 1 .. SHUNT_STEER_PATIENCE_MAX; 0: 1 */
 };
@@ -81,6 +83,11 @@ bool shunt_xdp_is_steering(const char *name);
  * program that the kernel refuses; -ENOMEM. Thread: init, control. */
 int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
 		   struct shunt_err *err);
+
+/* shunt_xdp_asks_flows says by which of the kernel's functions the program can ask for approved
+ * connections (mode LAYER3_FLOWS); NOTHING: it cannot, since the kernel or its modules have none,
+ * or opts did not ask for it. Thread: any. */
+enum shunt_flow_asks shunt_xdp_asks_flows(const struct shunt_xdp *x);
 
 /* shunt_xdp_attach puts the program on the device. It steers as it was configured since open. If it
  * was not, everything goes to the kernel. A steering program that an ended daemon of any version

@@ -26,7 +26,7 @@ void netlink_firewall_start(void)
 {
 	unsigned i;
 
-	judges.cnt = 0;
+	shunt_judges_clear(&judges);
 	hook = (struct shunt_firewall_hook){0};
 	blocks = false;
 	policy_cnt = 0;
@@ -38,6 +38,7 @@ void netlink_firewall_start(void)
 static void take_netfilter(const struct nlmsghdr *nlh)
 {
 	struct shunt_firewall_chains chains = {&dormants, &judges, 0, ""};
+	struct shunt_firewall_flowtables flowtables = {&dormants, &judges};
 
 	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_HOOK)
 		shunt_firewall_take_hook(nlh, &hook);
@@ -45,6 +46,8 @@ static void take_netfilter(const struct nlmsghdr *nlh)
 		shunt_firewall_take_connection(nlh, &is_translated);
 	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWTABLE)
 		shunt_firewall_take_table(nlh, &dormants);
+	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWFLOWTABLE)
+		shunt_firewall_take_flowtable(nlh, &flowtables);
 	else
 		shunt_firewall_take_chain(nlh, &chains);
 }

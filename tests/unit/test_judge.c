@@ -126,6 +126,51 @@ Test(judge, those_of_a_kind_are_counted)
 	cr_expect_str_eq(cut, "nftables in");
 }
 
+/* Connections of a flowtable are left to the port where all that judges it is IP's rules. */
+Test(judge, what_leaves_flows)
+{
+	static const struct {
+		const char *name;
+		const struct shunt_judged *ports;
+		enum shunt_judge_kind kind;
+		enum shunt_judge_place place;
+		int ifindex, flowtable;
+		bool first; /* port 0 is left its connections */
+	} rows[] = {
+		{"nftables", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, ETH1, true},
+		{"iptables", routed, SHUNT_JUDGE_iptables, SHUNT_JUDGE_IP, 0, ETH1, true},
+		{"the other port's", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, ETH2, false},
+		{"no flowtable", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, 0, false},
+		{"IPsec", routed, SHUNT_JUDGE_ipsec, SHUNT_JUDGE_IP, 0, ETH1, false},
+		{"IPVS", routed, SHUNT_JUDGE_ipvs, SHUNT_JUDGE_IP, 0, ETH1, false},
+		{"BPF", routed, SHUNT_JUDGE_bpf, SHUNT_JUDGE_IP, 0, ETH1, false},
+		{"a stranger", routed, SHUNT_JUDGE_hook, SHUNT_JUDGE_IP, 0, ETH1, false},
+		{"untold", routed, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, ETH1, false},
+		{"ingress", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IN, ETH1, ETH1, false},
+		{"its ingress elsewhere", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IN, OTHER, ETH1,
+		 true},
+		{"egress", routed, SHUNT_JUDGE_tc, SHUNT_JUDGE_OUT, ETH2, ETH1, false},
+		{"a bridge's", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE, 0, ETH1, true},
+		{"bridged", nf_bridged, SHUNT_JUDGE_bpf, SHUNT_JUDGE_BRIDGE, 0, ETH1, false},
+		{"not asked", untold, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, ETH1, false},
+	};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++) {
+		struct shunt_judges judges = {0}, more = {0};
+
+		shunt_judges_add(&judges, rows[i].kind, rows[i].place, rows[i].ifindex, "x");
+		if (rows[i].flowtable)
+			shunt_judges_add_flowtable(&more, rows[i].flowtable);
+		shunt_judges_append(&judges, &more);
+		cr_expect_eq(shunt_judges_leave_flows(&judges, rows[i].ports, 2, 0), rows[i].first,
+			     "%s", rows[i].name);
+		cr_expect_eq(shunt_judges_equal(&judges, &more), false);
+		shunt_judges_clear(&judges);
+		cr_expect_not(shunt_judges_leave_flows(&judges, rows[i].ports, 2, 0));
+	}
+}
+
 /* More than the list can hold: everything is judged, no port is forgotten. */
 Test(judge, a_full_list_judges_everything)
 {
@@ -182,6 +227,48 @@ Test(judge, a_chain_counts_once_a_device)
 	judges = take_chain((const char *[]){"lo", "is-not-there", NULL});
 	cr_assert_eq(judges->cnt, 1);
 	cr_expect_eq(judges->at[0].cnt, 1);
+}
+
+/* A flowtable of a table over these devices. */
+static const struct shunt_judges *take_flowtable(const char *table, uint32_t flags,
+						 const char *const *devices, uint16_t type)
+{
+	static struct shunt_judges judges;
+	static char buf[1024];
+	struct shunt_firewall_dormants dormants = {0};
+	struct shunt_firewall_flowtables all = {&dormants, &judges};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
+	struct nlattr *hook, *list;
+
+	shunt_judges_clear(&judges);
+	nfg->nfgen_family = NFPROTO_INET;
+	if (table)
+		mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, table);
+	mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, htonl(flags));
+	hook = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK);
+	list = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK_DEVS);
+	for (; *devices; devices++)
+		mnl_attr_put_strz(nlh, type, *devices);
+	mnl_attr_nest_end(nlh, list);
+	mnl_attr_nest_end(nlh, hook);
+	shunt_firewall_take_flowtable(nlh, &all);
+	return &judges;
+}
+
+Test(judge, of_a_flowtable_its_devices)
+{
+	const char *const devices[] = {"is-not-there", "lo", "lo", NULL}, *const prefix[] = {"l",
+											     NULL};
+	const struct shunt_judges *judges = take_flowtable("t", 0, devices, NFTA_DEVICE_NAME);
+
+	cr_assert_eq(judges->flowtable_cnt, 1);
+	cr_expect_eq(judges->flowtables[0], (int)if_nametoindex("lo"));
+	cr_expect_eq(judges->cnt, 0);
+	cr_expect_eq(take_flowtable("t", 0, prefix, 2)->flowtable_cnt, 1); /* NFTA_DEVICE_PREFIX */
+	/* of the NIC's own, which XDP programs cannot ask */
+	cr_expect_eq(take_flowtable("t", 1, devices, NFTA_DEVICE_NAME)->flowtable_cnt, 0);
+	cr_expect_eq(take_flowtable(NULL, 0, devices, NFTA_DEVICE_NAME)->flowtable_cnt, 0);
 }
 
 /* Without a file that could be opened the device is not asked for: the chain counts everywhere. */

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Mode LAYER3_FLOWS: the host's rules judge what the port forwards, so only packets of approved
+ * connections are forwarded here (flow.bpf.h). One that is not translated goes on as in mode
+ * LAYER3. One that is leaves by lane xdp at once, whatever the port's lane: nothing tells the
+ * worker of the translation. Nothing is written before all is sure, so what the kernel gets is
+ * untranslated. */
+#ifndef SHUNT_STEER_APPROVED_BPF_H
+#define SHUNT_STEER_APPROVED_BPF_H
+
+#include "steer/maps.bpf.h"
+#include "steer/nat.bpf.h"
+#include "steer/route.bpf.h"
+
+/* A translated packet's answer has the port by which it leaves, too. */
+#define APPROVED_OUT_SHIFT 8
+
+#ifndef SHUNT_FLOWS
+
+static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, const bool is_sg)
+{
+	return reason;
+}
+
+#else
+
+#define TCP_LEN 20
+#define UDP_LEN 8
+
+/* ---- what is asked about -------------------------------------------------------------------- */
+
+/* What ask() returns beside a reason for which the packet is the kernel's. */
+enum { SAME = -1, TRANSLATED = -2 };
+
+/* OFF: all is well. */
+static __always_inline int read_l4(const void *l4, const void *end, __u32 len, struct flow *out)
+{
+	const __u8 *tcp_flags = l4 + 13;
+
+	if (out->proto == IPPROTO_TCP) {
+		if (len < TCP_LEN || l4 + TCP_LEN > end)
+			return SHUNT_STEER_NOT_FLOW;
+		if (*tcp_flags & TCP_FIN_SYN_RST)
+			return SHUNT_STEER_FLOW_SIGNAL;
+	} else if (out->proto != IPPROTO_UDP || len < UDP_LEN || l4 + UDP_LEN > end) {
+		return SHUNT_STEER_NOT_FLOW;
+	}
+	out->ports = *(const __u32 *)l4;
+	return SHUNT_STEER_OFF;
+}
+
+static __always_inline int read_flow(const void *l3, const void *end, struct flow *out,
+				     const bool is_ip6)
+{
+	const struct ipv4 *ip4 = l3;
+	const struct ipv6 *ip6 = l3;
+
+	if (is_ip6) {
+		if ((const void *)(ip6 + 1) > end)
+			return SHUNT_STEER_TRUNCATED;
+		out->src[0] = ip6->src[0];
+		out->src[1] = ip6->src[1];
+		out->dst[0] = ip6->dst[0];
+		out->dst[1] = ip6->dst[1];
+		out->proto = ip6->nexthdr;
+		return read_l4(ip6 + 1, end, bpf_ntohs(ip6->payload_len_be), out);
+	}
+	if ((const void *)(ip4 + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	/* A flowtable forwards it, a worker would not. */
+	if (!sum_is_right(ip4))
+		return SHUNT_STEER_BAD_CHECKSUM;
+	if (ip4->frag_off_be & bpf_htons(IP4_FRAGMENT))
+		return SHUNT_STEER_NOT_FLOW;
+	out->src[0] = ip4->src_be;
+	out->dst[0] = ip4->dst_be;
+	out->proto = ip4->proto;
+	return read_l4(ip4 + 1, end, bpf_ntohs(ip4->tot_len_be) - (__u32)sizeof(*ip4), out);
+}
+
+static __always_inline bool is_same(const struct flow *a, const struct flow *b)
+{
+	return a->src[0] == b->src[0] && a->src[1] == b->src[1] && a->dst[0] == b->dst[0] &&
+	       a->dst[1] == b->dst[1] && a->ports == b->ports;
+}
+
+/* The way back to the packet's source is this port. */
+static __noinline bool comes_back(struct xdp_md *ctx, __u32 own_port, bool is_ip6)
+{
+	const void *l3 = (const void *)(long)ctx->data + sizeof(struct eth);
+	const struct shunt_tables_adj *adj;
+	const struct ipv4 *ip4 = l3;
+	const struct ipv6 *ip6 = l3;
+
+	if ((is_ip6 ? (const void *)(ip6 + 1) : (const void *)(ip4 + 1)) >
+	    (const void *)(long)ctx->data_end)
+		return false;
+	adj = adj_back(is_ip6 ? hop6(ip6->src) : hop4(bpf_ntohl(ip4->src_be)));
+	return adj && adj->kind == SHUNT_TABLES_REWRITE && adj->port == own_port;
+}
+
+/* *to: what an approved packet leaves with. */
+static __always_inline int ask(struct xdp_md *ctx, struct flow *to, const bool is_ip6)
+{
+	const void *l3 = (const void *)(long)ctx->data + sizeof(struct eth);
+	struct flow flow = {};
+	int why = read_flow(l3, (const void *)(long)ctx->data_end, &flow, is_ip6);
+
+	if (why != SHUNT_STEER_OFF)
+		return why;
+	if (!flow_is_approved(ctx, &flow, to, is_ip6))
+		return SHUNT_STEER_NO_FLOW;
+	to->proto = flow.proto;
+	return is_same(&flow, to) ? SAME : TRANSLATED;
+}
+
+/* Functions apart: their stack is free again before the packet is routed. */
+static __noinline int ask4(struct xdp_md *ctx, struct flow *to)
+{
+	return ask(ctx, to, false);
+}
+
+static __noinline int ask6(struct xdp_md *ctx, struct flow *to)
+{
+	return ask(ctx, to, true);
+}
+
+/* ---- what becomes of it --------------------------------------------------------------------- */
+
+/* As lane_xdp has it. */
+static __always_inline int leave_translated(struct xdp_md *ctx, const struct shunt_steer_half *half,
+					    const struct flow *to, const bool is_ip6,
+					    const bool is_sg)
+{
+	__u32 queue = ctx->rx_queue_index, out = 0;
+	int done;
+
+	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
+		return SHUNT_STEER_NO_SOCKET;
+	if (READ_ONCE(slot_of(queue)->gate.is_stale))
+		return SHUNT_STEER_STALE;
+	done = route(ctx, half, &out, to, is_ip6, is_sg, false);
+	return done < SHUNT_STEER_XDP_FORWARD4
+		       ? done
+		       : SHUNT_STEER_XDP_TRANSLATED | (int)(out << APPROVED_OUT_SHIFT);
+}
+
+static __always_inline int approve(struct xdp_md *ctx, __u32 live, int reason, const bool is_ip6,
+				   const bool is_sg)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
+	struct flow to = {};
+	int why = is_ip6 ? ask6(ctx, &to) : ask4(ctx, &to);
+
+	/* Linux 6.1 takes an answer that it has seen before for this one, and what follows out. */
+	FORGET(why, live);
+	if (why < 0 && !flow_has_device() && !comes_back(ctx, half->out_port, is_ip6))
+		why = SHUNT_STEER_OTHER_SOURCE;
+	if (why == TRANSLATED)
+		return leave_translated(ctx, half, &to, is_ip6, is_sg);
+	return why == SAME || reason == SHUNT_STEER_LOCAL_ADDRESS ? reason : why;
+}
+
+/* Each verified once. live: as the caller has read it. */
+__noinline int approve4(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return approve(ctx, live, reason, false, false);
+}
+
+__noinline int approve6(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return approve(ctx, live, reason, true, false);
+}
+
+__noinline int approve4_sg(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return approve(ctx, live, reason, false, true);
+}
+
+__noinline int approve6_sg(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return approve(ctx, live, reason, true, true);
+}
+
+/* reason: the mode's. Returns it where the packet may be forwarded as it is; why the packet is the
+ * kernel's; or, with the port in the bits above APPROVED_OUT_SHIFT, that it has left, translated.
+ */
+static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, const bool is_sg)
+{
+	const struct eth *eth = (const void *)(long)ctx->data;
+	bool is_ip6 = reason == SHUNT_STEER_FORWARD6;
+
+	if ((const void *)(eth + 1) > (const void *)(long)ctx->data_end)
+		return SHUNT_STEER_TRUNCATED;
+	if (reason == SHUNT_STEER_LOCAL_ADDRESS) /* or that of a connection that is translated */
+		is_ip6 = eth->type_be == bpf_htons(ETH_P_IPV6);
+	else if (reason != SHUNT_STEER_FORWARD4 && !is_ip6)
+		return reason;
+	if (is_sg)
+		return is_ip6 ? approve6_sg(ctx, live, reason) : approve4_sg(ctx, live, reason);
+	return is_ip6 ? approve6(ctx, live, reason) : approve4(ctx, live, reason);
+}
+
+#endif /* SHUNT_FLOWS */
+#endif

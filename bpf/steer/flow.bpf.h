@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Connections that the host's rules have let through, in mode LAYER3_FLOWS: what the kernel itself
+ * would forward without asking its rules again, since they have put it into a flowtable.
+ *
+ * Two of the kernel's functions say so, and the constant shunt_flow_asks which of them is there:
+ *
+ *  - bpf_xdp_flow_lookup (Linux 6.11) looks into the flowtable itself: by the device that the frame
+ *    came in by, and with the timer set anew.
+ *  - bpf_xdp_ct_lookup (5.18) finds the connection, which has a bit as long as a flowtable has it.
+ *    By which device it came in is not known there: the way back to its source must be this port.
+ *    The timer is not set anew. So the flowtable gives the connection back to the rules every 30
+ *    seconds, and gets it again.
+ *
+ * Only in programs that are made with SHUNT_FLOWS. They are loaded where a flowtable has the port:
+ * elsewhere nothing is paid, and nothing of the kernel's BTF is asked for.
+ *
+ * The kernel's always: SYN, FIN, RST, since they open or end a connection; fragments; what is
+ * neither TCP nor UDP. */
+#ifndef SHUNT_STEER_FLOW_BPF_H
+#define SHUNT_STEER_FLOW_BPF_H
+
+#include "shunt_flow.h"
+#include "steer/frame.bpf.h"
+
+/* A connection's packet: its addresses in network order, IPv4 in the first four bytes, zeros
+ * behind; both ports as they lie in the frame. */
+struct flow {
+	__u64 src[2], dst[2];
+	union {
+		struct {
+			__be16 sport_be, dport_be;
+		};
+		__u32 ports;
+	};
+	__u32 proto;
+};
+
+#ifndef SHUNT_FLOWS
+
+#define ASKS_FLOWS false
+
+static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct flow *flow,
+					     struct flow *out, const bool is_ip6)
+{
+	return false;
+}
+
+static __always_inline bool flow_has_device(void)
+{
+	return false;
+}
+
+#else
+
+#include <linux/in6.h>
+
+#include <bpf/bpf_core_read.h>
+
+#define ASKS_FLOWS	true
+
+#define TCP_FIN_SYN_RST 7
+
+const volatile __u32 shunt_flow_asks SEC(".rodata.shunt_flow");
+
+/* ---- the kernel's types, as far as they are read -------------------------------------------- */
+
+#define KERNELS		__attribute__((preserve_access_index))
+
+struct flow_offload_tuple {
+	struct in6_addr src_v6;
+	struct in6_addr dst_v6;
+	__be16 src_port;
+	unsigned int dir : 2;
+} KERNELS;
+
+struct flow_offload_tuple_rhash {
+	struct flow_offload_tuple tuple;
+} KERNELS;
+
+struct nf_conntrack_man {
+	union {
+		__u32 all[4];
+	} u3;
+	union {
+		__be16 all;
+	} u;
+} KERNELS;
+
+struct nf_conntrack_tuple {
+	struct nf_conntrack_man src;
+	struct {
+		union {
+			__u32 all[4];
+		} u3;
+		union {
+			__be16 all;
+		} u;
+	} dst;
+} KERNELS;
+
+struct nf_conntrack_tuple_hash {
+	struct nf_conntrack_tuple tuple;
+} KERNELS;
+
+struct nf_conn {
+	struct nf_conntrack_tuple_hash tuplehash[2];
+	unsigned long status;
+} KERNELS;
+
+struct bpf_flowtable_opts___shunt {
+	__s32 error;
+};
+
+struct bpf_ct_opts___shunt {
+	__s32 netns_id, error;
+	__u8 l4proto, dir, reserved[2];
+};
+
+struct flow_offload_tuple_rhash *bpf_xdp_flow_lookup(struct xdp_md *ctx,
+						     struct bpf_fib_lookup *tuple,
+						     struct bpf_flowtable_opts___shunt *opts,
+						     __u32 opts_len) __ksym __weak;
+struct nf_conn *bpf_xdp_ct_lookup(struct xdp_md *ctx, struct bpf_sock_tuple *tuple, __u32 tuple_len,
+				  struct bpf_ct_opts___shunt *opts, __u32 opts_len) __ksym __weak;
+void bpf_ct_release(struct nf_conn *ct) __ksym __weak;
+
+#define IPS_OFFLOAD	(1 << 14) /* linux/netfilter/nf_conntrack_common.h */
+
+/* ---- the flowtable -------------------------------------------------------------------------- */
+
+/* What the other direction's packets have, as the flowtable has them: three fields in a row. */
+struct other {
+	__u64 src[2], dst[2];
+	__be16 sport_be, dport_be;
+	__u32 pad;
+};
+
+/* As this packet leaves, the answer to it comes back: its addresses and ports, turned. */
+static __always_inline bool read_other(const struct flow_offload_tuple_rhash *hash,
+				       struct flow *out)
+{
+	const __u32 step = bpf_core_type_size(struct flow_offload_tuple_rhash),
+		    at = bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple.src_v6);
+	const struct flow_offload_tuple *tuple = &hash->tuple;
+	__u64 self = (__u64)hash;
+	struct other other;
+
+	if (bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple.dst_v6) != at + 16 ||
+	    bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple.src_port) != at + 32)
+		return false;
+	/* of a connection's two, this one is the first or the second */
+	self = BPF_CORE_READ_BITFIELD(tuple, dir) ? self - step : self + step;
+	if (bpf_probe_read_kernel(&other, 36, (void *)(self + at)))
+		return false;
+	out->src[0] = other.dst[0];
+	out->src[1] = other.dst[1];
+	out->dst[0] = other.src[0];
+	out->dst[1] = other.src[1];
+	out->sport_be = other.dport_be;
+	out->dport_be = other.sport_be;
+	return true;
+}
+
+static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct flow *flow,
+					  struct flow *out, const bool is_ip6)
+{
+	struct bpf_fib_lookup tuple = {.family = is_ip6 ? SHUNT_FLOW_INET6 : SHUNT_FLOW_INET,
+				       .l4_protocol = flow->proto,
+				       .sport = flow->sport_be,
+				       .dport = flow->dport_be,
+				       .ifindex = ctx->ingress_ifindex};
+	struct bpf_flowtable_opts___shunt opts = {};
+	const struct flow_offload_tuple_rhash *hash;
+
+	if (is_ip6) {
+		__builtin_memcpy(tuple.ipv6_src, flow->src, 16);
+		__builtin_memcpy(tuple.ipv6_dst, flow->dst, 16);
+	} else {
+		tuple.ipv4_src = (__u32)flow->src[0];
+		tuple.ipv4_dst = (__u32)flow->dst[0];
+	}
+	hash = bpf_xdp_flow_lookup(ctx, &tuple, &opts, sizeof(opts));
+	return hash && read_other(hash, out);
+}
+
+/* ---- the connection ------------------------------------------------------------------------- */
+
+static __always_inline void read_tuple(const struct nf_conntrack_tuple *other, struct flow *out,
+				       const bool is_ip6)
+{
+	const int cnt = is_ip6 ? 4 : 1;
+	__u32 *src = (__u32 *)out->src, *dst = (__u32 *)out->dst;
+	int i;
+
+	for (i = 0; i < cnt; i++) {
+		src[i] = other->dst.u3.all[i];
+		dst[i] = other->src.u3.all[i];
+	}
+	out->sport_be = other->dst.u.all;
+	out->dport_be = other->src.u.all;
+}
+
+static __always_inline bool ask_connections(struct xdp_md *ctx, const struct flow *flow,
+					    struct flow *out, const bool is_ip6)
+{
+	struct bpf_ct_opts___shunt opts = {.netns_id = -1, .l4proto = flow->proto};
+	struct bpf_sock_tuple tuple;
+	bool is_approved;
+	struct nf_conn *ct;
+
+	if (is_ip6) {
+		__builtin_memcpy(tuple.ipv6.saddr, flow->src, 16);
+		__builtin_memcpy(tuple.ipv6.daddr, flow->dst, 16);
+		tuple.ipv6.sport = flow->sport_be;
+		tuple.ipv6.dport = flow->dport_be;
+		ct = bpf_xdp_ct_lookup(ctx, &tuple, sizeof(tuple.ipv6), &opts, sizeof(opts));
+	} else {
+		tuple.ipv4.saddr = (__u32)flow->src[0];
+		tuple.ipv4.daddr = (__u32)flow->dst[0];
+		tuple.ipv4.sport = flow->sport_be;
+		tuple.ipv4.dport = flow->dport_be;
+		ct = bpf_xdp_ct_lookup(ctx, &tuple, sizeof(tuple.ipv4), &opts, sizeof(opts));
+	}
+	if (!ct)
+		return false;
+	is_approved = ct->status & IPS_OFFLOAD;
+	if (is_approved && opts.dir)
+		read_tuple(&ct->tuplehash[0].tuple, out, is_ip6);
+	else if (is_approved)
+		read_tuple(&ct->tuplehash[1].tuple, out, is_ip6);
+	bpf_ct_release(ct);
+	return is_approved;
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+/* *out: the addresses and ports that the packet leaves with. */
+static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct flow *flow,
+					     struct flow *out, const bool is_ip6)
+{
+	if (shunt_flow_asks == SHUNT_FLOW_ASKS_FLOWTABLE)
+		return ask_flowtable(ctx, flow, out, is_ip6);
+	if (shunt_flow_asks == SHUNT_FLOW_ASKS_CONNECTION)
+		return ask_connections(ctx, flow, out, is_ip6);
+	return false;
+}
+
+/* Whether the answer holds for any device that the packet may have come in by. */
+static __always_inline bool flow_has_device(void)
+{
+	return shunt_flow_asks == SHUNT_FLOW_ASKS_FLOWTABLE;
+}
+
+#endif /* SHUNT_FLOWS */
+#endif
