@@ -123,42 +123,50 @@ struct flow_offload_tuple_rhash *bpf_xdp_flow_lookup(struct xdp_md *ctx,
 struct nf_conn *bpf_xdp_ct_lookup(struct xdp_md *ctx, struct bpf_sock_tuple *tuple, __u32 tuple_len,
 				  struct bpf_ct_opts___shunt *opts, __u32 opts_len) __ksym __weak;
 void bpf_ct_release(struct nf_conn *ct) __ksym __weak;
+void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym __weak; /* Linux 6.2 */
 
 #define IPS_OFFLOAD	(1 << 14) /* linux/netfilter/nf_conntrack_common.h */
 
 /* ---- the flowtable -------------------------------------------------------------------------- */
 
-/* What the other direction's packets have, as the flowtable has them: three fields in a row. */
-struct other {
-	__u64 src[2], dst[2];
-	__be16 sport_be, dport_be;
-	__u32 pad;
-};
+/* The kernel's memory at an address, as a type of the kernel's own BTF: that of modules has no
+ * cast. */
+static __always_inline const struct in6_addr *at(__u64 address)
+{
+	return bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct in6_addr));
+}
+
+static __always_inline void read_address(__u64 address, __u64 to[2], const bool is_ip6)
+{
+	const struct in6_addr *from = at(address);
+	__u32 *words = (__u32 *)to;
+
+	words[0] = from->s6_addr32[0];
+	if (!is_ip6)
+		return;
+	words[1] = from->s6_addr32[1];
+	words[2] = from->s6_addr32[2];
+	words[3] = from->s6_addr32[3];
+}
 
 /* As this packet leaves, the answer to it comes back: its addresses and ports, turned. */
-static __always_inline bool read_other(const struct flow_offload_tuple_rhash *hash,
-				       struct flow *out)
+static __always_inline void read_other(const struct flow_offload_tuple_rhash *hash,
+				       struct flow *out, const bool is_ip6)
 {
-	const __u32 step = bpf_core_type_size(struct flow_offload_tuple_rhash),
-		    at = bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple.src_v6);
+	const __u32 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
 	const struct flow_offload_tuple *tuple = &hash->tuple;
-	__u64 self = (__u64)hash;
-	struct other other;
+	__u64 other = (__u64)tuple;
 
-	if (bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple.dst_v6) != at + 16 ||
-	    bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple.src_port) != at + 32)
-		return false;
 	/* of a connection's two, this one is the first or the second */
-	self = BPF_CORE_READ_BITFIELD(tuple, dir) ? self - step : self + step;
-	if (bpf_probe_read_kernel(&other, 36, (void *)(self + at)))
-		return false;
-	out->src[0] = other.dst[0];
-	out->src[1] = other.dst[1];
-	out->dst[0] = other.src[0];
-	out->dst[1] = other.src[1];
-	out->sport_be = other.dport_be;
-	out->dport_be = other.sport_be;
-	return true;
+	other = BPF_CORE_READ_BITFIELD(tuple, dir) ? other - step : other + step;
+	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, dst_v6), out->src,
+		     is_ip6);
+	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, src_v6), out->dst,
+		     is_ip6);
+	/* both, as one word: source, then destination */
+	out->ports = at(other + bpf_core_field_offset(struct flow_offload_tuple, src_port))
+			     ->s6_addr32[0];
+	out->ports = out->ports << 16 | out->ports >> 16;
 }
 
 static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct flow *flow,
@@ -180,7 +188,9 @@ static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct flow 
 		tuple.ipv4_dst = (__u32)flow->dst[0];
 	}
 	hash = bpf_xdp_flow_lookup(ctx, &tuple, &opts, sizeof(opts));
-	return hash && read_other(hash, out);
+	if (hash)
+		read_other(hash, out, is_ip6);
+	return hash;
 }
 
 /* ---- the connection ------------------------------------------------------------------------- */

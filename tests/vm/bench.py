@@ -9,7 +9,8 @@ import sys
 
 from shuntlab import guest
 from shuntlab.napi import Polls
-from shuntlab.rig import TOOLS, Idler, Load, Rig, bridge, captured, dumped, nobody, set_rings, shunt, sink
+from shuntlab.rig import TOOLS, Idler, Load, Rig, bridge, captured, dumped, nobody, ruled, set_rings, \
+    shunt, sink
 from shuntlab.sampler import PARTS
 
 # A bridge hashes its table by a secret of its own. Where a station's address comes behind another's,
@@ -29,6 +30,13 @@ def cases():
     yield "vm.kernel.bridge", {}, guest.SINK, bridge, BRIDGES
     yield "vm.shunt.xconnect.xdp", {}, guest.SINK, shunt("xconnect", *guest.PORTS, "--lane", "xdp"), 1
     yield "vm.shunt.route.xdp", {}, guest.DUT, shunt("route", *guest.PORTS, "--lane", "xdp"), 1
+    for has_nat in (False, True):
+        what = "nat" if has_nat else "filter"
+        yield f"vm.kernel.ip_forward.{what}", {}, guest.DUT, ruled(nobody, False, has_nat), 1
+        yield f"vm.kernel.flowtable.{what}", {}, guest.DUT, ruled(nobody, True, has_nat), 1
+        for lane in "xdp", "user":
+            yield (f"vm.shunt.route.{what}", {"lane": lane}, guest.DUT,
+                   ruled(shunt("route", *guest.PORTS, "--lane", lane, "--batch", "64"), True, has_nat), 1)
     for copy in ("zerocopy", "copy"):
         for mode, ports, mac in (("xconnect", guest.PORTS, guest.SINK),
                                  ("static3", guest.STATIC3, guest.DUT)):

@@ -274,6 +274,44 @@ def dumped(*args):
     return forwarder
 
 
+# A firewall of a hundred rules, which the frames of a Load pass one by one; with a flowtable only the first
+# ones of a connection do.
+RULES = """
+table inet fw {{
+	{flowtable}
+	chain forward {{
+		type filter hook forward priority filter; policy drop;
+		{add}
+		{drops}
+		ct state established accept
+		udp dport 9 accept
+	}}
+	{nat}
+}}
+"""
+FLOWTABLE = "flowtable ft { hook ingress priority filter; devices = { eth1, eth2 }; }"
+NAT = "chain post { type nat hook postrouting priority srcnat; oifname eth2 masquerade; }"
+
+
+def ruled(forwarder, has_flowtable=True, has_nat=False):
+    """The forwarder under a firewall."""
+    rules = RULES.format(flowtable=FLOWTABLE if has_flowtable else "",
+                         add="meta l4proto udp flow add @ft" if has_flowtable else "",
+                         drops="\n".join(f"ip saddr 203.0.113.{n} drop" for n in range(96)),
+                         nat=NAT if has_nat else "")
+
+    @contextlib.contextmanager
+    def made(lab):
+        # a connection of before would not be translated
+        lab.sh("dut", f"nft -f - <<'END'\n{rules}END\nconntrack -F")
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "nft flush ruleset")
+    return made
+
+
 # --- measuring ------------------------------------------------------------------------------------
 
 class Rig:
