@@ -130,8 +130,8 @@ uint64_t shunt_notice_check_flows_late(const struct shunt_engine *engine,
 		return 0;
 	shunt_err_set(text, 0,
 		      "%s: a flowtable has it, and the steering program, which was loaded before "
-		      "or in generic mode, does not ask that: all stays the kernel's; start shuntd "
-		      "again (--takeover), without --generic",
+		      "or by hand, or is in generic mode, does not ask that: all stays the "
+		      "kernel's; start shuntd again (--takeover), natively and not external",
 		      port->name);
 	return 1;
 }
