@@ -20,7 +20,7 @@ BRIDGES = 5
 DEVICE = {"virtio": os.environ["VMLAB_VIRTIO"]} if os.environ.get("VMLAB_VIRTIO") else {}
 POLLS = {"virtio": ("virtnet_poll", "virtnet_poll_tx"), "igb": ("igb_poll",)}
 # Without a flowtable each packet passes a hundred rules: that many instructions more, at most.
-RULES_TASK = 30000
+RULES_DEAR = 40000
 # What a capture is asked for; the frames are UDP. What none costs, the rows of the cross-connect say.
 FILTERS = {"nothing": ("tcp", "port", "9"), "all": ("-s", "128")}
 PART_NAMES = [name for name, _ in PARTS[1:]] + ["poller", "interrupts, scheduler"]
@@ -130,7 +130,7 @@ def main(out, *names):
         for name, params, mac, forwarder, tries in cases():
             if names and name not in names:
                 continue
-            rig.load = Load(task=RULES_TASK if name.startswith("vm.kernel.ip_forward.") else 0)
+            rig.load = Load(dear=RULES_DEAR if name.startswith("vm.kernel.ip_forward.") else 0)
             try:
                 measured = measure(rig, mac, forwarder, tries)
             except AssertionError as why:  # the others are worth their time still

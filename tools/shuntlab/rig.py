@@ -113,12 +113,13 @@ def now_ns():
 
 class Load:
     """Bursts of frames of so many bytes, with rests between, that a forwarder is through with before
-    the next one: task is what it does to a packet beside forwarding it, in instructions. Each burst is
-    another of so many flows, told apart by source address."""
+    the next one: task is what it does to a packet beside forwarding it, in instructions, and dear what
+    its forwarding may take more than others'. Each burst is another of so many flows, told apart by
+    source address."""
 
-    def __init__(self, size=60, task=0, flows=1):  # four of the frame check sequence make 64
+    def __init__(self, size=60, task=0, flows=1, dear=0):  # four of the frame check sequence make 64
         self.flows = flows
-        self.size, self.every_ns = size, BURST_EVERY_NS + BURST * task
+        self.size, self.every_ns = size, BURST_EVERY_NS + BURST * (task + dear)
         self.rest_s = REST_S + BATCH_MAX * task / 1e9
 
     def seconds(self, bursts):
