@@ -255,7 +255,7 @@ static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct fl
 	return false;
 }
 
-/* Whether the answer holds for any device that the packet may have come in by. */
+/* Whether the answer is about the device that the packet came in by, too. */
 static __always_inline bool flow_has_device(void)
 {
 	return shunt_flow_asks == SHUNT_FLOW_ASKS_FLOWTABLE;

@@ -128,11 +128,12 @@ uint64_t shunt_notice_check_flows_late(const struct shunt_engine *engine,
 	if (engine->config->firewall != SHUNT_FIREWALL_AUTO ||
 	    !shunt_lane_lacks_flows(&engine->lanes, port->index))
 		return 0;
-	shunt_err_set(text, 0,
-		      "%s: a flowtable has it, and the steering program, which was loaded before "
-		      "or by hand, or is in generic mode, does not ask that: all stays the "
-		      "kernel's; start shuntd again (--takeover), natively and not external",
-		      port->name);
+	shunt_err_set(
+		text, 0,
+		"%s: a flowtable has it, but its steering program does not ask that, since it was "
+		"loaded before, by hand, or in generic mode: all stays the kernel's; start "
+		"shuntd again (--takeover)",
+		port->name);
 	return 1;
 }
 
