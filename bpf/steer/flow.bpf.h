@@ -153,12 +153,16 @@ static __always_inline void read_address(__u64 address, __u64 to[2], const bool 
 static __always_inline void read_other(const struct flow_offload_tuple_rhash *hash,
 				       struct flow *out, const bool is_ip6)
 {
-	const __u32 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
+	const __u64 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
 	const struct flow_offload_tuple *tuple = &hash->tuple;
 	__u64 other = (__u64)tuple;
 
-	/* of a connection's two, this one is the first or the second */
-	other = BPF_CORE_READ_BITFIELD(tuple, dir) ? other - step : other + step;
+	/* Of a connection's two, this one is the first or the second. Linux 6.12 adds to a pointer
+	 * what it knows alone, and clang would have it add what may be negative. */
+	if (BPF_CORE_READ_BITFIELD(tuple, dir))
+		asm volatile("%0 -= %1" : "+r"(other) : "r"(step));
+	else
+		asm volatile("%0 += %1" : "+r"(other) : "r"(step));
 	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, dst_v6), out->src,
 		     is_ip6);
 	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, src_v6), out->dst,

@@ -15,17 +15,33 @@ static bool has_function(struct btf *vmlinux, const char *module, const char *na
 	return has;
 }
 
-enum shunt_flow_asks shunt_xdp_flow_find(void)
+/* Both are unstable by the kernel's own word. So it is tried. */
+static enum shunt_flow_asks find(struct shunt_xdp *x, struct btf *vmlinux)
 {
-	const struct shunt_xdp_log before = shunt_xdp_log_begin();
-	struct btf *vmlinux = btf__load_vmlinux_btf();
-	enum shunt_flow_asks asks = SHUNT_FLOW_ASKS_NOTHING;
+	if (has_function(vmlinux, "nf_flow_table", "bpf_xdp_flow_lookup") &&
+	    shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_FLOWTABLE))
+		return SHUNT_FLOW_ASKS_FLOWTABLE;
+	if (has_function(vmlinux, "nf_conntrack", "bpf_xdp_ct_lookup") &&
+	    shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_CONNECTION))
+		return SHUNT_FLOW_ASKS_CONNECTION;
+	return SHUNT_FLOW_ASKS_NOTHING;
+}
 
-	if (vmlinux && has_function(vmlinux, "nf_flow_table", "bpf_xdp_flow_lookup"))
-		asks = SHUNT_FLOW_ASKS_FLOWTABLE;
-	else if (vmlinux && has_function(vmlinux, "nf_conntrack", "bpf_xdp_ct_lookup"))
-		asks = SHUNT_FLOW_ASKS_CONNECTION;
+enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x)
+{
+	static enum shunt_flow_asks found;
+	static bool is_found;
+	struct shunt_xdp_log before;
+	struct btf *vmlinux;
+
+	if (is_found)
+		return found;
+	before = shunt_xdp_log_begin();
+	vmlinux = btf__load_vmlinux_btf();
+	if (vmlinux)
+		found = find(x, vmlinux);
+	is_found = true;
 	btf__free(vmlinux);
 	shunt_xdp_log_end(before);
-	return asks;
+	return found;
 }

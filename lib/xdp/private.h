@@ -149,9 +149,14 @@ void shunt_xdp_program_drop(struct shunt_xdp *x);
  * of libbpf. */
 int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_written);
 
-/* shunt_xdp_flow_find says which of the kernel's functions for approved connections there is, its
- * modules as they are loaded now. Thread: init. Cost: the kernel's BTF is read. */
-enum shunt_flow_asks shunt_xdp_flow_find(void);
+/* shunt_xdp_flow_find says which of the kernel's functions for approved connections x's program can
+ * use, the kernel's modules as they are loaded at the first call. Thread: init. Cost: the first
+ * time, the kernel's BTF is read and a program loaded. */
+enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x);
+
+/* shunt_xdp_program_try_flows says whether the kernel loads a program that asks so. Thread: init.
+ */
+bool shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks);
 
 /* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
  * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not

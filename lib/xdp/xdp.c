@@ -115,15 +115,16 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	x->requested = opts->requested;
 	x->is_external = opts->external;
 	x->is_sg = opts->multi_buffer;
-	x->asks_flows = opts->asks_flows && !opts->external ? shunt_xdp_flow_find()
-							    : SHUNT_FLOW_ASKS_NOTHING;
-	x->asks_tags = opts->asks_tags && opts->requested == SHUNT_XDP_NATIVE && !x->asks_flows;
+	x->asks_tags = opts->asks_tags && opts->requested == SHUNT_XDP_NATIVE;
 	x->is_persistent = opts->persist;
 	x->patience = opts->patience ?: 1;
 	x->can_replace = opts->replace;
 	x->is_counted = opts->counts;
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);
+	if (opts->asks_flows && !opts->external)
+		x->asks_flows = shunt_xdp_flow_find(x);
+	x->asks_tags &= !x->asks_flows;
 	return x;
 }
 
