@@ -134,6 +134,9 @@ static __always_inline int leave_translated(struct xdp_md *ctx, const struct shu
 	__u32 queue = ctx->rx_queue_index, out = 0;
 	int done;
 
+	/* Not every port that takes frames from XDP takes those of several buffers (lane_of). */
+	if (is_sg && bpf_xdp_get_buff_len(ctx) > ctx->data_end - ctx->data)
+		return SHUNT_STEER_NO_XDP_PORT;
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
 		return SHUNT_STEER_NO_SOCKET;
 	if (READ_ONCE(slot_of(queue)->gate.is_stale))

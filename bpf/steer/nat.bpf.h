@@ -14,7 +14,8 @@ static __always_inline __u64 words_of(const __u64 addr[2])
 	return (addr[0] & 0xffffffff) + (addr[0] >> 32) + (addr[1] & 0xffffffff) + (addr[1] >> 32);
 }
 
-/* What a sum of words, not yet folded, becomes a checksum's by. */
+/* The checksum of words that have changed. change: the sum of what each grew by, in ones'
+ * complement, not folded. */
 static __always_inline __u16 changed(__u16 csum, __u64 change)
 {
 	change += (__u16)~csum;

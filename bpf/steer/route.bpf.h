@@ -28,13 +28,14 @@ static __always_inline bool sum_is_right(const struct ipv4 *ip)
 	return sum == 0xffff;
 }
 
-/* Where a translated packet may come from, the connection says. */
+/* Where a translated packet may come from, the connection says; its sum was looked at before that
+ * was asked for. */
 static __always_inline int check4(const struct shunt_steer_half *half, const struct ipv4 *ip,
 				  __u32 flags, const struct flow *to)
 {
 	if (!(flags & SHUNT_TABLES_IP4))
 		return SHUNT_STEER_NOT_ROUTER;
-	if (!sum_is_right(ip))
+	if (!to && !sum_is_right(ip))
 		return SHUNT_STEER_BAD_CHECKSUM;
 	if (is_local4(half, ip->src_be))
 		return SHUNT_STEER_OWN_SOURCE;
