@@ -210,7 +210,7 @@ demo: deps ## a lab, real traffic, shunt beside the kernel stack, two tables (ro
 	$(Q)$(B)/bin/shunt-bench --short --no-figures --out $(B)/demo \
 		--only 'kernel bridge,kernel ip_forward,user spin,lane xdp,lane auto' compare
 
-test: deps ## lint and tests, every feature once, fourteen minutes on two processors (root)
+test: deps ## lint and tests, every feature once, eleven minutes on two processors (root)
 	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd $(STACK)
 	$(Q)tests/run
 

@@ -6,33 +6,15 @@
 #include <net/ethernet.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "steer/names.h"
 #include "steer/steer.h"
 
 #define TEXT_MAX      512 /* longer than any rule that says everything once */
 #define PORT_MAX      65535
 #define ETHERTYPE_MIN 0x600 /* below it the field is a length (IEEE 802.3, 3.2.6) */
-
-struct named_number {
-	const char *name;
-	uint16_t number;
-};
-
-static const struct named_number protos[] = {
-	{"tcp", IPPROTO_TCP},	{"udp", IPPROTO_UDP},	    {"sctp", IPPROTO_SCTP},
-	{"icmp", IPPROTO_ICMP}, {"icmpv6", IPPROTO_ICMPV6}, {"igmp", IPPROTO_IGMP},
-	{"gre", IPPROTO_GRE},	{"esp", IPPROTO_ESP},	    {"ah", IPPROTO_AH},
-	{"ospf", 89},		{"pim", IPPROTO_PIM},	    {"vrrp", 112},
-};
-
-static const struct named_number ethertypes[] = {
-	{"arp", ETHERTYPE_ARP}, {"lldp", 0x88cc}, {"eapol", 0x888e},
-	{"slow", 0x8809},	{"mpls", 0x8847}, {"pppoe-discovery", 0x8863},
-	{"pppoe", 0x8864},	{"ptp", 0x88f7},
-};
 
 /* One rule being read: what was named already, and where the reader is. */
 struct reader {
@@ -43,42 +25,6 @@ struct reader {
 	struct shunt_rule *rule;
 	struct shunt_err *err;
 };
-
-static int number_parse(const char *text, unsigned max, unsigned *out)
-{
-	char *end;
-	unsigned long n;
-
-	if (text[0] < '0' || text[0] > '9')
-		return -EINVAL;
-	errno = 0;
-	n = strtoul(text, &end, text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10);
-	if (*end || errno || n > max)
-		return -EINVAL;
-	*out = n;
-	return 0;
-}
-
-static int named_parse(const struct named_number *table, size_t cnt, const char *text, unsigned max,
-		       unsigned *out)
-{
-	for (size_t i = 0; i < cnt; i++) {
-		if (strcmp(table[i].name, text) == 0) {
-			*out = table[i].number;
-			return 0;
-		}
-	}
-	return number_parse(text, max, out);
-}
-
-static const char *named_find(const struct named_number *table, size_t cnt, unsigned number)
-{
-	for (size_t i = 0; i < cnt; i++) {
-		if (table[i].number == number)
-			return table[i].name;
-	}
-	return NULL;
-}
 
 static int family_set(struct reader *r, unsigned family, const char *word)
 {
@@ -124,7 +70,7 @@ static int prefix_read(struct reader *r, const char *word, struct shunt_rule_pre
 				     "2001:db8::/32 or any",
 				     word);
 	len = bits;
-	if (slash && number_parse(slash + 1, bits, &len))
+	if (slash && shunt_number_parse(slash + 1, bits, &len))
 		return shunt_err_set(r->err, EINVAL,
 				     "'%s': the prefix length must be a number from 0 to %u", word,
 				     bits);
@@ -145,10 +91,10 @@ static int ports_read(struct reader *r, char *word, struct shunt_rule_ports *por
 
 	if (dash)
 		*dash = 0;
-	bad = number_parse(word, PORT_MAX, &min);
+	bad = shunt_number_parse(word, PORT_MAX, &min);
 	max = min;
 	if (dash) {
-		bad = bad ?: number_parse(dash + 1, PORT_MAX, &max);
+		bad = bad ?: shunt_number_parse(dash + 1, PORT_MAX, &max);
 		*dash = '-';
 	}
 	if (bad)
@@ -175,25 +121,17 @@ READER(dport, ports_read(r, word, &r->rule->dport))
 READER(ipv4, family_set(r, 4, word))
 READER(ipv6, family_set(r, 6, word))
 
-int shunt_rule_proto(const char *name)
+static int read_proto(struct reader *r, char *word)
 {
 	unsigned proto;
 
-	return named_parse(protos, SHUNT_ARRAY_LEN(protos), name, UINT8_MAX, &proto) ? -EINVAL
-										     : (int)proto;
-}
-
-static int read_proto(struct reader *r, char *word)
-{
-	const int proto = shunt_rule_proto(word);
-
-	if (proto < 0)
+	if (shunt_proto_parse(word, &proto))
 		return shunt_err_set(r->err, EINVAL,
 				     "'%s' is no protocol; expected a name such as tcp, udp, "
 				     "icmp, ospf, or a number from 0 to 255",
 				     word);
 	r->rule->has_proto = true;
-	r->rule->proto = (uint8_t)proto;
+	r->rule->proto = proto;
 	return 0;
 }
 
@@ -201,8 +139,7 @@ static int read_ethertype(struct reader *r, char *word)
 {
 	unsigned type;
 
-	if (named_parse(ethertypes, SHUNT_ARRAY_LEN(ethertypes), word, UINT16_MAX, &type) ||
-	    type < ETHERTYPE_MIN)
+	if (shunt_ethertype_parse(word, &type) || type < ETHERTYPE_MIN)
 		return shunt_err_set(r->err, EINVAL,
 				     "'%s' is no ethertype; expected a name such as arp, lldp, or "
 				     "a number from 0x600 to 0xffff",
@@ -420,7 +357,7 @@ static void put_match(struct writer *w, const struct shunt_rule *rule)
 	put_prefix(w, "from", rule, &rule->src);
 	put_prefix(w, "to", rule, &rule->dst);
 	if (rule->has_proto) {
-		name = named_find(protos, SHUNT_ARRAY_LEN(protos), rule->proto);
+		name = shunt_proto_name(rule->proto);
 		if (name)
 			put(w, "proto %s ", name);
 		else

@@ -68,11 +68,6 @@ int shunt_rule_parse_match(const char *text, struct shunt_rule *rule, struct shu
 unsigned shunt_rule_has_word(const char *word);
 int shunt_rule_print_match(const struct shunt_rule *rule, char *buf, size_t len);
 
-/* shunt_rule_proto returns the number of a protocol that rules name (tcp, udp, sctp, icmp, icmpv6,
- * igmp, gre, esp, ah, ospf, pim, vrrp, or a number below 256), -EINVAL of any other. Thread: any.
- */
-int shunt_rule_proto(const char *name);
-
 /* shunt_rule_print writes the text from which shunt_rule_parse reads the same rule.
  * Returns the length without its zero, as snprintf does. Thread: any. */
 int shunt_rule_print(const struct shunt_rule *rule, char *buf, size_t len);

@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/hex.h"
-#include "steer/rule.h"
+#include "steer/names.h"
 
 #define PAYLOAD 18 /* so that the shortest frame is as long as Ethernet wants it */
 
@@ -121,7 +121,11 @@ static int parse_end(struct end *out, const char *text, struct shunt_err *err)
 /* By the names of rules; icmp is that of the addresses' family. */
 static int parse_proto(const char *text, bool is6)
 {
-	return is6 && !strcmp(text, "icmp") ? IPPROTO_ICMPV6 : shunt_rule_proto(text);
+	unsigned proto = IPPROTO_ICMPV6;
+
+	if (!(is6 && !strcmp(text, "icmp")) && shunt_proto_parse(text, &proto))
+		return -EINVAL;
+	return (int)proto;
 }
 
 static bool has_ports(int proto)
