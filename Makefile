@@ -25,7 +25,7 @@ endif
 
 # Only lib/model needs LAPACK, so only what uses it is linked with it.
 MODEL_PKGS := lapacke
-PKGS     := libxdp libbpf liburcu-qsbr libmnl yaml-0.1 jansson libpcap libcap-ng libseccomp
+PKGS     := libxdp libbpf liburcu-qsbr libmnl libnftnl yaml-0.1 jansson libpcap libcap-ng libseccomp
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	    -Wpointer-arith -Wno-missing-field-initializers
 OPT      ?= -O3 -g -march=$(MARCH) -fno-strict-aliasing

@@ -36,8 +36,9 @@
 #define SHUNT_LANE_REQUESTS(X)	 X(AUTO, auto) X(USER, user) X(XDP, xdp) X(KERNEL, kernel)
 
 /* What of the host would judge forwarded packets, and its routing rules: respected, or bypassed at
- * the operator's word. */
-#define SHUNT_FIREWALL_MODES(X)	 X(AUTO, auto) X(IGNORE, ignore)
+ * the operator's word. manage respects it, too, with a flowtable of shunt's own where the rules
+ * have none. */
+#define SHUNT_FIREWALL_MODES(X)	 X(AUTO, auto) X(MANAGE, manage) X(IGNORE, ignore)
 #define SHUNT_POLICY_ROUTINGS(X) X(FOLLOW, follow) X(IGNORE, ignore)
 
 /* What becomes of a wire's frames when no worker serves them: the XDP program goes on with them, or
@@ -84,7 +85,7 @@
 	       .option = "patience", .arg = "N",                                                   \
 	       .help = "a thread may be silent for N times as long as usual before it counts as hung")  \
 	WORD(firewall, firewall, firewall_mode, .option = "firewall", .arg = "MODE",                \
-	     .help = "auto: what the host's firewall would judge is the kernel's")                 \
+	     .help = "auto: what the host's firewall judges is the kernel's; manage: but for connections that it let through")                 \
 	WORD(capture, capture, capture_right, .option = "capture", .arg = "WHO",                          \
 	     .help = "root: root may capture (shuntctl capture); group: --group, too; none: nobody")                     \
 	FLAG(count, count, .option = "count",                                                      \

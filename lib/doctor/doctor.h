@@ -40,7 +40,7 @@ struct shunt_finding {
 	char object[32]; /* device, "host" or "daemon" */
 	char topic[16];
 	char sentence[320];
-	char remedy[192]; /* a command mostly; "": nothing to do */
+	char remedy[360]; /* a command mostly; "": nothing to do */
 };
 
 struct shunt_doctor {

@@ -135,6 +135,7 @@ static void list_judges(const struct shunt_judges *judges, char *out, unsigned l
 
 static void judge_filters(struct shunt_doctor *d, const struct doctor_host_facts *f)
 {
+	const struct shunt_judge *against;
 	struct shunt_finding *finding;
 	char judges[200] = "";
 	bool is_untold = true;
@@ -156,6 +157,14 @@ static void judge_filters(struct shunt_doctor *d, const struct doctor_host_facts
 				   judges);
 	if (is_untold)
 		shunt_doctor_remedy(finding, "ask as root");
+	else if (!f->judges.flowtable_cnt && shunt_judges_want_table(&f->judges, &against))
+		shunt_doctor_remedy(
+			finding,
+			"to have shunt forward, in mode route, connections that these rules let "
+			"through: shuntd ... --firewall manage, or in a table of yours: flowtable "
+			"ft { hook ingress priority filter; devices = { PORT, PORT }; } and first "
+			"in chain forward: meta l4proto { tcp, udp } flow add @ft; to bypass all: "
+			"--firewall ignore");
 	else if (!f->judges.flowtable_cnt)
 		shunt_doctor_remedy(
 			finding,

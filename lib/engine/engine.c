@@ -66,6 +66,21 @@ static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 	return shunt_lanes_prepare_crossing(&engine->lanes, true, err);
 }
 
+/* `firewall: manage` is about what mode route forwards. */
+static int manage_firewall(struct shunt_engine *engine, struct shunt_err *err)
+{
+	int ifindexes[SHUNT_PORT_MAX];
+	unsigned i, cnt = 0;
+
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (engine->ports.at[i].xdp &&
+		    shunt_ports_mode(&engine->ports, i) == SHUNT_FORWARD_ROUTE)
+			ifindexes[cnt++] = engine->ports.at[i].netdev.ifindex;
+	if (!cnt || engine->config->firewall != SHUNT_FIREWALL_MANAGE)
+		return 0;
+	return shunt_firewall_manage(engine->firewall, ifindexes, cnt, err);
+}
+
 /* Between other modes' ports the kernel would forward nothing. */
 static int open_firewall(struct shunt_engine *engine, struct shunt_err *err)
 {
@@ -80,7 +95,7 @@ static int open_firewall(struct shunt_engine *engine, struct shunt_err *err)
 		return 0;
 	ret = shunt_firewall_create(&engine->firewall, ifindexes, cnt, err);
 	engine->lanes.firewall = engine->firewall;
-	return ret;
+	return ret ? ret : manage_firewall(engine, err);
 }
 
 /* The router, and what it or the bridge punts with. */
@@ -327,7 +342,8 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	shunt_follower_destroy(engine->follower);
 	shunt_bridge_destroy(engine->bridge);
 	shunt_router_destroy(engine->router);
-	shunt_firewall_destroy(engine->firewall);
+	if (!shunt_firewall_stop(engine->firewall, STOP_MS))
+		shunt_firewall_destroy(engine->firewall);
 	shunt_lanes_close(&engine->lanes, engine->hands_over);
 	for (i = 0; i < engine->ports.cnt; i++)
 		shunt_engine_close_port(&engine->ports.at[i]);

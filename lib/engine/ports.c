@@ -67,10 +67,10 @@ static int check_master(const struct shunt_engine *engine, const struct shunt_po
  * to do goes with it, and is not to be seen. */
 static bool asks_flows(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	return engine->config->firewall == SHUNT_FIREWALL_AUTO &&
+	return engine->config->firewall != SHUNT_FIREWALL_IGNORE &&
 	       port->config->driver_mode != SHUNT_DRIVER_GENERIC &&
 	       shunt_ports_mode(&engine->ports, port->index) == SHUNT_FORWARD_ROUTE &&
-	       shunt_firewall_has_flowtable(port->netdev.ifindex);
+	       (engine->can_manage || shunt_firewall_has_flowtable(port->netdev.ifindex));
 }
 
 static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
@@ -132,9 +132,13 @@ static int open_port(struct shunt_engine *engine, struct shunt_port *port, struc
 
 int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err)
 {
+	struct shunt_err why; /* the table's own attempt says it */
 	unsigned i;
 	int ret = 0;
 
+	engine->can_manage = engine->config->firewall == SHUNT_FIREWALL_MANAGE &&
+			     shunt_config_uses(engine->config, SHUNT_FORWARD_ROUTE) &&
+			     !shunt_firewall_can_manage(&why);
 	for (i = 0; i < engine->ports.cnt && !ret; i++)
 		ret = open_port(engine, &engine->ports.at[i], err);
 	return ret;

@@ -123,6 +123,8 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err)
 	if (!ret && engine->follower)
 		ret = shunt_follower_start(engine->follower, err);
 	if (!ret)
+		ret = shunt_firewall_start(engine->firewall, err);
+	if (!ret)
 		ret = refresh_locals(engine, err);
 	if (ret)
 		return ret;

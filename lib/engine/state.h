@@ -30,6 +30,7 @@ struct shunt_engine {
 	struct shunt_router *router;	    /* NULL when no port routes */
 	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
 	struct shunt_firewall *firewall;    /* NULL when no port routes or bridges */
+	bool can_manage;		    /* the kernel takes a table of shunt's own */
 	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
 	struct shunt_follower *follower;    /* NULL when nothing of the kernel's is followed */
 	struct shunt_guard guard;	    /* ports.guard */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
+#include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
@@ -15,8 +16,11 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/netlink.h"
 #include "device/link.h"
 #include "firewall/ask.h"
+#include "firewall/manager.h"
+#include "firewall/own_table.h"
 
 #define DEVICES_MAX 128 /* 64 ports, and as many bridges */
 
@@ -39,6 +43,8 @@ struct shunt_firewall {
 	struct shunt_firewall_asker asker;
 	int ifindexes[DEVICES_MAX / 2];
 	unsigned cnt;
+	struct shunt_manager *manager; /* NULL: nothing is managed */
+	bool are_rules_new; /* the follower's: events told of other tables than shunt's */
 	struct answer {
 		unsigned parts; /* asked for, a bit each */
 		struct shunt_judges judges[PARTS];
@@ -147,8 +153,32 @@ static int open_source(struct shunt_firewall *firewall, unsigned i, struct shunt
 	return 0;
 }
 
-/* What the events say is not read: all is asked for anew. An overrun (ENOBUFS) is an event, too. */
-static bool take_events(struct mnl_socket *nl)
+/* Whether a message is about a table of somebody else. In all of them but that of a generation's
+ * number the first attribute is the table's name. */
+static bool is_foreign(const struct nlmsghdr *nlh)
+{
+	const struct nlattr *attr = mnl_nlmsg_get_payload_offset(nlh, sizeof(struct nfgenmsg));
+	const int left = (int)mnl_nlmsg_get_payload_len(nlh) - (int)sizeof(struct nfgenmsg);
+
+	return (nlh->nlmsg_type & 0xff) != NFT_MSG_NEWGEN &&
+	       !(mnl_attr_ok(attr, left) && mnl_attr_get_type(attr) == NFTA_TABLE_NAME &&
+		 shunt_own_table_is(shunt_netlink_str(attr)));
+}
+
+static bool are_foreign(const char *buf, ssize_t len)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
+	int left = (int)len;
+
+	for (; shunt_netlink_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+		if (is_foreign(nlh))
+			return true;
+	return false;
+}
+
+/* What the events say is not read, but for whose they are: all is asked for anew. An overrun
+ * (ENOBUFS) is an event, too, and one that is cut off is somebody else's. */
+static bool take_events(struct mnl_socket *nl, bool *are_others)
 {
 	char buf[8192];
 	bool any = false;
@@ -159,16 +189,21 @@ static bool take_events(struct mnl_socket *nl)
 		if (n < 0 && errno != EINTR && errno != ENOBUFS)
 			return any;
 		any = true;
+		*are_others |= n < 0 || n > (ssize_t)sizeof(buf) || are_foreign(buf, n);
 	}
 }
 
 unsigned shunt_firewall_take(struct shunt_firewall *firewall)
 {
 	unsigned i, parts = 0;
+	bool are_others;
 
-	for (i = 0; i < SHUNT_ARRAY_LEN(sources); i++)
-		if (firewall->events[i] && take_events(firewall->events[i]))
+	for (i = 0; i < SHUNT_ARRAY_LEN(sources); i++) {
+		are_others = false;
+		if (firewall->events[i] && take_events(firewall->events[i], &are_others))
 			parts |= 1u << i;
+		firewall->are_rules_new |= i == NFT && are_others;
+	}
 	return parts;
 }
 
@@ -208,6 +243,19 @@ static void put_part(struct shunt_firewall *firewall, enum shunt_firewall_side s
 				 __ATOMIC_RELAXED);
 }
 
+/* An order first: a port that it leaves out is judged from now on. */
+static void manage(struct shunt_firewall *firewall, enum shunt_firewall_side side)
+{
+	const bool are_new = side == SHUNT_FIREWALL_FOLLOWS && firewall->are_rules_new;
+
+	if (!firewall->manager)
+		return;
+	shunt_manager_order(firewall->manager, &firewall->fresh, are_new);
+	shunt_manager_add(firewall->manager, &firewall->fresh);
+	if (are_new)
+		firewall->are_rules_new = false;
+}
+
 bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_side side)
 {
 	unsigned part;
@@ -217,6 +265,7 @@ bool shunt_firewall_put(struct shunt_firewall *firewall, enum shunt_firewall_sid
 		put_part(firewall, side, part);
 		shunt_judges_append(&firewall->fresh, &firewall->parts[part]);
 	}
+	manage(firewall, side);
 	shunt_counter_add(&firewall->answer_cnts[side], 1);
 	if (shunt_judges_equal(&firewall->fresh, &firewall->judges))
 		return false;
@@ -228,6 +277,64 @@ uint64_t shunt_firewall_answers(const struct shunt_firewall *firewall,
 				enum shunt_firewall_side side)
 {
 	return shunt_counter_read(&firewall->answer_cnts[side]);
+}
+
+/* --- managed ---------------------------------------------------------------------------------- */
+
+const char *shunt_managed_state_name(enum shunt_managed_state state)
+{
+	static const char *const names[] = {
+#define X(state, sentence) #state,
+		SHUNT_MANAGED_STATES(X)
+#undef X
+	};
+
+	return names[state];
+}
+
+int shunt_firewall_manage(struct shunt_firewall *firewall, const int *ifindexes, unsigned cnt,
+			  struct shunt_err *err)
+{
+	const int ret = shunt_manager_create(&firewall->manager, ifindexes, cnt, err);
+
+	if (ret)
+		return ret;
+	shunt_manager_order(firewall->manager, &firewall->judges, false);
+	shunt_manager_obey(firewall->manager);
+	shunt_manager_add(firewall->manager, &firewall->judges);
+	return 0;
+}
+
+int shunt_firewall_start(struct shunt_firewall *firewall, struct shunt_err *err)
+{
+	return firewall && firewall->manager ? shunt_manager_start(firewall->manager, err) : 0;
+}
+
+int shunt_firewall_stop(struct shunt_firewall *firewall, unsigned limit_ms)
+{
+	return firewall ? shunt_manager_stop(firewall->manager, limit_ms) : 0;
+}
+
+bool shunt_firewall_managed(const struct shunt_firewall *firewall, struct shunt_managed *out)
+{
+	if (!firewall || !firewall->manager)
+		return false;
+	shunt_manager_tell(firewall->manager, out);
+	return true;
+}
+
+int shunt_firewall_can_manage(struct shunt_err *err)
+{
+	const struct shunt_own_table_port loopback = {1, "lo"};
+	struct shunt_own_table *table;
+	int ret = shunt_own_table_open(&table, err);
+
+	if (!ret)
+		ret = shunt_own_table_put(table, &loopback, 1, err);
+	if (!ret)
+		ret = shunt_own_table_remove(table, err);
+	shunt_own_table_close(table);
+	return ret;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -273,6 +380,7 @@ void shunt_firewall_destroy(struct shunt_firewall *firewall)
 	if (firewall->epoll_fd >= 0)
 		close(firewall->epoll_fd);
 	shunt_firewall_close_asker(&firewall->asker);
+	shunt_manager_destroy(firewall->manager);
 	free(firewall);
 }
 

@@ -72,6 +72,49 @@ void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judge
  * following. Thread: control. Cost: a dump of tables and flowtables. */
 bool shunt_firewall_has_flowtable(int ifindex);
 
+/* `firewall: manage`: shunt's own table of nftables (own_table.h) approves connections where the
+ * host's rules have no flowtable. X(state, sentence) */
+#define SHUNT_MANAGED_STATES(X)                                               \
+	X(needless, "no rules judge what is routed, or they have flowtables") \
+	X(active, "connections that the rules let through are approved")      \
+	X(refused, "something would be passed by")                            \
+	X(failed, "the kernel refuses the table")
+
+enum shunt_managed_state {
+#define X(state, sentence) SHUNT_MANAGED_##state,
+	SHUNT_MANAGED_STATES(X)
+#undef X
+};
+
+struct shunt_managed {
+	enum shunt_managed_state state;
+	uint64_t change_cnt;  /* times that it was made, made anew or removed */
+	struct shunt_err why; /* of refused and failed */
+};
+
+const char *shunt_managed_state_name(enum shunt_managed_state state);
+
+/* shunt_firewall_manage has these ports managed, ifindexes[cnt], and makes the table where it is
+ * wanted. Its ports count as a flowtable's from the next put on. Returns 0 or -errno with err set;
+ * that the kernel refuses the table is no error. Thread: control, before shunt_firewall_start.
+ *
+ * shunt_firewall_start starts a thread that follows; shunt_firewall_stop ends it: -ETIMEDOUT where
+ * it does not end within limit_ms; then the firewall must stay. Both are legal where nothing is
+ * managed. Thread: control. */
+int shunt_firewall_manage(struct shunt_firewall *firewall, const int *ifindexes, unsigned cnt,
+			  struct shunt_err *err);
+int shunt_firewall_start(struct shunt_firewall *firewall, struct shunt_err *err);
+int shunt_firewall_stop(struct shunt_firewall *firewall, unsigned limit_ms);
+
+/* shunt_firewall_managed says how that stands. Returns false where nothing is managed; NULL is
+ * legal. Thread: any. */
+bool shunt_firewall_managed(const struct shunt_firewall *firewall, struct shunt_managed *out);
+
+/* shunt_firewall_can_manage tries a table on the loopback device, and removes it. The kernel loads
+ * the modules of flowtables for that, without which programs that ask flowtables are not loaded.
+ * Returns 0 or -errno with err set. Thread: control. Cost: a transaction of nftables. */
+int shunt_firewall_can_manage(struct shunt_err *err);
+
 /* What br_netfilter shows of the frames that a bridge of the kernel's forwards: to the hooks of IP,
  * and to those of ARP. */
 struct shunt_firewall_calls {

@@ -89,7 +89,7 @@ int shunt_firewall_take_flowtable(const struct nlmsghdr *nlh, void *arg)
 		return MNL_CB_OK;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_attr, &flowtable);
 	if (flowtable.table && flowtable.devices && !(flowtable.flags & FLAG_OFFLOAD) &&
-	    !shunt_firewall_is_dormant(all->dormants, nfg->nfgen_family, flowtable.table))
+	    !shunt_firewall_is_ignored(all->ignored, nfg->nfgen_family, flowtable.table))
 		mnl_attr_parse_nested(flowtable.devices, take_device, all->judges);
 	return MNL_CB_OK;
 }
@@ -102,14 +102,14 @@ static void forget(void *arg)
 /* What cannot be asked is not there: then rules judge, and the kernel has the frames. */
 void shunt_firewall_ask_flowtables(struct shunt_judges *judges)
 {
-	struct shunt_firewall_dormants dormants = {0};
-	struct shunt_firewall_flowtables all = {&dormants, judges};
+	struct shunt_firewall_ignored ignored = {0};
+	struct shunt_firewall_flowtables all = {&ignored, judges};
 
-	if (shunt_firewall_dump_dormants(&dormants) ||
+	if (shunt_firewall_dump_ignored(&ignored) ||
 	    shunt_firewall_dump_nft(NFT_MSG_GETFLOWTABLE, shunt_firewall_take_flowtable, forget,
 				    &all))
 		forget(&all);
-	free(dormants.at);
+	free(ignored.at);
 }
 
 bool shunt_firewall_has_flowtable(int ifindex)

@@ -59,6 +59,7 @@ void shunt_judges_clear(struct shunt_judges *judges)
 {
 	judges->cnt = 0;
 	judges->flowtable_cnt = 0;
+	judges->legacy = 0;
 }
 
 static bool has_flowtable(const struct shunt_judges *judges, int ifindex)
@@ -88,6 +89,7 @@ void shunt_judges_append(struct shunt_judges *judges, const struct shunt_judges 
 			judges->at[judges->cnt++] = more->at[i];
 	for (i = 0; i < more->flowtable_cnt; i++)
 		shunt_judges_add_flowtable(judges, more->flowtables[i]);
+	judges->legacy += more->legacy;
 }
 
 bool shunt_judges_equal(const struct shunt_judges *a, const struct shunt_judges *b)
@@ -124,6 +126,7 @@ static bool meets(const struct shunt_judge *judge, const struct shunt_judged *po
 		return true;
 	switch (judge->place) {
 	case SHUNT_JUDGE_IP:
+	case SHUNT_JUDGE_IP_LATE:
 		return port->is_routed || port->calls_ip;
 	case SHUNT_JUDGE_BRIDGE:
 		return port->is_bridged;
@@ -149,11 +152,20 @@ const struct shunt_judge *shunt_judge_find(const struct shunt_judges *judges,
 	return NULL;
 }
 
+static bool is_of_ip(const struct shunt_judge *judge)
+{
+	return judge->place == SHUNT_JUDGE_IP || judge->place == SHUNT_JUDGE_IP_LATE;
+}
+
+static bool is_by_rules(const struct shunt_judge *judge)
+{
+	return judge->kind == SHUNT_JUDGE_nftables || judge->kind == SHUNT_JUDGE_iptables;
+}
+
 /* A connection in a flowtable passes none of IP's hooks any more. All others it does. */
 static bool leaves_flows(const struct shunt_judge *judge)
 {
-	return judge->place == SHUNT_JUDGE_IP &&
-	       (judge->kind == SHUNT_JUDGE_nftables || judge->kind == SHUNT_JUDGE_iptables);
+	return is_of_ip(judge) && is_by_rules(judge);
 }
 
 bool shunt_judges_leave_flows(const struct shunt_judges *judges, const struct shunt_judged *ports,
@@ -168,6 +180,36 @@ bool shunt_judges_leave_flows(const struct shunt_judges *judges, const struct sh
 		    !leaves_flows(&judges->at[i]))
 			return false;
 	return true;
+}
+
+/* What stands at a device the packets of a flowtable meet as before, at the kernel's hands; IPsec
+ * and what is not known they may not. */
+static bool is_passed_by(const struct shunt_judge *judge)
+{
+	switch (judge->kind) {
+	case SHUNT_JUDGE_nftables:
+	case SHUNT_JUDGE_iptables:
+		return judge->place == SHUNT_JUDGE_IP_LATE;
+	case SHUNT_JUDGE_ebtables:
+	case SHUNT_JUDGE_tc:
+		return false;
+	default:
+		return true;
+	}
+}
+
+bool shunt_judges_want_table(const struct shunt_judges *judges, const struct shunt_judge **against)
+{
+	bool are_rules = false;
+	unsigned i;
+
+	*against = NULL;
+	for (i = 0; i < judges->cnt; i++)
+		are_rules |= is_of_ip(&judges->at[i]) && is_by_rules(&judges->at[i]);
+	for (i = 0; i < judges->cnt && are_rules && !*against; i++)
+		if (is_passed_by(&judges->at[i]))
+			*against = &judges->at[i];
+	return are_rules && !*against;
 }
 
 void shunt_judge_print(const struct shunt_judge *judge, char *out, unsigned len)

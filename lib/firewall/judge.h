@@ -34,11 +34,12 @@ enum shunt_judge_kind {
 
 /* Where a frame on its way through the host meets a judge. */
 enum shunt_judge_place {
-	SHUNT_JUDGE_IP,	    /* prerouting, forward and postrouting of IP packets */
-	SHUNT_JUDGE_BRIDGE, /* the same of the kernel's bridges */
-	SHUNT_JUDGE_ARP,    /* forward of ARP that a bridge shows to the hooks of ARP */
-	SHUNT_JUDGE_IN,	    /* where it comes in by a device, */
-	SHUNT_JUDGE_OUT,    /* or leaves by it */
+	SHUNT_JUDGE_IP,	     /* prerouting, forward and postrouting of IP packets */
+	SHUNT_JUDGE_IP_LATE, /* the same, but behind what shunt's own table judges */
+	SHUNT_JUDGE_BRIDGE,  /* the same of the kernel's bridges */
+	SHUNT_JUDGE_ARP,     /* forward of ARP that a bridge shows to the hooks of ARP */
+	SHUNT_JUDGE_IN,	     /* where it comes in by a device, */
+	SHUNT_JUDGE_OUT,     /* or leaves by it */
 };
 
 struct shunt_judge {
@@ -63,6 +64,7 @@ struct shunt_judges {
 	 * more. By ifindex. */
 	unsigned flowtable_cnt;
 	int flowtables[SHUNT_FLOWTABLES_MAX];
+	uint64_t legacy; /* another when a rule of iptables-legacy is, of which no event tells */
 };
 
 /* shunt_judges_clear empties the list. Thread: the list's. */
@@ -105,6 +107,12 @@ const struct shunt_judge *shunt_judge_find(const struct shunt_judges *judges,
  * them. Thread: any. */
 bool shunt_judges_leave_flows(const struct shunt_judges *judges, const struct shunt_judged *ports,
 			      unsigned cnt, unsigned port);
+
+/* shunt_judges_want_table says whether a table of shunt's own (`firewall: manage`) may approve
+ * connections: rules of nftables or iptables judge IP packets, and nothing does that such
+ * connections would pass by. *against: that, NULL where nothing is; only what judges per packet
+ * in any case may stand before it. Thread: any. */
+bool shunt_judges_want_table(const struct shunt_judges *judges, const struct shunt_judge **against);
 
 /* shunt_judge_print writes what the judge is: "nftables inet filter forward and 2 more", cut off at
  * len bytes. Thread: any. */

@@ -4,6 +4,7 @@
  * about further (nat.c). */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -15,17 +16,19 @@
 #include "base/bytes.h"
 #include "base/netlink.h"
 #include "firewall/ask.h"
+#include "firewall/own_table.h"
 #include "firewall/take.h"
 
 /* linux/netfilter_bridge.h, which cannot be included beside net/if.h */
 enum { BRIDGE_LOCAL_IN = 1, BRIDGE_LOCAL_OUT = 3 };
 
-#define NAME_LEN    64
-#define DEVICES_MAX 16 /* of a chain: one with more counts for every device */
+#define NAME_LEN      64
+#define DEVICES_MAX   16  /* of a chain: one with more counts for every device */
+#define TABLE_F_OWNER 0x2 /* Linux 5.12; older headers lack it */
 
-/* --- tables that sleep ------------------------------------------------------------------------ */
+/* --- tables that judge nothing ---------------------------------------------------------------- */
 
-struct shunt_firewall_dormant {
+struct shunt_firewall_ignored_table {
 	uint8_t family;
 	char name[NAME_LEN];
 };
@@ -46,45 +49,52 @@ static int take_table_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
+static bool is_own(uint8_t family, const struct table *table)
+{
+	return family == NFPROTO_INET && table->flags & TABLE_F_OWNER &&
+	       shunt_own_table_is(table->name);
+}
+
 int shunt_firewall_take_table(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
-	struct shunt_firewall_dormants *dormants = arg;
+	struct shunt_firewall_ignored *ignored = arg;
 	struct table table = {0};
-	struct shunt_firewall_dormant *p;
+	struct shunt_firewall_ignored_table *p;
 
 	if (!nfg)
 		return MNL_CB_OK;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_table_attr, &table);
-	if (!table.name || !(table.flags & NFT_TABLE_F_DORMANT) || strlen(table.name) >= NAME_LEN)
+	if (!table.name || strlen(table.name) >= NAME_LEN ||
+	    (!(table.flags & NFT_TABLE_F_DORMANT) && !is_own(nfg->nfgen_family, &table)))
 		return MNL_CB_OK;
-	p = realloc(dormants->at, (dormants->cnt + 1) * sizeof(*p));
+	p = realloc(ignored->at, (ignored->cnt + 1) * sizeof(*p));
 	if (!p)
-		return MNL_CB_OK; /* it counts as awake */
-	dormants->at = p;
-	p += dormants->cnt++;
+		return MNL_CB_OK; /* it counts */
+	ignored->at = p;
+	p += ignored->cnt++;
 	p->family = nfg->nfgen_family;
 	snprintf(p->name, sizeof(p->name), "%s", table.name);
 	return MNL_CB_OK;
 }
 
-bool shunt_firewall_is_dormant(const struct shunt_firewall_dormants *dormants, uint8_t family,
+bool shunt_firewall_is_ignored(const struct shunt_firewall_ignored *ignored, uint8_t family,
 			       const char *table)
 {
 	unsigned i;
 
-	for (i = 0; i < dormants->cnt; i++)
-		if (dormants->at[i].family == family && !strcmp(dormants->at[i].name, table))
+	for (i = 0; i < ignored->cnt; i++)
+		if (ignored->at[i].family == family && !strcmp(ignored->at[i].name, table))
 			return true;
 	return false;
 }
 
 static void forget_tables(void *arg)
 {
-	struct shunt_firewall_dormants *dormants = arg;
+	struct shunt_firewall_ignored *ignored = arg;
 
-	free(dormants->at);
-	*dormants = (struct shunt_firewall_dormants){0};
+	free(ignored->at);
+	*ignored = (struct shunt_firewall_ignored){0};
 }
 
 /* --- chains ----------------------------------------------------------------------------------- */
@@ -93,6 +103,7 @@ struct chain {
 	uint8_t family;
 	const char *table, *name, *type;
 	uint32_t hook; /* UINT32_MAX: no base chain */
+	int32_t priority;
 	uint32_t policy, rule_cnt;
 	unsigned device_cnt; /* more than DEVICES_MAX: every device */
 	char devices[DEVICES_MAX][IF_NAMESIZE];
@@ -140,6 +151,9 @@ static int take_hook(const struct nlattr *attr, void *arg)
 	switch (mnl_attr_get_type(attr)) {
 	case NFTA_HOOK_HOOKNUM:
 		chain->hook = ntohl(shunt_netlink_u32(attr));
+		break;
+	case NFTA_HOOK_PRIORITY:
+		chain->priority = (int32_t)ntohl(shunt_netlink_u32(attr));
 		break;
 	case NFTA_HOOK_DEV: /* a list of one has it, too, behind the list */
 		if (!chain->device_cnt)
@@ -205,6 +219,15 @@ static void add_of_devices(struct shunt_judges *judges, const struct chain *chai
 	}
 }
 
+/* Behind shunt's own chain, which is the last of hook forward; of one with its priority nobody can
+ * say. Translation is by connection. */
+static bool is_late(const struct chain *chain)
+{
+	if (chain->hook == NF_INET_POST_ROUTING)
+		return !chain->type || strcmp(chain->type, "nat") != 0;
+	return chain->hook == NF_INET_FORWARD && chain->priority == INT_MAX;
+}
+
 /* What is for this host, or from it, is the kernel's in any case. */
 static void judge(struct shunt_judges *judges, const struct chain *chain)
 {
@@ -218,7 +241,7 @@ static void judge(struct shunt_judges *judges, const struct chain *chain)
 		add_of_devices(judges, chain, SHUNT_JUDGE_IN);
 	else if (chain->family != NFPROTO_BRIDGE && chain->hook != NF_INET_LOCAL_IN &&
 		 chain->hook != NF_INET_LOCAL_OUT)
-		add(judges, chain, SHUNT_JUDGE_IP, 0);
+		add(judges, chain, is_late(chain) ? SHUNT_JUDGE_IP_LATE : SHUNT_JUDGE_IP, 0);
 }
 
 int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
@@ -232,7 +255,7 @@ int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 	chain.family = nfg->nfgen_family;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_chain_attr, &chain);
 	if (chain.hook == UINT32_MAX || !chain.table || !chain.name || !family_name(chain.family) ||
-	    shunt_firewall_is_dormant(chains->dormants, chain.family, chain.table))
+	    shunt_firewall_is_ignored(chains->ignored, chain.family, chain.table))
 		return MNL_CB_OK;
 	if (chain.rule_cnt || chain.policy != NF_ACCEPT)
 		judge(chains->judges, &chain);
@@ -273,17 +296,17 @@ bool shunt_firewall_lacks_nft(int ret)
 	return ret == -EINVAL || ret == -EPROTONOSUPPORT || ret == -EOPNOTSUPP;
 }
 
-int shunt_firewall_dump_dormants(struct shunt_firewall_dormants *dormants)
+int shunt_firewall_dump_ignored(struct shunt_firewall_ignored *ignored)
 {
 	return shunt_firewall_dump_nft(NFT_MSG_GETTABLE, shunt_firewall_take_table, forget_tables,
-				       dormants);
+				       ignored);
 }
 
 void shunt_firewall_ask_nft(struct shunt_judges *judges)
 {
-	struct shunt_firewall_dormants dormants = {0};
-	struct shunt_firewall_chains chains = {&dormants, judges, judges->cnt, ""};
-	int ret = shunt_firewall_dump_dormants(&dormants);
+	struct shunt_firewall_ignored ignored = {0};
+	struct shunt_firewall_chains chains = {&ignored, judges, judges->cnt, ""};
+	int ret = shunt_firewall_dump_ignored(&ignored);
 
 	if (!ret)
 		ret = shunt_firewall_dump_nft(NFT_MSG_GETCHAIN, shunt_firewall_take_chain,
@@ -293,5 +316,5 @@ void shunt_firewall_ask_nft(struct shunt_judges *judges)
 				 strerror(-ret));
 	if (*chains.nat)
 		shunt_firewall_ask_nat(judges, SHUNT_JUDGE_nftables, chains.nat);
-	free(dormants.at);
+	free(ignored.at);
 }

@@ -10,34 +10,34 @@
 
 #include "firewall/judge.h"
 
-/* Tables of nftables whose chains judge nothing, since they are dormant. */
-struct shunt_firewall_dormants {
-	struct shunt_firewall_dormant *at; /* owned; free() */
+/* Tables of nftables whose chains judge nothing: dormant ones, and shunt's own (own_table.h). */
+struct shunt_firewall_ignored {
+	struct shunt_firewall_ignored_table *at; /* owned; free() */
 	unsigned cnt;
 };
 
 struct shunt_firewall_chains {
-	const struct shunt_firewall_dormants *dormants;
+	const struct shunt_firewall_ignored *ignored;
 	struct shunt_judges *judges;
 	unsigned cnt_before; /* judges that others have found */
 	char nat[48];	     /* a chain of address translation without a rule, "" none */
 };
 
 struct shunt_firewall_flowtables {
-	const struct shunt_firewall_dormants *dormants;
+	const struct shunt_firewall_ignored *ignored;
 	struct shunt_judges *judges;
 };
 
-/* shunt_firewall_take_table: arg is a struct shunt_firewall_dormants. shunt_firewall_take_chain:
+/* shunt_firewall_take_table: arg is a struct shunt_firewall_ignored. shunt_firewall_take_chain:
  * arg is a struct shunt_firewall_chains. shunt_firewall_take_flowtable: arg is a struct
  * shunt_firewall_flowtables. */
 int shunt_firewall_take_table(const struct nlmsghdr *nlh, void *arg);
 int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg);
 int shunt_firewall_take_flowtable(const struct nlmsghdr *nlh, void *arg);
 
-/* shunt_firewall_is_dormant says whether a table of that family and name is among those that sleep.
+/* shunt_firewall_is_ignored says whether a table of that family and name is among them.
  */
-bool shunt_firewall_is_dormant(const struct shunt_firewall_dormants *dormants, uint8_t family,
+bool shunt_firewall_is_ignored(const struct shunt_firewall_ignored *ignored, uint8_t family,
 			       const char *table);
 
 /* shunt_firewall_dump_nft asks nftables for all that a message (NFT_MSG_GET...) is about. Returns 0
@@ -45,8 +45,8 @@ bool shunt_firewall_is_dormant(const struct shunt_firewall_dormants *dormants, u
 int shunt_firewall_dump_nft(uint8_t message, mnl_cb_t take, void (*forget)(void *), void *arg);
 bool shunt_firewall_lacks_nft(int ret);
 
-/* shunt_firewall_dump_dormants returns 0 or -errno. The list is the caller's: free(at). */
-int shunt_firewall_dump_dormants(struct shunt_firewall_dormants *dormants);
+/* shunt_firewall_dump_ignored returns 0 or -errno. The list is the caller's: free(at). */
+int shunt_firewall_dump_ignored(struct shunt_firewall_ignored *ignored);
 
 /* A device whose queueing disciplines are asked for. */
 struct shunt_firewall_device {

@@ -41,6 +41,7 @@ struct family {
 	socklen_t info_len;
 	size_t entries_head;  /* of struct ipt_get_entries */
 	size_t target_offset; /* of an entry's own header: the target's when it matches nothing */
+	size_t counters;      /* of an entry: its 16 bytes of counters */
 	size_t entry_len;
 };
 
@@ -61,6 +62,7 @@ static const struct family families[] = {
 		.info_len = sizeof(struct ipt_getinfo),
 		.entries_head = sizeof(struct ipt_get_entries),
 		.target_offset = offsetof(struct ipt_entry, target_offset),
+		.counters = offsetof(struct ipt_entry, counters),
 		.entry_len = sizeof(struct ipt_entry),
 	},
 	{
@@ -78,6 +80,7 @@ static const struct family families[] = {
 		.info_len = sizeof(struct ip6t_getinfo),
 		.entries_head = sizeof(struct ip6t_get_entries),
 		.target_offset = offsetof(struct ip6t_entry, target_offset),
+		.counters = offsetof(struct ip6t_entry, counters),
 		.entry_len = sizeof(struct ip6t_entry),
 	},
 	{
@@ -94,6 +97,7 @@ static const struct family families[] = {
 		.info_len = sizeof(struct arpt_getinfo),
 		.entries_head = sizeof(struct arpt_get_entries),
 		.target_offset = offsetof(struct arpt_entry, target_offset),
+		.counters = offsetof(struct arpt_entry, counters),
 		.entry_len = sizeof(struct arpt_entry),
 	},
 };
@@ -109,6 +113,14 @@ _Static_assert(sizeof(struct ipt_getinfo) == sizeof(struct ip6t_getinfo), "one s
 _Static_assert(offsetof(struct arpt_getinfo, size) ==
 		       offsetof(struct info, numbers) +
 			       (2 + 2 * NF_ARP_NUMHOOKS) * sizeof(unsigned),
+	       "the same members");
+/* next_offset follows target_offset in each. */
+_Static_assert(offsetof(struct ipt_entry, next_offset) ==
+			       offsetof(struct ipt_entry, target_offset) + sizeof(uint16_t) &&
+		       offsetof(struct ip6t_entry, next_offset) ==
+			       offsetof(struct ip6t_entry, target_offset) + sizeof(uint16_t) &&
+		       offsetof(struct arpt_entry, next_offset) ==
+			       offsetof(struct arpt_entry, target_offset) + sizeof(uint16_t),
 	       "the same members");
 _Static_assert(offsetof(struct ipt_get_entries, size) == offsetof(struct ip6t_get_entries, size) &&
 		       offsetof(struct ipt_get_entries, size) ==
@@ -131,24 +143,64 @@ static bool is_accept(const struct family *family, const char *entries, size_t l
 	return target.verdict == -NF_ACCEPT - 1;
 }
 
-static bool judges(const struct family *family, const struct info *info, const char *entries,
-		   size_t len)
+/* The hooks of forwarded packets at which the table judges, a bit each. */
+static unsigned judging_hooks(const struct family *family, const struct info *info,
+			      const char *entries, size_t len)
 {
 	const unsigned *starts = &info->numbers[1], *ends = starts + family->hook_cnt;
-	unsigned i;
+	unsigned i, hooks = 0;
 
 	for (i = 0; i < family->hook_cnt; i++)
 		if (info->numbers[0] & family->hooks & 1u << i &&
 		    (starts[i] != ends[i] || !is_accept(family, entries, len, ends[i])))
-			return true;
-	return false;
+			hooks |= 1u << i;
+	return hooks;
 }
 
-/* Returns 0 or -errno; -EAGAIN where the table changed between the two questions. *is_empty: it is
- * there, and judges nothing. */
-static int ask_table(const struct family *family, int fd, const char *name, bool *is_judge,
-		     bool *is_empty)
+/* FNV-1a, eight bytes at a time: entries are padded to that. */
+static uint64_t hash(uint64_t sum, const char *bytes, size_t len)
 {
+	uint64_t word;
+	size_t i;
+
+	for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		sum = (sum ^ word) * 0x100000001b3u;
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
+
+/* A number of all entries but for their counters. */
+static uint64_t number_of(const struct family *family, const char *entries, size_t len)
+{
+	const size_t counters_len = sizeof(struct xt_counters);
+	uint64_t sum = 0xcbf29ce484222325u;
+	uint16_t next = 0;
+	size_t at;
+
+	for (at = 0; at + family->entry_len <= len; at += next) {
+		memcpy(&next, entries + at + family->target_offset + sizeof(next), sizeof(next));
+		if (next < family->entry_len || next > len - at)
+			break;
+		sum = hash(sum, entries + at, family->counters);
+		sum = hash(sum, entries + at + family->counters + counters_len,
+			   next - family->counters - counters_len);
+	}
+	return sum;
+}
+
+/* What a table says. */
+struct answer {
+	unsigned hooks; /* at which it judges, a bit each */
+	bool is_there;
+	uint64_t number; /* of its rules */
+};
+
+/* Returns 0 or -errno; -EAGAIN where the table changed between the two questions. */
+static int ask_table(const struct family *family, int fd, const char *name, struct answer *out)
+{
+	const char *entries;
 	struct info info = {0};
 	struct ipt_get_entries *get;
 	socklen_t len = family->info_len;
@@ -165,11 +217,12 @@ static int ask_table(const struct family *family, int fd, const char *name, bool
 		return -ENOMEM;
 	snprintf(get->name, sizeof(get->name), "%s", name);
 	get->size = size;
+	entries = (const char *)get + family->entries_head;
 	if (getsockopt(fd, family->level, family->get_entries, get, &len))
 		ret = -errno;
 	else
-		*is_judge = judges(family, &info, (char *)get + family->entries_head, size);
-	*is_empty = !ret && !*is_judge;
+		*out = (struct answer){judging_hooks(family, &info, entries, size), true,
+				       number_of(family, entries, size)};
 	free(get);
 	return ret;
 }
@@ -206,6 +259,16 @@ static bool is_there(const struct family *family, const char *names, const char 
 	return strstr(names, line);
 }
 
+/* Translation is by connection, what else is done behind the hook forward by packet. */
+static enum shunt_judge_place place_of(const struct family *family, const char *table,
+				       unsigned hooks)
+{
+	return family->place == SHUNT_JUDGE_IP && hooks >> NF_INET_POST_ROUTING & 1 &&
+			       strcmp(table, "nat") != 0
+		       ? SHUNT_JUDGE_IP_LATE
+		       : family->place;
+}
+
 static void ask_family(const struct family *family, int fd, int names_fd,
 		       struct shunt_judges *judges)
 {
@@ -214,23 +277,25 @@ static void ask_family(const struct family *family, int fd, int names_fd,
 	unsigned i;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(tables) && fd >= 0; i++) {
-		bool is_judge = false, is_empty = false;
+		struct answer answer = {0};
 		int ret = -EAGAIN, tries = 4;
 
 		if (!is_there(family, is_listed ? names : NULL, tables[i]))
 			continue;
 		while (ret == -EAGAIN && tries--)
-			ret = ask_table(family, fd, tables[i], &is_judge, &is_empty);
+			ret = ask_table(family, fd, tables[i], &answer);
 		if (ret)
 			shunt_judges_add(judges, SHUNT_JUDGE_untold, family->place, 0, "%s: %s",
 					 family->command, strerror(-ret));
-		else if (is_judge)
-			shunt_judges_add(judges, SHUNT_JUDGE_iptables, family->place, 0, "%s -t %s",
+		else if (answer.hooks)
+			shunt_judges_add(judges, SHUNT_JUDGE_iptables,
+					 place_of(family, tables[i], answer.hooks), 0, "%s -t %s",
 					 family->command, tables[i]);
-		else if (is_empty && !strcmp(tables[i], "nat"))
+		else if (answer.is_there && !strcmp(tables[i], "nat"))
 			shunt_firewall_ask_nat(judges, SHUNT_JUDGE_iptables,
 					       family->is_ip6 ? "ip6tables -t nat"
 							      : "iptables -t nat");
+		judges->legacy += answer.number;
 	}
 }
 

@@ -146,7 +146,7 @@ static void ask_around(const struct shunt_lanes *lanes, struct asked *out)
 
 static bool is_judged(const struct shunt_lanes *lanes, unsigned port)
 {
-	return lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO &&
+	return lanes->ports->config->firewall != SHUNT_FIREWALL_IGNORE &&
 	       shunt_lane_judge(lanes, port);
 }
 
@@ -186,7 +186,7 @@ bool shunt_lanes_follows(const struct shunt_lanes *lanes, unsigned port)
 	return shunt_ports_routes(lanes->ports, port) ||
 	       (lanes->bridge && shunt_bridge_is_over(lanes->bridge, port)) ||
 	       (shunt_lanes_asks_firewall(lanes, port) &&
-		lanes->ports->config->firewall == SHUNT_FIREWALL_AUTO);
+		lanes->ports->config->firewall != SHUNT_FIREWALL_IGNORE);
 }
 
 /* The follower hangs with the guard. */

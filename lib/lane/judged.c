@@ -123,7 +123,7 @@ bool shunt_lanes_bar_judged(struct shunt_lanes *lanes)
 	for (i = 0; i < lanes->ports->cnt; i++) {
 		const struct shunt_port *port = &lanes->ports->at[i];
 
-		if (!port->xdp || lanes->ports->config->firewall != SHUNT_FIREWALL_AUTO ||
+		if (!port->xdp || lanes->ports->config->firewall == SHUNT_FIREWALL_IGNORE ||
 		    !shunt_lane_judge(lanes, i))
 			continue;
 		if (port->lane.asks_flows && shunt_lane_leaves_flows(lanes, i))

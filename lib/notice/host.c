@@ -2,6 +2,7 @@
 /* Notices about the host and the workers. */
 #include "base/clock.h"
 #include "engine/follower.h"
+#include "firewall/firewall.h"
 #include "helper/helper.h"
 #include "lane/judged.h"
 #include "notice/checks.h"
@@ -66,6 +67,22 @@ uint64_t shunt_notice_check_bypassed(const struct shunt_engine *engine,
 		      "that word such ports are the kernel's",
 		      what);
 	return 1;
+}
+
+uint64_t shunt_notice_check_unmanaged(const struct shunt_engine *engine,
+				      const struct shunt_notice *before, struct shunt_err *text)
+{
+	struct shunt_managed managed;
+
+	(void)before;
+	if (!shunt_firewall_managed(engine->firewall, &managed) ||
+	    (managed.state != SHUNT_MANAGED_refused && managed.state != SHUNT_MANAGED_failed))
+		return 0;
+	shunt_err_set(
+		text, 0,
+		"firewall: manage makes no table, and what rules judge is the kernel's: %.300s",
+		managed.why.msg);
+	return 1 + managed.state;
 }
 
 uint64_t shunt_notice_check_ip6_forwarding(const struct shunt_engine *engine,

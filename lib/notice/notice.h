@@ -27,6 +27,7 @@ struct shunt_engine;
 	X(helper, host, "the helper process is there again")                                \
 	X(policy_routing, host, "no routing rules lead to other tables than main any more") \
 	X(bypassed, host, "no packet filter or IPsec policy is bypassed any more")          \
+	X(unmanaged, host, "shunt's own table is there, or not needed")                     \
 	X(flows_late, port, "no flowtable has it, or its program asks that")                \
 	X(ip4_forwarding, port, "IPv4 forwarding is on")                                    \
 	X(rp_filter, port, "rp_filter is off")                                              \

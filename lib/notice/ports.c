@@ -125,7 +125,7 @@ uint64_t shunt_notice_check_flows_late(const struct shunt_engine *engine,
 {
 	const struct shunt_port *port = port_of(engine, before);
 
-	if (engine->config->firewall != SHUNT_FIREWALL_AUTO ||
+	if (engine->config->firewall == SHUNT_FIREWALL_IGNORE ||
 	    !shunt_lane_lacks_flows(&engine->lanes, port->index))
 		return 0;
 	shunt_err_set(

@@ -128,6 +128,21 @@ static json_t *answers_json(const struct shunt_firewall *firewall)
 	return row;
 }
 
+/* shunt's own table of nftables; null: `firewall` is not manage, or no port is of mode route. */
+static json_t *managed_json(const struct shunt_firewall *firewall)
+{
+	struct shunt_managed managed;
+	json_t *row;
+
+	if (!shunt_firewall_managed(firewall, &managed))
+		return json_null();
+	row = json_object();
+	set_text(row, "state", shunt_managed_state_name(managed.state));
+	set_text(row, "why", *managed.why.msg ? managed.why.msg : NULL);
+	set_u64(row, "changes", managed.change_cnt);
+	return row;
+}
+
 json_t *shunt_show_lanes(const struct shunt_show *show)
 {
 	const struct shunt_engine *engine = show->engine;
@@ -138,5 +153,6 @@ json_t *shunt_show_lanes(const struct shunt_show *show)
 		json_array_append_new(rows, port_json(engine, &engine->ports.at[i]));
 	result = timed("lanes", rows);
 	json_object_set_new(result, "firewall_answers", answers_json(engine->firewall));
+	json_object_set_new(result, "managed", managed_json(engine->firewall));
 	return result;
 }

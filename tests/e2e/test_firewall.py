@@ -152,6 +152,28 @@ def test_the_operators_word(lab):
         assert is_judged(daemon)
 
 
+def test_managed_or_said_why_not(lab):
+    """`firewall: manage`: a table of shunt's own where the kernel has flowtables, and else the kernel's, with
+    the reason. What a guest's kernel does with it is the guest case `managed`."""
+    def state():
+        return daemon.show("lanes")["managed"]
+    gen, sink = lab.ends()
+    with route(lab, "--firewall", "manage") as daemon:
+        assert is_free(daemon) and state()["state"] == "needless"
+        nft(lab, DROP)
+        wait_until(lambda: state()["state"] in ("active", "failed"), 5, "an attempt")
+        assert ("shunt-" in lab.exec("dut", "nft", "list", "tables").stdout) == (state()["state"] == "active")
+        if state()["state"] == "failed":
+            assert is_judged(daemon) and "no flowtables" in state()["why"]
+            wait_until(lambda: daemon.notice("unmanaged"), 5, "the notice")
+        gen.send(*[udp4(dport=4444)] * 50, udp4(dport=5555))
+        assert routed(udp4(dport=4444)) not in sink.until(routed(udp4(dport=5555)))
+        flush(lab)
+        wait_until(lambda: is_free(daemon) and state()["state"] == "needless", 5, "forwarding without rules")
+        wait_until(lambda: not daemon.notice("unmanaged"), 5, "the notice gone")
+    assert "shunt-" not in lab.exec("dut", "nft", "list", "tables").stdout
+
+
 @in_each_lane
 @pytest.mark.parametrize("rule", ["lane user", "lane xdp", "proto udp dport 4444 lane xdp", "lane auto"])
 def test_a_steering_rule_leads_past_no_firewall(lab, rule):

@@ -14,7 +14,7 @@
 #include "netlink.h"
 
 static struct shunt_judges judges;
-static struct shunt_firewall_dormants dormants;
+static struct shunt_firewall_ignored ignored;
 static struct shunt_firewall_device devices[PORT_CNT];
 static struct shunt_firewall_devices asked = {devices, PORT_CNT, .judges = &judges};
 static struct shunt_firewall_hook hook;
@@ -37,15 +37,15 @@ void netlink_firewall_start(void)
 
 static void take_netfilter(const struct nlmsghdr *nlh)
 {
-	struct shunt_firewall_chains chains = {&dormants, &judges, 0, ""};
-	struct shunt_firewall_flowtables flowtables = {&dormants, &judges};
+	struct shunt_firewall_chains chains = {&ignored, &judges, 0, ""};
+	struct shunt_firewall_flowtables flowtables = {&ignored, &judges};
 
 	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_HOOK)
 		shunt_firewall_take_hook(nlh, &hook);
 	else if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_CTNETLINK)
 		shunt_firewall_take_connection(nlh, &is_translated);
 	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWTABLE)
-		shunt_firewall_take_table(nlh, &dormants);
+		shunt_firewall_take_table(nlh, &ignored);
 	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWFLOWTABLE)
 		shunt_firewall_take_flowtable(nlh, &flowtables);
 	else
@@ -93,6 +93,6 @@ void netlink_firewall_finish(void)
 	free(asked.queues);
 	asked.queues = NULL;
 	asked.queue_cnt = 0;
-	free(dormants.at);
-	dormants = (struct shunt_firewall_dormants){0};
+	free(ignored.at);
+	ignored = (struct shunt_firewall_ignored){0};
 }

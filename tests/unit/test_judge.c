@@ -3,6 +3,7 @@
  * kernel is asked for is looked at with real rules, in tests/e2e/test_firewall.py. */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
+#include <limits.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -56,6 +57,8 @@ Test(judge, of_every_mode_and_place)
 		 true},
 		{"forward hook, mix", mixed, SHUNT_JUDGE_IP, 0, true, true},
 		{"forward hook, bridge of shunt's own", alone, SHUNT_JUDGE_IP, 0, false, false},
+		{"postrouting, route", routed, SHUNT_JUDGE_IP_LATE, 0, true, true},
+		{"postrouting, bridge", bridged, SHUNT_JUDGE_IP_LATE, 0, false, false},
 		{"bridge hook, route", routed, SHUNT_JUDGE_BRIDGE, 0, false, false},
 		{"bridge hook, bridge", bridged, SHUNT_JUDGE_BRIDGE, 0, true, true},
 		{"bridge hook, mix", mixed, SHUNT_JUDGE_BRIDGE, 0, true, true},
@@ -139,6 +142,7 @@ Test(judge, what_leaves_flows)
 	} rows[] = {
 		{"nftables", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, ETH1, true},
 		{"iptables", routed, SHUNT_JUDGE_iptables, SHUNT_JUDGE_IP, 0, ETH1, true},
+		{"postrouting", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP_LATE, 0, ETH1, true},
 		{"the other port's", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, ETH2, false},
 		{"no flowtable", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, 0, false},
 		{"IPsec", routed, SHUNT_JUDGE_ipsec, SHUNT_JUDGE_IP, 0, ETH1, false},
@@ -171,6 +175,69 @@ Test(judge, what_leaves_flows)
 	}
 }
 
+/* shunt's own table approves connections where nothing judges that these would pass by. */
+Test(judge, what_wants_a_table)
+{
+	static const struct {
+		const char *name;
+		struct shunt_judge judges[2]; /* the second's what "": one alone */
+		bool wants, is_refused;
+	} rows[] = {
+#define RULES {SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, 1, "rules"}
+		{"nftables", {RULES}, true, false},
+		{"iptables", {{SHUNT_JUDGE_iptables, SHUNT_JUDGE_IP, 0, 1, "filter"}}, true, false},
+		{"ingress", {{SHUNT_JUDGE_nftables, SHUNT_JUDGE_IN, ETH1, 1, "in"}}, false, false},
+		{"a bridge's",
+		 {{SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE, 0, 1, "b"}},
+		 false,
+		 false},
+		{"tc", {{SHUNT_JUDGE_tc, SHUNT_JUDGE_IN, ETH1, 1, "ingress"}}, false, false},
+		{"IPsec", {{SHUNT_JUDGE_ipsec, SHUNT_JUDGE_IP, 0, 1, "policy"}}, false, false},
+		{"behind",
+		 {{SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP_LATE, 0, 1, "post"}},
+		 false,
+		 true},
+		{"and behind",
+		 {RULES, {SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP_LATE, 0, 1, "post"}},
+		 false,
+		 true},
+		{"and mangle",
+		 {RULES, {SHUNT_JUDGE_iptables, SHUNT_JUDGE_IP_LATE, 0, 1, "mangle"}},
+		 false,
+		 true},
+		{"and IPsec", {RULES, {SHUNT_JUDGE_ipsec, SHUNT_JUDGE_IP, 0, 1, "p"}}, false, true},
+		{"and IPVS", {RULES, {SHUNT_JUDGE_ipvs, SHUNT_JUDGE_IP, 0, 1, "v"}}, false, true},
+		{"and BPF", {RULES, {SHUNT_JUDGE_bpf, SHUNT_JUDGE_IP, 0, 1, "p"}}, false, true},
+		{"and a stranger",
+		 {RULES, {SHUNT_JUDGE_hook, SHUNT_JUDGE_BRIDGE, 0, 1, "f"}},
+		 false,
+		 true},
+		{"and untold",
+		 {RULES, {SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, 1, "x"}},
+		 false,
+		 true},
+		{"and tc", {RULES, {SHUNT_JUDGE_tc, SHUNT_JUDGE_OUT, ETH2, 1, "htb"}}, true, false},
+		{"and ebtables",
+		 {RULES, {SHUNT_JUDGE_ebtables, SHUNT_JUDGE_BRIDGE, 0, 1, "filter"}},
+		 true,
+		 false},
+#undef RULES
+	};
+	const struct shunt_judge *against;
+	unsigned i, k;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++) {
+		struct shunt_judges judges = {0};
+
+		for (k = 0; k < 2 && *rows[i].judges[k].what; k++)
+			shunt_judges_add(&judges, rows[i].judges[k].kind, rows[i].judges[k].place,
+					 rows[i].judges[k].ifindex, "%s", rows[i].judges[k].what);
+		cr_expect_eq(shunt_judges_want_table(&judges, &against), rows[i].wants, "%s",
+			     rows[i].name);
+		cr_expect_eq(!!against, rows[i].is_refused, "%s: refused", rows[i].name);
+	}
+}
+
 /* More than the list can hold: everything is judged, no port is forgotten. */
 Test(judge, a_full_list_judges_everything)
 {
@@ -192,8 +259,8 @@ static const struct shunt_judges *take_chain(const char *const *devices)
 {
 	static struct shunt_judges judges;
 	static char buf[1024];
-	struct shunt_firewall_dormants dormants = {0};
-	struct shunt_firewall_chains chains = {&dormants, &judges, 0, ""};
+	struct shunt_firewall_ignored ignored = {0};
+	struct shunt_firewall_chains chains = {&ignored, &judges, 0, ""};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
 	struct nlattr *hook, *list;
@@ -229,14 +296,65 @@ Test(judge, a_chain_counts_once_a_device)
 	cr_expect_eq(judges->at[0].cnt, 1);
 }
 
+/* What a chain of family inet, with a rule, counts as: its place, or -1. */
+static int place_of(const char *table, uint32_t table_flags, const char *type, uint32_t hook,
+		    int32_t priority)
+{
+	struct shunt_judges judges = {0};
+	char buf[2][512];
+	struct shunt_firewall_ignored ignored = {0};
+	struct shunt_firewall_chains chains = {&ignored, &judges, 0, ""};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf[0]);
+	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
+	struct nlattr *nest;
+
+	nfg->nfgen_family = NFPROTO_INET;
+	mnl_attr_put_strz(nlh, NFTA_TABLE_NAME, table);
+	mnl_attr_put_u32(nlh, NFTA_TABLE_FLAGS, htonl(table_flags));
+	shunt_firewall_take_table(nlh, &ignored);
+	nlh = mnl_nlmsg_put_header(buf[1]);
+	nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
+	nfg->nfgen_family = NFPROTO_INET;
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, table);
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, "c");
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_TYPE, type);
+	mnl_attr_put_u32(nlh, NFTA_CHAIN_USE, htonl(1));
+	nest = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
+	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(hook));
+	mnl_attr_put_u32(nlh, NFTA_HOOK_PRIORITY, htonl((uint32_t)priority));
+	mnl_attr_nest_end(nlh, nest);
+	shunt_firewall_take_chain(nlh, &chains);
+	free(ignored.at);
+	return judges.cnt ? (int)judges.at[0].place : -1;
+}
+
+Test(judge, where_a_chain_stands)
+{
+	enum { OWNER = 2 };
+
+	cr_expect_eq(place_of("t", 0, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
+	cr_expect_eq(place_of("t", 0, "filter", NF_INET_FORWARD, INT_MAX - 1), SHUNT_JUDGE_IP);
+	cr_expect_eq(place_of("t", 0, "filter", NF_INET_FORWARD, INT_MAX), SHUNT_JUDGE_IP_LATE);
+	cr_expect_eq(place_of("t", 0, "filter", NF_INET_PRE_ROUTING, INT_MAX), SHUNT_JUDGE_IP);
+	cr_expect_eq(place_of("t", 0, "filter", NF_INET_POST_ROUTING, -150), SHUNT_JUDGE_IP_LATE);
+	cr_expect_eq(place_of("t", 0, "nat", NF_INET_POST_ROUTING, 100), SHUNT_JUDGE_IP);
+	cr_expect_eq(place_of("t", 0, "filter", NF_INET_LOCAL_IN, INT_MAX), -1);
+	/* shunt's own, and what only looks like it */
+	cr_expect_eq(place_of("shunt-12", OWNER, "filter", NF_INET_FORWARD, INT_MAX), -1);
+	cr_expect_eq(place_of("shunt-12", 0, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
+	cr_expect_eq(place_of("shunt-", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
+	cr_expect_eq(place_of("shunt-1x", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
+	cr_expect_eq(place_of("t", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
+}
+
 /* A flowtable of a table over these devices. */
 static const struct shunt_judges *take_flowtable(const char *table, uint32_t flags,
 						 const char *const *devices, uint16_t type)
 {
 	static struct shunt_judges judges;
 	static char buf[1024];
-	struct shunt_firewall_dormants dormants = {0};
-	struct shunt_firewall_flowtables all = {&dormants, &judges};
+	struct shunt_firewall_ignored ignored = {0};
+	struct shunt_firewall_flowtables all = {&ignored, &judges};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
 	struct nlattr *hook, *list;

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "firewall/own_table.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/chain.h>
+#include <libnftnl/common.h>
+#include <libnftnl/expr.h>
+#include <libnftnl/flowtable.h>
+#include <libnftnl/rule.h>
+#include <libnftnl/set.h>
+#include <libnftnl/table.h>
+#include <libnftnl/udata.h>
+#include <limits.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_tables.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+
+#define PREFIX	      "shunt-"
+#define SET	      "ports"
+#define FLOWTABLE     "flows"
+#define CHAIN	      "forward"
+
+/* nft(8)'s own numbers, by which it prints a set's elements as names: TYPE_IFINDEX,
+ * BYTEORDER_HOST_ENDIAN */
+#define IFACE_INDEX   20
+#define HOST_ENDIAN   1
+
+/* All of a batch with 64 ports takes a quarter of it. */
+#define BATCH_BYTES   32768
+
+/* As long as somebody else's transaction may take. */
+#define ANSWER_SECS   10
+
+/* Linux 5.12; older headers lack it. */
+#define TABLE_F_OWNER 0x2
+
+struct shunt_own_table {
+	struct mnl_socket *nl;
+	uint32_t seq; /* of the message before */
+	bool is_there;
+	char name[24];
+};
+
+struct batch {
+	struct shunt_own_table *table;
+	struct mnl_nlmsg_batch *messages;
+	uint32_t first_seq, last_seq; /* of what is answered */
+	bool is_short;		      /* an object found no memory */
+	char buf[BATCH_BYTES];
+};
+
+/* --- a batch ---------------------------------------------------------------------------------- */
+
+static void begin(struct batch *batch, struct shunt_own_table *table)
+{
+	*batch = (struct batch){.table = table};
+	batch->messages = mnl_nlmsg_batch_start(batch->buf, sizeof(batch->buf));
+	if (!batch->messages) {
+		batch->is_short = true;
+		return;
+	}
+	nftnl_batch_begin(mnl_nlmsg_batch_current(batch->messages), ++table->seq);
+	mnl_nlmsg_batch_next(batch->messages);
+	batch->first_seq = table->seq;
+}
+
+static struct nlmsghdr *put_head(struct batch *batch, uint16_t type, uint16_t flags)
+{
+	batch->last_seq = ++batch->table->seq;
+	return nftnl_nlmsg_build_hdr(mnl_nlmsg_batch_current(batch->messages), type, NFPROTO_INET,
+				     flags, batch->last_seq);
+}
+
+/* Reads the answers up to that of the last message, which always has one; others only where they
+ * failed. What is older is of a batch before. */
+static int read_answers(const struct batch *batch, struct mnl_socket *nl)
+{
+	char buf[8192];
+	int len;
+
+	for (;;) {
+		const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
+
+		len = (int)mnl_socket_recvfrom(nl, buf, sizeof(buf));
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
+		for (; mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len)) {
+			const struct nlmsgerr *answer = mnl_nlmsg_get_payload(nlh);
+
+			if (nlh->nlmsg_type != NLMSG_ERROR ||
+			    mnl_nlmsg_get_payload_len(nlh) < sizeof(*answer) ||
+			    nlh->nlmsg_seq - batch->first_seq > batch->last_seq - batch->first_seq)
+				continue;
+			if (answer->error || nlh->nlmsg_seq == batch->last_seq)
+				return answer->error;
+		}
+	}
+}
+
+static int commit(struct batch *batch)
+{
+	struct mnl_socket *nl = batch->table->nl;
+	int ret = batch->is_short ? -ENOMEM : 0;
+
+	if (!batch->messages)
+		return -ENOMEM;
+	nftnl_batch_end(mnl_nlmsg_batch_current(batch->messages), ++batch->table->seq);
+	mnl_nlmsg_batch_next(batch->messages);
+	if (!ret && mnl_socket_sendto(nl, mnl_nlmsg_batch_head(batch->messages),
+				      mnl_nlmsg_batch_size(batch->messages)) < 0)
+		ret = -errno;
+	if (!ret)
+		ret = read_answers(batch, nl);
+	mnl_nlmsg_batch_stop(batch->messages);
+	return ret;
+}
+
+/* --- what is in it ---------------------------------------------------------------------------- */
+
+/* Each takes an object of libnftnl's, puts it into the batch and frees it. A message of its own
+ * follows what is in the batch. */
+#define PUT(batch, object, noun, message, flags)                                             \
+	do {                                                                                 \
+		if (!(object)) {                                                             \
+			(batch)->is_short = true;                                            \
+			break;                                                               \
+		}                                                                            \
+		nftnl_##noun##_nlmsg_build_payload(put_head(batch, message, flags), object); \
+		mnl_nlmsg_batch_next((batch)->messages);                                     \
+		nftnl_##noun##_free(object);                                                 \
+	} while (0)
+
+static void put_table(struct batch *batch, uint16_t message, uint16_t flags)
+{
+	struct nftnl_table *object = nftnl_table_alloc();
+
+	if (object) {
+		nftnl_table_set_str(object, NFTNL_TABLE_NAME, batch->table->name);
+		if (message == NFT_MSG_NEWTABLE)
+			nftnl_table_set_u32(object, NFTNL_TABLE_FLAGS, TABLE_F_OWNER);
+	}
+	PUT(batch, object, table, message, flags);
+}
+
+static void add_elements(struct nftnl_set *set, const struct shunt_own_table_port *ports,
+			 unsigned cnt)
+{
+	const uint32_t order = HOST_ENDIAN;
+	struct nftnl_udata_buf *data = nftnl_udata_buf_alloc(64);
+	unsigned i;
+
+	if (data) {
+		nftnl_udata_put_u32(data, NFTNL_UDATA_SET_KEYBYTEORDER, order);
+		nftnl_set_set_data(set, NFTNL_SET_USERDATA, nftnl_udata_buf_data(data),
+				   nftnl_udata_buf_len(data));
+		nftnl_udata_buf_free(data);
+	}
+	for (i = 0; i < cnt; i++) {
+		struct nftnl_set_elem *element = nftnl_set_elem_alloc();
+
+		if (!element)
+			continue; /* then connections of that port are not approved */
+		nftnl_set_elem_set(element, NFTNL_SET_ELEM_KEY, &ports[i].ifindex,
+				   sizeof(ports[i].ifindex));
+		nftnl_set_elem_add(set, element);
+	}
+}
+
+static void put_set(struct batch *batch, const struct shunt_own_table_port *ports, unsigned cnt)
+{
+	struct nftnl_set *object = nftnl_set_alloc();
+
+	if (!object) {
+		batch->is_short = true;
+		return;
+	}
+	nftnl_set_set_str(object, NFTNL_SET_TABLE, batch->table->name);
+	nftnl_set_set_str(object, NFTNL_SET_NAME, SET);
+	nftnl_set_set_u32(object, NFTNL_SET_ID, 1);
+	nftnl_set_set_u32(object, NFTNL_SET_FAMILY, NFPROTO_INET);
+	nftnl_set_set_u32(object, NFTNL_SET_KEY_TYPE, IFACE_INDEX);
+	nftnl_set_set_u32(object, NFTNL_SET_KEY_LEN, sizeof(ports->ifindex));
+	add_elements(object, ports, cnt);
+	nftnl_set_nlmsg_build_payload(put_head(batch, NFT_MSG_NEWSET, NLM_F_CREATE), object);
+	mnl_nlmsg_batch_next(batch->messages);
+	nftnl_set_elems_nlmsg_build_payload(put_head(batch, NFT_MSG_NEWSETELEM, NLM_F_CREATE),
+					    object);
+	mnl_nlmsg_batch_next(batch->messages);
+	nftnl_set_free(object);
+}
+
+static void put_flowtable(struct batch *batch, const struct shunt_own_table_port *ports,
+			  unsigned cnt)
+{
+	struct nftnl_flowtable *object = nftnl_flowtable_alloc();
+	const char *names[SHUNT_PORT_MAX + 1] = {NULL};
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		names[i] = ports[i].name;
+	if (object) {
+		nftnl_flowtable_set_str(object, NFTNL_FLOWTABLE_TABLE, batch->table->name);
+		nftnl_flowtable_set_str(object, NFTNL_FLOWTABLE_NAME, FLOWTABLE);
+		nftnl_flowtable_set_u32(object, NFTNL_FLOWTABLE_HOOKNUM, NF_NETDEV_INGRESS);
+		nftnl_flowtable_set_s32(object, NFTNL_FLOWTABLE_PRIO, INT_MAX);
+		nftnl_flowtable_set_array(object, NFTNL_FLOWTABLE_DEVICES, names);
+	}
+	PUT(batch, object, flowtable, NFT_MSG_NEWFLOWTABLE, NLM_F_CREATE);
+}
+
+static void put_chain(struct batch *batch)
+{
+	struct nftnl_chain *object = nftnl_chain_alloc();
+
+	if (object) {
+		nftnl_chain_set_str(object, NFTNL_CHAIN_TABLE, batch->table->name);
+		nftnl_chain_set_str(object, NFTNL_CHAIN_NAME, CHAIN);
+		nftnl_chain_set_str(object, NFTNL_CHAIN_TYPE, "filter");
+		nftnl_chain_set_u32(object, NFTNL_CHAIN_HOOKNUM, NF_INET_FORWARD);
+		nftnl_chain_set_s32(object, NFTNL_CHAIN_PRIO, INT_MAX);
+		nftnl_chain_set_u32(object, NFTNL_CHAIN_POLICY, NF_ACCEPT);
+	}
+	PUT(batch, object, chain, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
+}
+
+/* NULL where there is no memory: then the rule is not used either. */
+static struct nftnl_expr *add_expr(struct nftnl_rule **rule, const char *name)
+{
+	struct nftnl_expr *expr = *rule ? nftnl_expr_alloc(name) : NULL;
+
+	if (expr) {
+		nftnl_rule_add_expr(*rule, expr);
+	} else if (*rule) {
+		nftnl_rule_free(*rule);
+		*rule = NULL;
+	}
+	return expr;
+}
+
+/* iif @ports, oif @ports */
+static void add_device_match(struct nftnl_rule **rule, uint32_t key)
+{
+	struct nftnl_expr *meta = add_expr(rule, "meta");
+	struct nftnl_expr *lookup = add_expr(rule, "lookup");
+
+	if (!*rule)
+		return;
+	nftnl_expr_set_u32(meta, NFTNL_EXPR_META_KEY, key);
+	nftnl_expr_set_u32(meta, NFTNL_EXPR_META_DREG, NFT_REG_1);
+	nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, SET);
+	nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_SET_ID, 1);
+	nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
+}
+
+/* ct state established */
+static void add_state_match(struct nftnl_rule **rule)
+{
+	const uint32_t established = NF_CT_STATE_BIT(IP_CT_ESTABLISHED), zero = 0;
+	struct nftnl_expr *ct = add_expr(rule, "ct");
+	struct nftnl_expr *mask = add_expr(rule, "bitwise");
+	struct nftnl_expr *cmp = add_expr(rule, "cmp");
+
+	if (!*rule)
+		return;
+	nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_KEY, NFT_CT_STATE);
+	nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_DREG, NFT_REG_1);
+	nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
+	nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
+	nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_LEN, sizeof(established));
+	nftnl_expr_set(mask, NFTNL_EXPR_BITWISE_MASK, &established, sizeof(established));
+	nftnl_expr_set(mask, NFTNL_EXPR_BITWISE_XOR, &zero, sizeof(zero));
+	nftnl_expr_set_u32(cmp, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
+	nftnl_expr_set_u32(cmp, NFTNL_EXPR_CMP_OP, NFT_CMP_NEQ);
+	nftnl_expr_set(cmp, NFTNL_EXPR_CMP_DATA, &zero, sizeof(zero));
+}
+
+static void put_rule(struct batch *batch)
+{
+	struct nftnl_rule *object = nftnl_rule_alloc();
+	struct nftnl_expr *flow;
+
+	add_device_match(&object, NFT_META_IIF);
+	add_device_match(&object, NFT_META_OIF);
+	add_state_match(&object);
+	flow = add_expr(&object, "flow_offload");
+	if (object) {
+		nftnl_expr_set_str(flow, NFTNL_EXPR_FLOW_TABLE_NAME, FLOWTABLE);
+		nftnl_rule_set_str(object, NFTNL_RULE_TABLE, batch->table->name);
+		nftnl_rule_set_str(object, NFTNL_RULE_CHAIN, CHAIN);
+		nftnl_rule_set_u32(object, NFTNL_RULE_FAMILY, NFPROTO_INET);
+	}
+	PUT(batch, object, rule, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND | NLM_F_ACK);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+int shunt_own_table_open(struct shunt_own_table **out, struct shunt_err *err)
+{
+	const struct timeval limit = {.tv_sec = ANSWER_SECS};
+	struct shunt_own_table *table = calloc(1, sizeof(*table));
+	int ret = 0;
+
+	*out = NULL;
+	if (!table)
+		return shunt_err_set(err, ENOMEM, "own table: not enough memory");
+	snprintf(table->name, sizeof(table->name), PREFIX "%d", (int)getpid());
+	table->nl = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
+	if (!table->nl || mnl_socket_bind(table->nl, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    setsockopt(mnl_socket_get_fd(table->nl), SOL_SOCKET, SO_RCVTIMEO, &limit,
+		       sizeof(limit))) {
+		ret = shunt_err_set(err, errno, "own table: netlink socket: %s", strerror(errno));
+		shunt_own_table_close(table);
+		return ret;
+	}
+	*out = table;
+	return 0;
+}
+
+void shunt_own_table_close(struct shunt_own_table *table)
+{
+	if (!table)
+		return;
+	if (table->nl)
+		mnl_socket_close(table->nl);
+	free(table);
+}
+
+/* What a kernel answers that lacks the modules. */
+static bool lacks_flowtables(int ret)
+{
+	return ret == -ENOENT || ret == -EOPNOTSUPP || ret == -EPROTONOSUPPORT;
+}
+
+static int refused(const struct shunt_own_table *table, int ret, struct shunt_err *err)
+{
+	if (lacks_flowtables(ret))
+		return shunt_err_set(err, -ret,
+				     "table inet %s: this kernel has no flowtables (modules "
+				     "nf_flow_table_inet and nft_flow_offload): %s",
+				     table->name, strerror(-ret));
+	return shunt_err_set(err, -ret, "table inet %s: nftables refuses it: %s", table->name,
+			     strerror(-ret));
+}
+
+int shunt_own_table_put(struct shunt_own_table *table, const struct shunt_own_table_port *ports,
+			unsigned cnt, struct shunt_err *err)
+{
+	struct batch batch;
+	int ret;
+
+	begin(&batch, table);
+	if (batch.messages) {
+		if (table->is_there)
+			put_table(&batch, NFT_MSG_DELTABLE, 0);
+		put_table(&batch, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL);
+		put_set(&batch, ports, SHUNT_MIN(cnt, (unsigned)SHUNT_PORT_MAX));
+		put_flowtable(&batch, ports, SHUNT_MIN(cnt, (unsigned)SHUNT_PORT_MAX));
+		put_chain(&batch);
+		put_rule(&batch);
+	}
+	ret = commit(&batch);
+	if (ret)
+		return refused(table, ret, err);
+	table->is_there = true;
+	return 0;
+}
+
+int shunt_own_table_remove(struct shunt_own_table *table, struct shunt_err *err)
+{
+	struct batch batch;
+	int ret;
+
+	if (!table->is_there)
+		return 0;
+	begin(&batch, table);
+	if (batch.messages)
+		put_table(&batch, NFT_MSG_DELTABLE, NLM_F_ACK);
+	ret = commit(&batch);
+	if (ret)
+		return refused(table, ret, err);
+	table->is_there = false;
+	return 0;
+}
+
+bool shunt_own_table_is(const char *name)
+{
+	const size_t len = strlen(PREFIX);
+
+	return !strncmp(name, PREFIX, len) && name[len] &&
+	       strspn(name + len, "0123456789") == strlen(name + len);
+}
