@@ -9,7 +9,6 @@ import collections
 import contextlib
 import ctypes
 import fcntl
-import functools
 import mmap
 import os
 import struct
@@ -109,9 +108,12 @@ class Symbols:
     def __init__(self):
         with open("/proc/kallsyms", "rb") as file:
             self._lines = sorted(file.read().split(b"\n"))
+        self._names = {}  # functools.cache would keep every object that was ever made, 22 MB each
 
-    @functools.cache
     def function(self, address):
-        line = self._lines[bisect.bisect(self._lines, b"%016x~" % address) - 1]
-        name = line.split()[2].decode()
-        return "BPF " + name[len("bpf_prog_") + 17:] if name.startswith("bpf_prog_") else name
+        if address not in self._names:
+            line = self._lines[bisect.bisect(self._lines, b"%016x~" % address) - 1]
+            name = line.split()[2].decode()
+            self._names[address] = "BPF " + name[len("bpf_prog_") + 17:] if name.startswith("bpf_prog_") \
+                else name
+        return self._names[address]
