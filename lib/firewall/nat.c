@@ -55,7 +55,8 @@ static bool are_judged(const struct shunt_judges *judges)
 	unsigned i;
 
 	for (i = 0; i < judges->cnt; i++)
-		if (judges->at[i].place == SHUNT_JUDGE_IP)
+		if (judges->at[i].place == SHUNT_JUDGE_IP ||
+		    judges->at[i].place == SHUNT_JUDGE_IP_LATE)
 			return true;
 	return false;
 }

@@ -8,6 +8,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
 
+#include "firewall/flows.h"
 #include "firewall/judge.h"
 
 /* Tables of nftables whose chains judge nothing: dormant ones, and shunt's own (own_table.h). */
@@ -80,6 +81,9 @@ struct shunt_firewall_hook {
 
 /* shunt_firewall_take_connection: arg is a bool, set where the connection is translated. */
 int shunt_firewall_take_connection(const struct nlmsghdr *nlh, void *arg);
+
+/* shunt_firewall_take_flow reads a connection. Returns 0, or -ENOENT where no flowtable has it. */
+int shunt_firewall_take_flow(const struct nlmsghdr *nlh, struct shunt_flow *out);
 
 /* shunt_firewall_take_policy counts IPsec policies that forwarded packets meet: arg is an unsigned.
  * shunt_firewall_take_default: arg is a bool, set where a default of IPsec blocks them.

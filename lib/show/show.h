@@ -27,6 +27,7 @@
 	X(nodes, "nodes of the graph, what they do, packets and batches")             \
 	X(routes, "what the FIB holds, with next hops")                               \
 	X(neighbours, "the kernel's neighbours, as mirrored")                         \
+	X(flows, "connections that rules have put into a flowtable")                  \
 	X(mirror, "how the kernel's tables are followed: state and counters")         \
 	X(macs, "stations that the bridges know, and what learning counted")          \
 	X(config, "the configuration in full")

@@ -35,6 +35,16 @@ void netlink_firewall_start(void)
 		devices[i] = (struct shunt_firewall_device){.ifindex = (int)(FIRST_PORT + i)};
 }
 
+static void take_connection(const struct nlmsghdr *nlh)
+{
+	struct shunt_flow flow;
+
+	shunt_firewall_take_connection(nlh, &is_translated);
+	if (!shunt_firewall_take_flow(nlh, &flow))
+		FUZZ_MUST(flow.family == AF_INET || flow.family == AF_INET6, "family %d",
+			  flow.family);
+}
+
 static void take_netfilter(const struct nlmsghdr *nlh)
 {
 	struct shunt_firewall_chains chains = {&ignored, &judges, 0, ""};
@@ -43,7 +53,7 @@ static void take_netfilter(const struct nlmsghdr *nlh)
 	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_HOOK)
 		shunt_firewall_take_hook(nlh, &hook);
 	else if (NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_CTNETLINK)
-		shunt_firewall_take_connection(nlh, &is_translated);
+		take_connection(nlh);
 	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWTABLE)
 		shunt_firewall_take_table(nlh, &ignored);
 	else if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_NEWFLOWTABLE)

@@ -3,10 +3,13 @@
  * kernel is asked for is looked at with real rules, in tests/e2e/test_firewall.py. */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
+#include <errno.h>
 #include <limits.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
@@ -399,6 +402,56 @@ Test(judge, a_device_that_cannot_be_asked_for_is_every_device)
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){1024, 4096}), 0);
 	cr_assert_eq(judges->cnt, 1);
 	cr_expect_eq(judges->at[0].ifindex, 0);
+}
+
+static void put_tuple(struct nlmsghdr *nlh, uint16_t type, uint32_t src, uint32_t dst,
+		      uint16_t sport, uint16_t dport)
+{
+	struct nlattr *tuple = mnl_attr_nest_start(nlh, type), *nest;
+
+	nest = mnl_attr_nest_start(nlh, CTA_TUPLE_IP);
+	mnl_attr_put_u32(nlh, CTA_IP_V4_SRC, htonl(src));
+	mnl_attr_put_u32(nlh, CTA_IP_V4_DST, htonl(dst));
+	mnl_attr_nest_end(nlh, nest);
+	nest = mnl_attr_nest_start(nlh, CTA_TUPLE_PROTO);
+	mnl_attr_put_u8(nlh, CTA_PROTO_NUM, 17);
+	mnl_attr_put_u16(nlh, CTA_PROTO_SRC_PORT, htons(sport));
+	mnl_attr_put_u16(nlh, CTA_PROTO_DST_PORT, htons(dport));
+	mnl_attr_nest_end(nlh, nest);
+	mnl_attr_nest_end(nlh, tuple);
+}
+
+/* A connection with this status, masqueraded. */
+static int take_flow(uint32_t status, uint8_t family, struct shunt_flow *out)
+{
+	char buf[512];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
+
+	nfg->nfgen_family = family;
+	put_tuple(nlh, CTA_TUPLE_ORIG, 0x0a000102, 0x0a000202, 1024, 53);
+	put_tuple(nlh, CTA_TUPLE_REPLY, 0x0a000202, 0x0a000201, 53, 1025);
+	mnl_attr_put_u32(nlh, CTA_STATUS, htonl(status));
+	mnl_attr_put_u32(nlh, CTA_MARK, htonl(7));
+	return shunt_firewall_take_flow(nlh, out);
+}
+
+Test(judge, a_connection_in_a_flowtable)
+{
+	struct shunt_flow flow = {0};
+
+	cr_assert_eq(take_flow(IPS_OFFLOAD | IPS_SRC_NAT, AF_INET, &flow), 0);
+	cr_expect(flow.is_translated);
+	cr_expect_eq(flow.proto, 17);
+	cr_expect_eq(flow.mark, 7);
+	cr_expect_arr_eq(flow.out.src, ((uint8_t[]){10, 0, 1, 2}), 4);
+	cr_expect_arr_eq(flow.back.dst, ((uint8_t[]){10, 0, 2, 1}), 4);
+	cr_expect_eq(flow.out.dport, 53);
+	cr_expect_eq(flow.back.dport, 1025);
+	cr_expect_eq(take_flow(IPS_OFFLOAD, AF_INET, &flow), 0);
+	cr_expect_not(flow.is_translated);
+	cr_expect_eq(take_flow(IPS_SRC_NAT, AF_INET, &flow), -ENOENT);
+	cr_expect_eq(take_flow(IPS_OFFLOAD, AF_UNSPEC, &flow), -ENOENT);
 }
 
 static char qdisc_buf[512];

@@ -97,6 +97,35 @@ void shuntctl_view_neighbours(FILE *out, const json_t *object,
 			    SHUNT_ARRAY_LEN(columns) - (is_counted ? 0 : 2), 0);
 }
 
+void shuntctl_view_flows(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
+{
+	static const struct shuntctl_column columns[] = {{"proto", "proto"},
+							 {"source", "source"},
+							 {"destination", "destination"},
+							 {"translated", "translated"},
+							 {"answers from", "back_source"},
+							 {"answers to", "back_destination"},
+							 {"mark", "mark"}};
+	const json_int_t more = number_of(object, "count") - number_of(object, "shown");
+
+	(void)opts;
+	if (json_is_null(json_object_get(object, "count"))) {
+		fputs("the kernel does not tell: no connection tracking, or no right to ask\n",
+		      out);
+		return;
+	}
+	shuntctl_table_rows(out, json_object_get(object, "flows"), columns,
+			    SHUNT_ARRAY_LEN(columns), 0);
+	fprintf(out,
+		"%" JSON_INTEGER_FORMAT
+		" connections in flowtables; what they carried: show lanes\n",
+		number_of(object, "count"));
+	if (more > 0)
+		fprintf(out,
+			"%" JSON_INTEGER_FORMAT " of them are not shown; conntrack -L has them\n",
+			more);
+}
+
 void shuntctl_view_mirror(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
 	const json_t *counters = json_object_get(object, "counters");
