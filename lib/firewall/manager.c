@@ -40,6 +40,7 @@ struct shunt_manager {
 	uint64_t legacy;	      /* judges.legacy of the order */
 	struct shunt_err why_refused; /* "": it is not */
 	struct shunt_err why_failed;  /* the latest transaction; "": it did not */
+	unsigned wait_cnt;	      /* orders since then */
 	uint64_t change_cnt;
 };
 
@@ -81,6 +82,17 @@ static void print_refusal(const struct shunt_judge *judge, struct shunt_err *out
 		what);
 }
 
+/* A transaction that failed is tried again after 1, 2, 4 ... 64 orders, which come every second,
+ * and then after 64 each: where a module is missing the kernel starts modprobe(8) for each. */
+static bool is_time_to_retry(struct shunt_manager *manager)
+{
+	if (!*manager->why_failed.msg)
+		return false;
+	manager->wait_cnt++;
+	return manager->wait_cnt % 64 == 0 ||
+	       (manager->wait_cnt < 64 && !(manager->wait_cnt & (manager->wait_cnt - 1)));
+}
+
 void shunt_manager_order(struct shunt_manager *manager, const struct shunt_judges *judges,
 			 bool is_changed)
 {
@@ -91,14 +103,16 @@ void shunt_manager_order(struct shunt_manager *manager, const struct shunt_judge
 
 	pthread_mutex_lock(&manager->lock);
 	order.version = manager->order.version;
-	if (is_changed || judges->legacy != manager->legacy || *manager->why_failed.msg)
+	if (is_time_to_retry(manager) || is_changed || judges->legacy != manager->legacy)
 		order.version++;
 	manager->legacy = judges->legacy;
 	if (shunt_judges_want_table(judges, &against))
 		order_ports(manager, judges, &order);
 	print_refusal(against, &manager->why_refused);
-	if (!order.cnt)
+	if (!order.cnt) {
 		manager->why_failed = (struct shunt_err){""};
+		manager->wait_cnt = 0;
+	}
 	is_new = memcmp(&order, &manager->order, sizeof(order)) != 0;
 	manager->order = order;
 	pthread_mutex_unlock(&manager->lock);
@@ -153,6 +167,7 @@ bool shunt_manager_obey(struct shunt_manager *manager)
 	if (!ret) {
 		manager->done = order;
 		manager->change_cnt++;
+		manager->wait_cnt = 0;
 	}
 	pthread_mutex_unlock(&manager->lock);
 	return !ret;
