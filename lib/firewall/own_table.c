@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_conntrack_tuple_common.h>
 #include <linux/netfilter/nf_tables.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,19 +23,23 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
+#include "firewall/own_batch.h"
 
 #define PREFIX	      "shunt-"
 #define SET	      "ports"
+#define ANSWERED      "answered"
 #define FLOWTABLE     "flows"
 #define CHAIN	      "forward"
 
 /* nft(8)'s own numbers, by which it prints a set's elements as names: TYPE_IFINDEX,
  * BYTEORDER_HOST_ENDIAN */
 #define IFACE_INDEX   20
+#define MARK_PORTS    (19 << 12 | 13 << 6 | 13) /* a mark, two ports */
 #define HOST_ENDIAN   1
 
-/* All of a batch with 64 ports takes a quarter of it. */
-#define BATCH_BYTES   32768
+/* An answer counts so long, of so many connections at most. */
+#define ANSWERED_MS   10000u
+#define ANSWERED_MAX  (1u << 20)
 
 /* As long as somebody else's transaction may take. */
 #define ANSWER_SECS   10
@@ -49,103 +54,28 @@ struct shunt_own_table {
 	char name[24];
 };
 
-struct batch {
-	struct shunt_own_table *table;
-	struct mnl_nlmsg_batch *messages;
-	uint32_t first_seq, last_seq; /* of what is answered */
-	bool is_short;		      /* an object found no memory */
-	char buf[BATCH_BYTES];
-};
-
-/* --- a batch ---------------------------------------------------------------------------------- */
-
-static void begin(struct batch *batch, struct shunt_own_table *table)
-{
-	*batch = (struct batch){.table = table};
-	batch->messages = mnl_nlmsg_batch_start(batch->buf, sizeof(batch->buf));
-	if (!batch->messages) {
-		batch->is_short = true;
-		return;
-	}
-	nftnl_batch_begin(mnl_nlmsg_batch_current(batch->messages), ++table->seq);
-	mnl_nlmsg_batch_next(batch->messages);
-	batch->first_seq = table->seq;
-}
-
-static struct nlmsghdr *put_head(struct batch *batch, uint16_t type, uint16_t flags)
-{
-	batch->last_seq = ++batch->table->seq;
-	return nftnl_nlmsg_build_hdr(mnl_nlmsg_batch_current(batch->messages), type, NFPROTO_INET,
-				     flags, batch->last_seq);
-}
-
-/* Reads the answers up to that of the last message, which always has one; others only where they
- * failed. What is older is of a batch before. */
-static int read_answers(const struct batch *batch, struct mnl_socket *nl)
-{
-	char buf[8192];
-	int len;
-
-	for (;;) {
-		const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
-
-		len = (int)mnl_socket_recvfrom(nl, buf, sizeof(buf));
-		if (len < 0 && errno == EINTR)
-			continue;
-		if (len < 0)
-			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		for (; mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len)) {
-			const struct nlmsgerr *answer = mnl_nlmsg_get_payload(nlh);
-
-			if (nlh->nlmsg_type != NLMSG_ERROR ||
-			    mnl_nlmsg_get_payload_len(nlh) < sizeof(*answer) ||
-			    nlh->nlmsg_seq - batch->first_seq > batch->last_seq - batch->first_seq)
-				continue;
-			if (answer->error || nlh->nlmsg_seq == batch->last_seq)
-				return answer->error;
-		}
-	}
-}
-
-static int commit(struct batch *batch)
-{
-	struct mnl_socket *nl = batch->table->nl;
-	int ret = batch->is_short ? -ENOMEM : 0;
-
-	if (!batch->messages)
-		return -ENOMEM;
-	nftnl_batch_end(mnl_nlmsg_batch_current(batch->messages), ++batch->table->seq);
-	mnl_nlmsg_batch_next(batch->messages);
-	if (!ret && mnl_socket_sendto(nl, mnl_nlmsg_batch_head(batch->messages),
-				      mnl_nlmsg_batch_size(batch->messages)) < 0)
-		ret = -errno;
-	if (!ret)
-		ret = read_answers(batch, nl);
-	mnl_nlmsg_batch_stop(batch->messages);
-	return ret;
-}
-
 /* --- what is in it ---------------------------------------------------------------------------- */
 
 /* Each takes an object of libnftnl's, puts it into the batch and frees it. A message of its own
  * follows what is in the batch. */
-#define PUT(batch, object, noun, message, flags)                                             \
-	do {                                                                                 \
-		if (!(object)) {                                                             \
-			(batch)->is_short = true;                                            \
-			break;                                                               \
-		}                                                                            \
-		nftnl_##noun##_nlmsg_build_payload(put_head(batch, message, flags), object); \
-		mnl_nlmsg_batch_next((batch)->messages);                                     \
-		nftnl_##noun##_free(object);                                                 \
+#define PUT(batch, object, noun, message, flags)                                                \
+	do {                                                                                    \
+		if (!(object)) {                                                                \
+			(batch)->is_short = true;                                               \
+			break;                                                                  \
+		}                                                                               \
+		nftnl_##noun##_nlmsg_build_payload(shunt_own_batch_head(batch, message, flags), \
+						   object);                                     \
+		mnl_nlmsg_batch_next((batch)->messages);                                        \
+		nftnl_##noun##_free(object);                                                    \
 	} while (0)
 
-static void put_table(struct batch *batch, uint16_t message, uint16_t flags)
+static void put_table(struct shunt_own_batch *batch, uint16_t message, uint16_t flags)
 {
 	struct nftnl_table *object = nftnl_table_alloc();
 
 	if (object) {
-		nftnl_table_set_str(object, NFTNL_TABLE_NAME, batch->table->name);
+		nftnl_table_set_str(object, NFTNL_TABLE_NAME, batch->table);
 		if (message == NFT_MSG_NEWTABLE)
 			nftnl_table_set_u32(object, NFTNL_TABLE_FLAGS, TABLE_F_OWNER);
 	}
@@ -176,7 +106,8 @@ static void add_elements(struct nftnl_set *set, const struct shunt_own_table_por
 	}
 }
 
-static void put_set(struct batch *batch, const struct shunt_own_table_port *ports, unsigned cnt)
+static void put_set(struct shunt_own_batch *batch, const struct shunt_own_table_port *ports,
+		    unsigned cnt)
 {
 	struct nftnl_set *object = nftnl_set_alloc();
 
@@ -184,22 +115,43 @@ static void put_set(struct batch *batch, const struct shunt_own_table_port *port
 		batch->is_short = true;
 		return;
 	}
-	nftnl_set_set_str(object, NFTNL_SET_TABLE, batch->table->name);
+	nftnl_set_set_str(object, NFTNL_SET_TABLE, batch->table);
 	nftnl_set_set_str(object, NFTNL_SET_NAME, SET);
 	nftnl_set_set_u32(object, NFTNL_SET_ID, 1);
 	nftnl_set_set_u32(object, NFTNL_SET_FAMILY, NFPROTO_INET);
 	nftnl_set_set_u32(object, NFTNL_SET_KEY_TYPE, IFACE_INDEX);
 	nftnl_set_set_u32(object, NFTNL_SET_KEY_LEN, sizeof(ports->ifindex));
 	add_elements(object, ports, cnt);
-	nftnl_set_nlmsg_build_payload(put_head(batch, NFT_MSG_NEWSET, NLM_F_CREATE), object);
+	nftnl_set_nlmsg_build_payload(shunt_own_batch_head(batch, NFT_MSG_NEWSET, NLM_F_CREATE),
+				      object);
 	mnl_nlmsg_batch_next(batch->messages);
-	nftnl_set_elems_nlmsg_build_payload(put_head(batch, NFT_MSG_NEWSETELEM, NLM_F_CREATE),
-					    object);
+	nftnl_set_elems_nlmsg_build_payload(
+		shunt_own_batch_head(batch, NFT_MSG_NEWSETELEM, NLM_F_CREATE), object);
 	mnl_nlmsg_batch_next(batch->messages);
 	nftnl_set_free(object);
 }
 
-static void put_flowtable(struct batch *batch, const struct shunt_own_table_port *ports,
+/* Of connections: their number and ports, as who began them sends. An entry lives for the time that
+ * an answer counts. */
+static void put_answered(struct shunt_own_batch *batch)
+{
+	struct nftnl_set *object = nftnl_set_alloc();
+
+	if (object) {
+		nftnl_set_set_str(object, NFTNL_SET_TABLE, batch->table);
+		nftnl_set_set_str(object, NFTNL_SET_NAME, ANSWERED);
+		nftnl_set_set_u32(object, NFTNL_SET_ID, 2);
+		nftnl_set_set_u32(object, NFTNL_SET_FAMILY, NFPROTO_INET);
+		nftnl_set_set_u32(object, NFTNL_SET_FLAGS, NFT_SET_EVAL | NFT_SET_TIMEOUT);
+		nftnl_set_set_u32(object, NFTNL_SET_KEY_TYPE, MARK_PORTS);
+		nftnl_set_set_u32(object, NFTNL_SET_KEY_LEN, 3 * sizeof(uint32_t));
+		nftnl_set_set_u32(object, NFTNL_SET_DESC_SIZE, ANSWERED_MAX);
+		nftnl_set_set_u64(object, NFTNL_SET_TIMEOUT, ANSWERED_MS);
+	}
+	PUT(batch, object, set, NFT_MSG_NEWSET, NLM_F_CREATE);
+}
+
+static void put_flowtable(struct shunt_own_batch *batch, const struct shunt_own_table_port *ports,
 			  unsigned cnt)
 {
 	struct nftnl_flowtable *object = nftnl_flowtable_alloc();
@@ -209,7 +161,7 @@ static void put_flowtable(struct batch *batch, const struct shunt_own_table_port
 	for (i = 0; i < cnt; i++)
 		names[i] = ports[i].name;
 	if (object) {
-		nftnl_flowtable_set_str(object, NFTNL_FLOWTABLE_TABLE, batch->table->name);
+		nftnl_flowtable_set_str(object, NFTNL_FLOWTABLE_TABLE, batch->table);
 		nftnl_flowtable_set_str(object, NFTNL_FLOWTABLE_NAME, FLOWTABLE);
 		nftnl_flowtable_set_u32(object, NFTNL_FLOWTABLE_HOOKNUM, NF_NETDEV_INGRESS);
 		nftnl_flowtable_set_s32(object, NFTNL_FLOWTABLE_PRIO, INT_MAX);
@@ -218,12 +170,12 @@ static void put_flowtable(struct batch *batch, const struct shunt_own_table_port
 	PUT(batch, object, flowtable, NFT_MSG_NEWFLOWTABLE, NLM_F_CREATE);
 }
 
-static void put_chain(struct batch *batch)
+static void put_chain(struct shunt_own_batch *batch)
 {
 	struct nftnl_chain *object = nftnl_chain_alloc();
 
 	if (object) {
-		nftnl_chain_set_str(object, NFTNL_CHAIN_TABLE, batch->table->name);
+		nftnl_chain_set_str(object, NFTNL_CHAIN_TABLE, batch->table);
 		nftnl_chain_set_str(object, NFTNL_CHAIN_NAME, CHAIN);
 		nftnl_chain_set_str(object, NFTNL_CHAIN_TYPE, "filter");
 		nftnl_chain_set_u32(object, NFTNL_CHAIN_HOOKNUM, NF_INET_FORWARD);
@@ -284,22 +236,98 @@ static void add_state_match(struct nftnl_rule **rule)
 	nftnl_expr_set(cmp, NFTNL_EXPR_CMP_DATA, &zero, sizeof(zero));
 }
 
-static void put_rule(struct batch *batch)
+/* ct direction original, reply */
+static void add_direction_match(struct nftnl_rule **rule, uint8_t direction)
 {
-	struct nftnl_rule *object = nftnl_rule_alloc();
-	struct nftnl_expr *flow;
+	struct nftnl_expr *ct = add_expr(rule, "ct");
+	struct nftnl_expr *cmp = add_expr(rule, "cmp");
 
-	add_device_match(&object, NFT_META_IIF);
-	add_device_match(&object, NFT_META_OIF);
-	add_state_match(&object);
-	flow = add_expr(&object, "flow_offload");
+	if (!*rule)
+		return;
+	nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_KEY, NFT_CT_DIRECTION);
+	nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_DREG, NFT_REG_1);
+	nftnl_expr_set_u32(cmp, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
+	nftnl_expr_set_u32(cmp, NFTNL_EXPR_CMP_OP, NFT_CMP_EQ);
+	nftnl_expr_set(cmp, NFTNL_EXPR_CMP_DATA, &direction, sizeof(direction));
+}
+
+/* th sport, th dport, to a register */
+static void load_port(struct nftnl_rule **rule, uint32_t offset, uint32_t reg)
+{
+	struct nftnl_expr *payload = add_expr(rule, "payload");
+
+	if (!*rule)
+		return;
+	nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_TRANSPORT_HEADER);
+	nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_OFFSET, offset);
+	nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_LEN, sizeof(uint16_t));
+	nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_DREG, reg);
+}
+
+/* ct id, and the ports as who began the connection sends. */
+static void load_key(struct nftnl_rule **rule, uint8_t direction)
+{
+	struct nftnl_expr *ct = add_expr(rule, "ct");
+
+	if (*rule) {
+		nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_KEY, NFT_CT_ID);
+		nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_DREG, NFT_REG_1);
+	}
+	load_port(rule, direction == IP_CT_DIR_ORIGINAL ? 0 : 2, NFT_REG32_01);
+	load_port(rule, direction == IP_CT_DIR_ORIGINAL ? 2 : 0, NFT_REG32_02);
+}
+
+static struct nftnl_rule *begin_rule(uint8_t direction)
+{
+	struct nftnl_rule *rule = nftnl_rule_alloc();
+
+	add_device_match(&rule, NFT_META_IIF);
+	add_device_match(&rule, NFT_META_OIF);
+	add_state_match(&rule);
+	add_direction_match(&rule, direction);
+	load_key(&rule, direction);
+	return rule;
+}
+
+static void put_rule(struct shunt_own_batch *batch, struct nftnl_rule *object, uint16_t flags)
+{
 	if (object) {
-		nftnl_expr_set_str(flow, NFTNL_EXPR_FLOW_TABLE_NAME, FLOWTABLE);
-		nftnl_rule_set_str(object, NFTNL_RULE_TABLE, batch->table->name);
+		nftnl_rule_set_str(object, NFTNL_RULE_TABLE, batch->table);
 		nftnl_rule_set_str(object, NFTNL_RULE_CHAIN, CHAIN);
 		nftnl_rule_set_u32(object, NFTNL_RULE_FAMILY, NFPROTO_INET);
 	}
-	PUT(batch, object, rule, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND | NLM_F_ACK);
+	PUT(batch, object, rule, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND | flags);
+}
+
+/* update @answered { ... } */
+static void put_rule_of_answers(struct shunt_own_batch *batch)
+{
+	struct nftnl_rule *rule = begin_rule(IP_CT_DIR_REPLY);
+	struct nftnl_expr *update = add_expr(&rule, "dynset");
+
+	if (rule) {
+		nftnl_expr_set_u32(update, NFTNL_EXPR_DYNSET_SREG_KEY, NFT_REG_1);
+		nftnl_expr_set_u32(update, NFTNL_EXPR_DYNSET_OP, NFT_DYNSET_OP_UPDATE);
+		nftnl_expr_set_str(update, NFTNL_EXPR_DYNSET_SET_NAME, ANSWERED);
+		nftnl_expr_set_u32(update, NFTNL_EXPR_DYNSET_SET_ID, 2);
+	}
+	put_rule(batch, rule, 0);
+}
+
+/* ... @answered flow add @flows */
+static void put_rule_of_flows(struct shunt_own_batch *batch)
+{
+	struct nftnl_rule *rule = begin_rule(IP_CT_DIR_ORIGINAL);
+	struct nftnl_expr *lookup = add_expr(&rule, "lookup");
+	struct nftnl_expr *flow = add_expr(&rule, "flow_offload");
+
+	if (rule) {
+		nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, ANSWERED);
+		nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_SET_ID, 2);
+		nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
+		nftnl_expr_set_str(flow, NFTNL_EXPR_FLOW_TABLE_NAME, FLOWTABLE);
+	}
+	put_rule(batch, rule, NLM_F_ACK);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -355,20 +383,22 @@ static int refused(const struct shunt_own_table *table, int ret, struct shunt_er
 int shunt_own_table_put(struct shunt_own_table *table, const struct shunt_own_table_port *ports,
 			unsigned cnt, struct shunt_err *err)
 {
-	struct batch batch;
+	struct shunt_own_batch batch;
 	int ret;
 
-	begin(&batch, table);
+	shunt_own_batch_begin(&batch, table->nl, &table->seq, table->name);
 	if (batch.messages) {
 		if (table->is_there)
 			put_table(&batch, NFT_MSG_DELTABLE, 0);
 		put_table(&batch, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL);
 		put_set(&batch, ports, SHUNT_MIN(cnt, (unsigned)SHUNT_PORT_MAX));
 		put_flowtable(&batch, ports, SHUNT_MIN(cnt, (unsigned)SHUNT_PORT_MAX));
+		put_answered(&batch);
 		put_chain(&batch);
-		put_rule(&batch);
+		put_rule_of_answers(&batch);
+		put_rule_of_flows(&batch);
 	}
-	ret = commit(&batch);
+	ret = shunt_own_batch_commit(&batch);
 	if (ret)
 		return refused(table, ret, err);
 	table->is_there = true;
@@ -377,15 +407,15 @@ int shunt_own_table_put(struct shunt_own_table *table, const struct shunt_own_ta
 
 int shunt_own_table_remove(struct shunt_own_table *table, struct shunt_err *err)
 {
-	struct batch batch;
+	struct shunt_own_batch batch;
 	int ret;
 
 	if (!table->is_there)
 		return 0;
-	begin(&batch, table);
+	shunt_own_batch_begin(&batch, table->nl, &table->seq, table->name);
 	if (batch.messages)
 		put_table(&batch, NFT_MSG_DELTABLE, NLM_F_ACK);
-	ret = commit(&batch);
+	ret = shunt_own_batch_commit(&batch);
 	if (ret)
 		return refused(table, ret, err);
 	table->is_there = false;

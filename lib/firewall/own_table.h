@@ -6,11 +6,16 @@
  *		flags owner
  *		set ports { type iface_index; elements = { PORT, ... } }
  *		flowtable flows { hook ingress priority INT_MAX; devices = { PORT, ... }; }
- *		chain forward {
- *			type filter hook forward priority INT_MAX; policy accept;
- *			iif @ports oif @ports ct state established flow add @flows
+ *		set answered { type mark . inet_service . inet_service; flags dynamic; timeout 10s;
+ *} chain forward { type filter hook forward priority INT_MAX; policy accept; iif @ports oif @ports
+ *ct state established ct direction reply update @answered { ct id . th dport . th sport } iif
+ *@ports oif @ports ct state established ct direction original ct id . th sport . th dport @answered
+ *flow add @flows
  *		}
  *	}
+ *
+ * A flowtable forwards both ways. So a connection is put into it only where packets of both ways
+ * have come through all rules since the table was made: a rule may drop one way alone.
  *
  * Of chains with one priority the newest comes first, and none has a higher one: a chain that is
  * added later stands before this one. The table belongs to a socket: nobody else can change it,
