@@ -5,17 +5,19 @@
  *	table inet shunt-PID { # progname shuntd
  *		flags owner
  *		set ports { type iface_index; elements = { PORT, ... } }
+ *		set answered { type mark . inet_service . inet_service; timeout 10s; }
  *		flowtable flows { hook ingress priority INT_MAX; devices = { PORT, ... }; }
- *		set answered { type mark . inet_service . inet_service; flags dynamic; timeout 10s;
- *} chain forward { type filter hook forward priority INT_MAX; policy accept; iif @ports oif @ports
- *ct state established ct direction reply update @answered { ct id . th dport . th sport } iif
- *@ports oif @ports ct state established ct direction original ct id . th sport . th dport @answered
- *flow add @flows
+ *		chain forward {
+ *			type filter hook forward priority INT_MAX; policy accept;
+ *			REPLY update @answered { ct id . th dport . th sport }
+ *			ORIGINAL ct id . th sport . th dport @answered flow add @flows
  *		}
  *	}
  *
- * A flowtable forwards both ways. So a connection is put into it only where packets of both ways
- * have come through all rules since the table was made: a rule may drop one way alone.
+ * REPLY stands for: iif @ports oif @ports ct state established ct direction reply. ORIGINAL is the
+ * same with ct direction original. A flowtable forwards both ways: so a connection is put into it
+ * only where packets of both ways have come through all rules since the table was made. A rule may
+ * drop one way alone.
  *
  * Of chains with one priority the newest comes first, and none has a higher one: a chain that is
  * added later stands before this one. The table belongs to a socket: nobody else can change it,
