@@ -76,6 +76,7 @@ bool shunt_firewall_has_flowtable(int ifindex);
  * host's rules have no flowtable. X(state, sentence) */
 #define SHUNT_MANAGED_STATES(X)                                               \
 	X(needless, "no rules judge what is routed, or they have flowtables") \
+	X(pending, "the table is about to be made")                           \
 	X(active, "connections that the rules let through are approved")      \
 	X(refused, "something would be passed by")                            \
 	X(failed, "the kernel refuses the table")

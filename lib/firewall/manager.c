@@ -225,7 +225,9 @@ static enum shunt_managed_state state_of(const struct shunt_manager *manager)
 		return SHUNT_MANAGED_refused;
 	if (*manager->why_failed.msg)
 		return SHUNT_MANAGED_failed;
-	return manager->order.cnt ? SHUNT_MANAGED_active : SHUNT_MANAGED_needless;
+	if (!manager->order.cnt)
+		return SHUNT_MANAGED_needless;
+	return manager->done.cnt ? SHUNT_MANAGED_active : SHUNT_MANAGED_pending;
 }
 
 void shunt_manager_tell(struct shunt_manager *manager, struct shunt_managed *out)

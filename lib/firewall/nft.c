@@ -22,9 +22,8 @@
 /* linux/netfilter_bridge.h, which cannot be included beside net/if.h */
 enum { BRIDGE_LOCAL_IN = 1, BRIDGE_LOCAL_OUT = 3 };
 
-#define NAME_LEN      64
-#define DEVICES_MAX   16  /* of a chain: one with more counts for every device */
-#define TABLE_F_OWNER 0x2 /* Linux 5.12; older headers lack it */
+#define NAME_LEN    64
+#define DEVICES_MAX 16 /* of a chain: one with more counts for every device */
 
 /* --- tables that judge nothing ---------------------------------------------------------------- */
 
@@ -51,7 +50,7 @@ static int take_table_attr(const struct nlattr *attr, void *arg)
 
 static bool is_own(uint8_t family, const struct table *table)
 {
-	return family == NFPROTO_INET && table->flags & TABLE_F_OWNER &&
+	return family == NFPROTO_INET && table->flags & SHUNT_TABLE_F_OWNER &&
 	       shunt_own_table_is(table->name);
 }
 

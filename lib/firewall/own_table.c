@@ -25,27 +25,24 @@
 #include "base/limits.h"
 #include "firewall/own_batch.h"
 
-#define PREFIX	      "shunt-"
-#define SET	      "ports"
-#define ANSWERED      "answered"
-#define FLOWTABLE     "flows"
-#define CHAIN	      "forward"
+#define PREFIX	     "shunt-"
+#define SET	     "ports"
+#define ANSWERED     "answered"
+#define FLOWTABLE    "flows"
+#define CHAIN	     "forward"
 
 /* nft(8)'s own numbers, by which it prints a set's elements as names: TYPE_IFINDEX,
  * BYTEORDER_HOST_ENDIAN */
-#define IFACE_INDEX   20
-#define MARK_PORTS    (19 << 12 | 13 << 6 | 13) /* a mark, two ports */
-#define HOST_ENDIAN   1
+#define IFACE_INDEX  20
+#define MARK_PORTS   (19 << 12 | 13 << 6 | 13) /* a mark, two ports */
+#define HOST_ENDIAN  1
 
 /* An answer counts so long, of so many connections at most. */
-#define ANSWERED_MS   10000u
-#define ANSWERED_MAX  (1u << 20)
+#define ANSWERED_MS  10000u
+#define ANSWERED_MAX (1u << 20)
 
 /* As long as somebody else's transaction may take. */
-#define ANSWER_SECS   10
-
-/* Linux 5.12; older headers lack it. */
-#define TABLE_F_OWNER 0x2
+#define ANSWER_SECS  10
 
 struct shunt_own_table {
 	struct mnl_socket *nl;
@@ -77,7 +74,7 @@ static void put_table(struct shunt_own_batch *batch, uint16_t message, uint16_t 
 	if (object) {
 		nftnl_table_set_str(object, NFTNL_TABLE_NAME, batch->table);
 		if (message == NFT_MSG_NEWTABLE)
-			nftnl_table_set_u32(object, NFTNL_TABLE_FLAGS, TABLE_F_OWNER);
+			nftnl_table_set_u32(object, NFTNL_TABLE_FLAGS, SHUNT_TABLE_F_OWNER);
 	}
 	PUT(batch, object, table, message, flags);
 }

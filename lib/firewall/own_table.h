@@ -32,6 +32,9 @@
 
 #include "base/err.h"
 
+/* NFT_TABLE_F_OWNER, Linux 5.12: older headers lack it. */
+#define SHUNT_TABLE_F_OWNER 0x2
+
 struct shunt_own_table;
 
 /* A port by index and name. */
