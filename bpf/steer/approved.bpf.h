@@ -7,6 +7,7 @@
 #ifndef SHUNT_STEER_APPROVED_BPF_H
 #define SHUNT_STEER_APPROVED_BPF_H
 
+#include "steer/flow_count.bpf.h"
 #include "steer/maps.bpf.h"
 #include "steer/nat.bpf.h"
 #include "steer/route.bpf.h"
@@ -32,23 +33,28 @@ static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, 
 enum { SAME = -1, TRANSLATED = -2 };
 
 /* OFF: all is well. */
-static __always_inline int read_l4(const void *l4, const void *end, __u32 len, struct flow *out)
+static __always_inline int read_l4(const void *l4, const void *end, __u32 len,
+				   struct shunt_flow_key *out)
 {
 	const __u8 *tcp_flags = l4 + 13;
 
 	if (out->proto == IPPROTO_TCP) {
 		if (len < TCP_LEN || l4 + TCP_LEN > end)
 			return SHUNT_STEER_NOT_FLOW;
+		out->ports = *(const __u32 *)l4;
+		if (*tcp_flags & TCP_SYN)
+			flow_begin(out);
 		if (*tcp_flags & TCP_FIN_SYN_RST)
 			return SHUNT_STEER_FLOW_SIGNAL;
-	} else if (out->proto != IPPROTO_UDP || len < UDP_LEN || l4 + UDP_LEN > end) {
-		return SHUNT_STEER_NOT_FLOW;
+		return SHUNT_STEER_OFF;
 	}
+	if (out->proto != IPPROTO_UDP || len < UDP_LEN || l4 + UDP_LEN > end)
+		return SHUNT_STEER_NOT_FLOW;
 	out->ports = *(const __u32 *)l4;
 	return SHUNT_STEER_OFF;
 }
 
-static __always_inline int read_flow(const void *l3, const void *end, struct flow *out,
+static __always_inline int read_flow(const void *l3, const void *end, struct shunt_flow_key *out,
 				     const bool is_ip6)
 {
 	const struct ipv4 *ip4 = l3;
@@ -62,6 +68,7 @@ static __always_inline int read_flow(const void *l3, const void *end, struct flo
 		out->dst[0] = ip6->dst[0];
 		out->dst[1] = ip6->dst[1];
 		out->proto = ip6->nexthdr;
+		out->is_ip6 = true;
 		return read_l4(ip6 + 1, end, bpf_ntohs(ip6->payload_len_be), out);
 	}
 	if ((const void *)(ip4 + 1) > end)
@@ -77,7 +84,7 @@ static __always_inline int read_flow(const void *l3, const void *end, struct flo
 	return read_l4(ip4 + 1, end, bpf_ntohs(ip4->tot_len_be) - (__u32)sizeof(*ip4), out);
 }
 
-static __always_inline bool is_same(const struct flow *a, const struct flow *b)
+static __always_inline bool is_same(const struct shunt_flow_key *a, const struct shunt_flow_key *b)
 {
 	return a->src[0] == b->src[0] && a->src[1] == b->src[1] && a->dst[0] == b->dst[0] &&
 	       a->dst[1] == b->dst[1] && a->ports == b->ports;
@@ -98,28 +105,44 @@ static __noinline bool comes_back(struct xdp_md *ctx, __u32 own_port, bool is_ip
 	return adj && adj->kind == SHUNT_TABLES_REWRITE && adj->port == own_port;
 }
 
-/* *to: what an approved packet leaves with. */
-static __always_inline int ask(struct xdp_md *ctx, struct flow *to, const bool is_ip6)
+/* Of the IP packet, whose header is there. */
+static __always_inline __u32 ip_len(struct xdp_md *ctx, const bool is_ip6)
 {
 	const void *l3 = (const void *)(long)ctx->data + sizeof(struct eth);
-	struct flow flow = {};
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct ipv4 *ip4 = l3;
+	const struct ipv6 *ip6 = l3;
+
+	if (is_ip6)
+		return (const void *)(ip6 + 1) > end
+			       ? 0
+			       : bpf_ntohs(ip6->payload_len_be) + sizeof(*ip6);
+	return (const void *)(ip4 + 1) > end ? 0 : bpf_ntohs(ip4->tot_len_be);
+}
+
+/* *to: what an approved packet leaves with. */
+static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *to, const bool is_ip6)
+{
+	const void *l3 = (const void *)(long)ctx->data + sizeof(struct eth);
+	struct shunt_flow_key flow = {};
 	int why = read_flow(l3, (const void *)(long)ctx->data_end, &flow, is_ip6);
 
 	if (why != SHUNT_STEER_OFF)
 		return why;
 	if (!flow_is_approved(ctx, &flow, to, is_ip6))
 		return SHUNT_STEER_NO_FLOW;
+	flow_remember(&flow, ip_len(ctx, is_ip6));
 	to->proto = flow.proto;
 	return is_same(&flow, to) ? SAME : TRANSLATED;
 }
 
 /* Functions apart: their stack is free again before the packet is routed. */
-static __noinline int ask4(struct xdp_md *ctx, struct flow *to)
+static __noinline int ask4(struct xdp_md *ctx, struct shunt_flow_key *to)
 {
 	return ask(ctx, to, false);
 }
 
-static __noinline int ask6(struct xdp_md *ctx, struct flow *to)
+static __noinline int ask6(struct xdp_md *ctx, struct shunt_flow_key *to)
 {
 	return ask(ctx, to, true);
 }
@@ -128,7 +151,7 @@ static __noinline int ask6(struct xdp_md *ctx, struct flow *to)
 
 /* As lane_xdp has it. */
 static __always_inline int leave_translated(struct xdp_md *ctx, const struct shunt_steer_half *half,
-					    const struct flow *to, const bool is_ip6,
+					    const struct shunt_flow_key *to, const bool is_ip6,
 					    const bool is_sg)
 {
 	__u32 queue = ctx->rx_queue_index, out = 0;
@@ -151,7 +174,7 @@ static __always_inline int approve(struct xdp_md *ctx, __u32 live, int reason, c
 				   const bool is_sg)
 {
 	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
-	struct flow to = {};
+	struct shunt_flow_key to = {};
 	int why = is_ip6 ? ask6(ctx, &to) : ask4(ctx, &to);
 
 	/* Linux 6.1 takes an answer that it has seen before for this one, and what follows out. */
@@ -192,6 +215,7 @@ static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, 
 	const struct eth *eth = (const void *)(long)ctx->data;
 	bool is_ip6 = reason == SHUNT_STEER_FORWARD6;
 
+	flow_remember(NULL, 0);
 	if ((const void *)(eth + 1) > (const void *)(long)ctx->data_end)
 		return SHUNT_STEER_TRUNCATED;
 	if (reason == SHUNT_STEER_LOCAL_ADDRESS) /* or that of a connection that is translated */

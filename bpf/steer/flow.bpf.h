@@ -2,7 +2,7 @@
 /* Connections that the host's rules have let through, in mode LAYER3_FLOWS: what the kernel itself
  * would forward without asking its rules again, since they have put it into a flowtable.
  *
- * Two of the kernel's functions say so, and the constant shunt_flow_asks which of them is there:
+ * Two of the kernel's functions say so, and the constant shunt_flow which of them is there:
  *
  *  - bpf_xdp_flow_lookup (Linux 6.11) looks into the flowtable itself: by the device that the frame
  *    came in by, and with the timer set anew.
@@ -22,25 +22,12 @@
 #include "shunt_flow.h"
 #include "steer/frame.bpf.h"
 
-/* A connection's packet: its addresses in network order, IPv4 in the first four bytes, zeros
- * behind; both ports as they lie in the frame. */
-struct flow {
-	__u64 src[2], dst[2];
-	union {
-		struct {
-			__be16 sport_be, dport_be;
-		};
-		__u32 ports;
-	};
-	__u32 proto;
-};
-
 #ifndef SHUNT_FLOWS
 
 #define ASKS_FLOWS false
 
-static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct flow *flow,
-					     struct flow *out, const bool is_ip6)
+static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct shunt_flow_key *flow,
+					     struct shunt_flow_key *out, const bool is_ip6)
 {
 	return false;
 }
@@ -59,8 +46,9 @@ static __always_inline bool flow_has_device(void)
 #define ASKS_FLOWS	true
 
 #define TCP_FIN_SYN_RST 7
+#define TCP_SYN		2
 
-const volatile __u32 shunt_flow_asks SEC(".rodata.shunt_flow");
+const volatile struct shunt_flow_opts shunt_flow SEC(".rodata.shunt_flow");
 
 /* ---- the kernel's types, as far as they are read -------------------------------------------- */
 
@@ -151,7 +139,7 @@ static __always_inline void read_address(__u64 address, __u64 to[2], const bool 
 
 /* As this packet leaves, the answer to it comes back: its addresses and ports, turned. */
 static __always_inline void read_other(const struct flow_offload_tuple_rhash *hash,
-				       struct flow *out, const bool is_ip6)
+				       struct shunt_flow_key *out, const bool is_ip6)
 {
 	const __u64 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
 	const struct flow_offload_tuple *tuple = &hash->tuple;
@@ -173,8 +161,8 @@ static __always_inline void read_other(const struct flow_offload_tuple_rhash *ha
 	out->ports = out->ports << 16 | out->ports >> 16;
 }
 
-static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct flow *flow,
-					  struct flow *out, const bool is_ip6)
+static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct shunt_flow_key *flow,
+					  struct shunt_flow_key *out, const bool is_ip6)
 {
 	struct bpf_fib_lookup tuple = {.family = is_ip6 ? SHUNT_FLOW_INET6 : SHUNT_FLOW_INET,
 				       .l4_protocol = flow->proto,
@@ -199,8 +187,8 @@ static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct flow 
 
 /* ---- the connection ------------------------------------------------------------------------- */
 
-static __always_inline void read_tuple(const struct nf_conntrack_tuple *other, struct flow *out,
-				       const bool is_ip6)
+static __always_inline void read_tuple(const struct nf_conntrack_tuple *other,
+				       struct shunt_flow_key *out, const bool is_ip6)
 {
 	const int cnt = is_ip6 ? 4 : 1;
 	__u32 *src = (__u32 *)out->src, *dst = (__u32 *)out->dst;
@@ -214,8 +202,8 @@ static __always_inline void read_tuple(const struct nf_conntrack_tuple *other, s
 	out->dport_be = other->src.u.all;
 }
 
-static __always_inline bool ask_connections(struct xdp_md *ctx, const struct flow *flow,
-					    struct flow *out, const bool is_ip6)
+static __always_inline bool ask_connections(struct xdp_md *ctx, const struct shunt_flow_key *flow,
+					    struct shunt_flow_key *out, const bool is_ip6)
 {
 	struct bpf_ct_opts___shunt opts = {.netns_id = -1, .l4proto = flow->proto};
 	struct bpf_sock_tuple tuple;
@@ -249,12 +237,12 @@ static __always_inline bool ask_connections(struct xdp_md *ctx, const struct flo
 /* ---- both ----------------------------------------------------------------------------------- */
 
 /* *out: the addresses and ports that the packet leaves with. */
-static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct flow *flow,
-					     struct flow *out, const bool is_ip6)
+static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct shunt_flow_key *flow,
+					     struct shunt_flow_key *out, const bool is_ip6)
 {
-	if (shunt_flow_asks == SHUNT_FLOW_ASKS_FLOWTABLE)
+	if (shunt_flow.asks == SHUNT_FLOW_ASKS_FLOWTABLE)
 		return ask_flowtable(ctx, flow, out, is_ip6);
-	if (shunt_flow_asks == SHUNT_FLOW_ASKS_CONNECTION)
+	if (shunt_flow.asks == SHUNT_FLOW_ASKS_CONNECTION)
 		return ask_connections(ctx, flow, out, is_ip6);
 	return false;
 }
@@ -262,7 +250,7 @@ static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct fl
 /* Whether the answer is about the device that the packet came in by, too. */
 static __always_inline bool flow_has_device(void)
 {
-	return shunt_flow_asks == SHUNT_FLOW_ASKS_FLOWTABLE;
+	return shunt_flow.asks == SHUNT_FLOW_ASKS_FLOWTABLE;
 }
 
 #endif /* SHUNT_FLOWS */

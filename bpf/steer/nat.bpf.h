@@ -27,7 +27,7 @@ static __always_inline __u16 changed(__u16 csum, __u64 change)
 }
 
 /* false: the header is not there. The verifier alone does not know that it is. */
-static __always_inline bool translate_l4(void *l4, const void *end, const struct flow *to,
+static __always_inline bool translate_l4(void *l4, const void *end, const struct shunt_flow_key *to,
 					 __u64 change)
 {
 	__u16 *csum = l4 + (to->proto == IPPROTO_TCP ? 16 : 6);
@@ -44,7 +44,8 @@ static __always_inline bool translate_l4(void *l4, const void *end, const struct
 	return true;
 }
 
-static __always_inline bool translate4(struct ipv4 *ip, const void *end, const struct flow *to)
+static __always_inline bool translate4(struct ipv4 *ip, const void *end,
+				       const struct shunt_flow_key *to)
 {
 	const __u64 change = words_of(to->src) + words_of(to->dst) +
 			     (2 * 0xffffffffULL - ip->src_be - ip->dst_be);
@@ -57,7 +58,8 @@ static __always_inline bool translate4(struct ipv4 *ip, const void *end, const s
 	return true;
 }
 
-static __always_inline bool translate6(struct ipv6 *ip, const void *end, const struct flow *to)
+static __always_inline bool translate6(struct ipv6 *ip, const void *end,
+				       const struct shunt_flow_key *to)
 {
 	const __u64 change = words_of(to->src) + words_of(to->dst) +
 			     (8 * 0xffffffffULL - words_of(ip->src) - words_of(ip->dst));
@@ -72,7 +74,8 @@ static __always_inline bool translate6(struct ipv6 *ip, const void *end, const s
 }
 
 /* false, as before. to: of the packet's own protocol. */
-static __always_inline bool translate(struct xdp_md *ctx, const struct flow *to, const bool is_ip6)
+static __always_inline bool translate(struct xdp_md *ctx, const struct shunt_flow_key *to,
+				      const bool is_ip6)
 {
 	void *l3 = (void *)(long)ctx->data + sizeof(struct eth), *end = (void *)(long)ctx->data_end;
 

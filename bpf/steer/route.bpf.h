@@ -31,7 +31,7 @@ static __always_inline bool sum_is_right(const struct ipv4 *ip)
 /* Where a translated packet may come from, the connection says; its sum was looked at before that
  * was asked for. */
 static __always_inline int check4(const struct shunt_steer_half *half, const struct ipv4 *ip,
-				  __u32 flags, const struct flow *to)
+				  __u32 flags, const struct shunt_flow_key *to)
 {
 	if (!(flags & SHUNT_TABLES_IP4))
 		return SHUNT_STEER_NOT_ROUTER;
@@ -65,7 +65,7 @@ static __always_inline int trim(struct xdp_md *ctx, __u32 trailer, const bool ca
 }
 
 static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const void *l3,
-				     const struct flow *to, const bool is_ip6)
+				     const struct shunt_flow_key *to, const bool is_ip6)
 {
 	if (is_ip6)
 		return way_find6(ctx, way, to ? to->dst : ((struct ipv6 *)l3)->dst, to);
@@ -73,7 +73,7 @@ static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const 
 }
 
 /* What else of a packet was left to do, before it is translated: a checksum. */
-static __always_inline bool change_packet(struct xdp_md *ctx, const struct flow *to,
+static __always_inline bool change_packet(struct xdp_md *ctx, const struct shunt_flow_key *to,
 					  const bool is_ip6)
 {
 	if (READ_ONCE(shunt_ctl.finishes) >> SHUNT_LANE_XDP & 1)
@@ -84,7 +84,7 @@ static __always_inline bool change_packet(struct xdp_md *ctx, const struct flow 
 /* Returns the reason for which the packet left, by port *out, or did not, or ROUTE_WORKER. to: what
  * it is translated to; NULL: it is not. */
 static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 __u32 *out, const struct flow *to, const bool is_ip6,
+				 __u32 *out, const struct shunt_flow_key *to, const bool is_ip6,
 				 const bool is_sg, const bool can_trim)
 {
 	const __u32 hdr_len = is_ip6 ? sizeof(struct ipv6) : sizeof(struct ipv4);

@@ -11,9 +11,9 @@
 #include "engine/state.h"
 #include "graph/tap.h"
 #include "tap/cbpf.h"
+#include "tap/cbpf_text.h"
 #include "xdp/tap_opts.h"
 
-#define DIGITS_AN_INSN 16
 #define RING_BYTES_MIN 65536
 #define RING_BYTES_MAX (64u << 20)
 #define RING_BYTES     (4u << 20)
@@ -96,60 +96,6 @@ static int read_number(const json_t *request, const char *key, uint32_t otherwis
 	return 0;
 }
 
-static int read_insn(const char *digits, struct sock_filter *out)
-{
-	char text[DIGITS_AN_INSN + 1] = "";
-	unsigned long long word;
-	char *end;
-
-	memcpy(text, digits, DIGITS_AN_INSN);
-	word = strtoull(text, &end, 16);
-	if (*end || end != text + DIGITS_AN_INSN ||
-	    strspn(text, "0123456789abcdef") != DIGITS_AN_INSN)
-		return -EINVAL;
-	*out = (struct sock_filter){.code = (uint16_t)(word >> 48),
-				    .jt = (uint8_t)(word >> 40),
-				    .jf = (uint8_t)(word >> 32),
-				    .k = (uint32_t)word};
-	return 0;
-}
-
-/* A filter is valid where it can be made a program of the kernel's. */
-static int check_filter(const struct wish *wish, struct shunt_err *err)
-{
-	const unsigned room = wish->filter_cnt * SHUNT_CBPF_GROWTH + SHUNT_CBPF_AROUND;
-	struct bpf_insn *insns = calloc(room, sizeof(*insns));
-	int ret = insns ? shunt_cbpf_convert(wish->filter, wish->filter_cnt, insns, room, err)
-			: shunt_err_set(err, ENOMEM, "capture: not enough memory");
-
-	free(insns);
-	return SHUNT_MIN(ret, 0);
-}
-
-static int read_filter(const char *text, struct wish *wish, struct shunt_err *err)
-{
-	const size_t len = text ? strlen(text) : 0;
-	unsigned i;
-
-	if (!len)
-		return 0;
-	if (len % DIGITS_AN_INSN || len / DIGITS_AN_INSN > SHUNT_XDP_TAP_FILTER_MAX)
-		return shunt_err_set(err, EINVAL,
-				     "capture: a filter of %zu instructions, expected at most %u",
-				     len / DIGITS_AN_INSN, SHUNT_XDP_TAP_FILTER_MAX);
-	wish->filter_cnt = (unsigned)(len / DIGITS_AN_INSN);
-	wish->filter = calloc(wish->filter_cnt, sizeof(*wish->filter));
-	if (!wish->filter)
-		return shunt_err_set(err, ENOMEM, "capture: not enough memory");
-	for (i = 0; i < wish->filter_cnt; i++)
-		if (read_insn(text + (size_t)i * DIGITS_AN_INSN, &wish->filter[i]))
-			return shunt_err_set(err, EINVAL,
-					     "capture: instruction %u of the filter is no "
-					     "hexadecimal number",
-					     i);
-	return check_filter(wish, err);
-}
-
 static int read_wish(const struct shunt_captures *all, const json_t *request, struct wish *wish,
 		     struct shunt_err *err)
 {
@@ -163,7 +109,8 @@ static int read_wish(const struct shunt_captures *all, const json_t *request, st
 		ret = read_number(request, "ring_bytes", RING_BYTES, RING_BYTES_MIN, RING_BYTES_MAX,
 				  &wish->ring_bytes, err);
 	return ret ? ret
-		   : read_filter(json_string_value(json_object_get(request, "filter")), wish, err);
+		   : shunt_cbpf_read(json_string_value(json_object_get(request, "filter")),
+				     "capture", &wish->filter, &wish->filter_cnt, err);
 }
 
 /* What had no room in the programs' rings so far, of what came by a port or left by it. */

@@ -207,6 +207,13 @@ json_t *shunt_client_show(int fd, const char *object, struct shunt_err *err)
 	return ask(fd, json_pack("{s:s, s:s}", "cmd", "show", "object", object), err);
 }
 
+json_t *shunt_client_flows(int fd, const char *filter, struct shunt_err *err)
+{
+	return ask(fd,
+		   json_pack("{s:s, s:s, s:s}", "cmd", "show", "object", "flows", "filter", filter),
+		   err);
+}
+
 json_t *shunt_client_route(int fd, const char *address, struct shunt_err *err)
 {
 	return ask(fd, json_pack("{s:s, s:s}", "cmd", "route", "address", address), err);

@@ -26,6 +26,10 @@ json_t *shunt_client_ask(int fd, json_t *request, struct shunt_client_fds *got,
  * reference, or NULL with err set. */
 json_t *shunt_client_show(int fd, const char *object, struct shunt_err *err);
 
+/* shunt_client_flows is that for the object flows. filter: 16 hexadecimal digits an instruction of
+ * classic BPF; empty: all. */
+json_t *shunt_client_flows(int fd, const char *filter, struct shunt_err *err);
+
 /* shunt_client_route asks where a packet to address would go; otherwise as show. */
 json_t *shunt_client_route(int fd, const char *address, struct shunt_err *err);
 

@@ -90,6 +90,8 @@
 	     .help = "root: root may capture (shuntctl capture); group: --group, too; none: nobody")                     \
 	FLAG(count, count, .option = "count",                                                      \
 	     .help = "count by rule, route and neighbour")                       \
+	FLAG(flow_counts, flow_counts, .option = "flow-counts",                                    \
+	     .help = "count by connection that a flowtable has (show flows)")                      \
 	WORD(policy_routing, policy_routing, policy_routing, .option = "policy-routing",           \
 	     .arg = "MODE", .help = "follow: with routing rules (ip rule) the kernel routes")      \
 	FLAG(replace, replace, .option = "replace", .help = "replace another's XDP program until the stop")       \

@@ -26,6 +26,7 @@
 #include "veth/puntdev.h"
 #include "xdp/death.h"
 #include "xdp/delegate.h"
+#include "xdp/flow_count.h"
 
 /* Teardown waits so long for frames in flight to be transmitted. */
 #define DRAIN_MS 1000
@@ -347,6 +348,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	shunt_lanes_close(&engine->lanes, engine->hands_over);
 	for (i = 0; i < engine->ports.cnt; i++)
 		shunt_engine_close_port(&engine->ports.at[i]);
+	shunt_xdp_flow_counts_destroy(engine->flow_counts);
 	free(engine->punts);
 	shunt_locals_fini(&engine->locals);
 	json_decref(engine->stations);

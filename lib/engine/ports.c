@@ -12,6 +12,11 @@
 #include "device/tags.h"
 #include "engine/frames.h"
 #include "firewall/firewall.h"
+#include "firewall/flows.h"
+#include "xdp/flow_count.h"
+
+/* Connections that are counted at once, at most. */
+#define FLOWS_MAX (1u << 19)
 
 static void print_more_queues(const struct shunt_port *port, unsigned cnt, char *out, unsigned len)
 {
@@ -108,6 +113,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	opts.asks_tags = shunt_driver_of(port->netdev.driver)->is_pair &&
 			 shunt_kernel_has(&kernel, SHUNT_KERNEL_tag_beside);
 	opts.asks_flows = asks_flows(engine, port);
+	opts.flow_counts = engine->flow_counts;
 	if (opts.requested == SHUNT_XDP_GENERIC && !opts.external)
 		opts.multi_buffer |= shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);
 	ret = shunt_xdp_open(&port->xdp, &opts, err);
@@ -139,6 +145,9 @@ int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err)
 	engine->can_manage = engine->config->firewall == SHUNT_FIREWALL_MANAGE &&
 			     shunt_config_uses(engine->config, SHUNT_FORWARD_ROUTE) &&
 			     !shunt_firewall_can_manage(&why);
+	if (engine->config->flow_counts)
+		ret = shunt_xdp_flow_counts_create(&engine->flow_counts,
+						   2 * shunt_flows_limit(FLOWS_MAX), err);
 	for (i = 0; i < engine->ports.cnt && !ret; i++)
 		ret = open_port(engine, &engine->ports.at[i], err);
 	return ret;

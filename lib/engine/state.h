@@ -25,21 +25,22 @@ struct shunt_engine {
 	struct shunt_xsk_umem **umems;	    /* one a worker */
 	struct shunt_engine_entry *entries; /* one a worker */
 	unsigned worker_cnt;
-	uint32_t frame_size;		    /* bytes, in use */
-	bool multi_buffer;		    /* packets of some port take several frames */
-	struct shunt_router *router;	    /* NULL when no port routes */
-	struct shunt_bridge *bridge;	    /* NULL when no port bridges */
-	struct shunt_firewall *firewall;    /* NULL when no port routes or bridges */
-	bool can_manage;		    /* the kernel takes a table of shunt's own */
-	struct shunt_puntdev_queue **punts; /* one a worker; NULL when nothing punts */
-	struct shunt_follower *follower;    /* NULL when nothing of the kernel's is followed */
-	struct shunt_guard guard;	    /* ports.guard */
-	struct shunt_locals locals;	    /* as the steering programs know them */
-	struct shunt_xdp_death *death;	    /* closes the gates at a kill; NULL: it cannot, */
-	struct shunt_err death_err;	    /* for this reason */
-	uint64_t started_ns;		    /* CLOCK_MONOTONIC; 0 before start */
-	bool hands_over;		    /* at its end, to a successor */
-	struct json_t *stations;	    /* `show macs` of the daemon before; NULL */
+	uint32_t frame_size;			   /* bytes, in use */
+	bool multi_buffer;			   /* packets of some port take several frames */
+	struct shunt_router *router;		   /* NULL when no port routes */
+	struct shunt_bridge *bridge;		   /* NULL when no port bridges */
+	struct shunt_firewall *firewall;	   /* NULL when no port routes or bridges */
+	bool can_manage;			   /* the kernel takes a table of shunt's own */
+	struct shunt_xdp_flow_counts *flow_counts; /* by connection; NULL: not counted */
+	struct shunt_puntdev_queue **punts;	   /* one a worker; NULL when nothing punts */
+	struct shunt_follower *follower; /* NULL when nothing of the kernel's is followed */
+	struct shunt_guard guard;	 /* ports.guard */
+	struct shunt_locals locals;	 /* as the steering programs know them */
+	struct shunt_xdp_death *death;	 /* closes the gates at a kill; NULL: it cannot, */
+	struct shunt_err death_err;	 /* for this reason */
+	uint64_t started_ns;		 /* CLOCK_MONOTONIC; 0 before start */
+	bool hands_over;		 /* at its end, to a successor */
+	struct json_t *stations;	 /* `show macs` of the daemon before; NULL */
 };
 
 /* shunt_engine_work sums what all workers did. Thread: control. */

@@ -175,9 +175,9 @@ static bool is_zero(const void *bytes, size_t len)
 static bool is_tap_out_of_bounds(const struct shunt_xdp_tap_opts *tap)
 {
 	return !shunt_is_power_of_2(tap->ring_bytes) || tap->ring_bytes < SHUNT_HELPER_RING_MIN ||
-	       tap->ring_bytes > SHUNT_HELPER_RING_MAX ||
-	       tap->filter_cnt > SHUNT_XDP_TAP_FILTER_MAX || !tap->opts.snap_len ||
-	       tap->opts.snap_len > SHUNT_TAP_SNAP_MAX || tap->opts.port >= SHUNT_PORT_MAX;
+	       tap->ring_bytes > SHUNT_HELPER_RING_MAX || tap->filter_cnt > SHUNT_CBPF_MAX ||
+	       !tap->opts.snap_len || tap->opts.snap_len > SHUNT_TAP_SNAP_MAX ||
+	       tap->opts.port >= SHUNT_PORT_MAX;
 }
 
 static int check(const struct shunt_helper_request *r, const struct shunt_xdp *port,

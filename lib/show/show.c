@@ -2,6 +2,8 @@
 #include "show/show.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -9,6 +11,8 @@
 #include "engine/devices.h"
 #include "lane/share.h"
 #include "base/json.h"
+#include "tap/cbpf_text.h"
+#include "tap/sieve.h"
 
 #define WORDS_MAX 8
 
@@ -70,12 +74,48 @@ static json_t *set_lane(const struct shunt_show *show, const json_t *request, st
 	return shunt_show_lanes(show);
 }
 
+/* *filter: which flows; NULL: all. */
+static int read_filter(const json_t *request, const char *object, struct shunt_sieve **filter,
+		       struct shunt_err *err)
+{
+	const char *text = json_string_value(json_object_get(request, "filter"));
+	struct sock_filter *insns;
+	unsigned cnt;
+	int ret;
+
+	*filter = NULL;
+	if (text && strcmp(object, "flows") != 0)
+		return shunt_err_set(err, EINVAL, "show %s takes no filter", object);
+	ret = shunt_cbpf_read(text, "flows", &insns, &cnt, err);
+	if (ret || !cnt)
+		return ret;
+	*filter = shunt_sieve_create(insns, cnt);
+	free(insns);
+	return *filter ? 0 : shunt_err_set(err, ENOMEM, "flows: not enough memory");
+}
+
+static json_t *show_object(const struct shunt_show *show, const json_t *request, const char *object,
+			   json_t *(*fn)(const struct shunt_show *show), struct shunt_err *err)
+{
+	struct shunt_show filtered = *show;
+	json_t *result;
+
+	if (read_filter(request, object, &filtered.filter, err))
+		return NULL;
+	result = fn(&filtered);
+	if (!result && shunt_guard_is_stuck(show->engine->ports.guard))
+		shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
+	else if (!result)
+		shunt_err_set(err, ENOMEM, "no memory to show %s", object);
+	shunt_sieve_destroy(filtered.filter);
+	return result;
+}
+
 json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,
 			   struct shunt_err *err)
 {
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	const char *object = json_string_value(json_object_get(request, "object"));
-	json_t *result;
 	unsigned i;
 
 	shunt_engine_follow_names(show->engine);
@@ -90,14 +130,8 @@ json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,
 		return NULL;
 	}
 	for (i = 0; object && i < SHUNT_ARRAY_LEN(objects); i++) {
-		if (strcmp(objects[i].name, object))
-			continue;
-		result = objects[i].fn(show);
-		if (!result && shunt_guard_is_stuck(show->engine->ports.guard))
-			shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
-		else if (!result)
-			shunt_err_set(err, ENOMEM, "no memory to show %s", object);
-		return result;
+		if (!strcmp(objects[i].name, object))
+			return show_object(show, request, object, objects[i].fn, err);
 	}
 	shunt_err_set(err, EINVAL, "object is '%.40s', expected one of%s",
 		      object ? object : "missing", object_names);

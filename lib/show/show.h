@@ -39,6 +39,7 @@
 struct shunt_show {
 	struct shunt_engine *engine;
 	struct shunt_notices *notices;
+	struct shunt_sieve *filter; /* of flows (tap/sieve.h); NULL: all */
 };
 
 #define X(name, help) json_t *shunt_show_##name(const struct shunt_show *show);
@@ -66,7 +67,8 @@ json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
 
 /* shunt_show_request answers {"cmd": "show", "object": OBJECT} and {"cmd": "route", "address":
  * ADDRESS}, and does {"cmd": "lane",
- * "port": PORT, "share": [WORD, ...]} (lane/share.h). Thread: control. */
+ * "port": PORT, "share": [WORD, ...]} (lane/share.h). With the object flows, "filter" may be one of
+ * tap/cbpf_text.h: what connections' packets pass it, whichever way they go. Thread: control. */
 json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,
 			   struct shunt_err *err);
 

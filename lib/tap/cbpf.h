@@ -16,6 +16,9 @@
 
 #include "base/err.h"
 
+/* Instructions of a filter. */
+#define SHUNT_CBPF_MAX	  512u
+
 /* Instructions that one of classic BPF becomes, at most; and the head and the tail. */
 #define SHUNT_CBPF_GROWTH 8
 #define SHUNT_CBPF_AROUND (2 + BPF_MEMWORDS + 2)

@@ -3,8 +3,8 @@
  * rules.c: rules and what they match. program.c: which program. device.c: what else is on the
  * device. before.c: how the program takes the place of that. fds.c: what libxdp leaves open.
  * maps.c: configuration and counters. btf.c: the kernel's BTF. owner.c: which process serves.
- * delegate.c: which process has the program. flow.c: how it asks for approved connections. err.c:
- * error sentences. */
+ * delegate.c: which process has the program. flow.c: how it asks for approved connections.
+ * flow_count.c: what they carry. err.c: error sentences. */
 #ifndef SHUNT_XDP_PRIVATE_H
 #define SHUNT_XDP_PRIVATE_H
 
@@ -35,7 +35,8 @@ struct shunt_xdp {
 	bool is_sg;			 /* the program for packets of several buffers */
 	bool asks_tags;			 /* is to ask its driver for VLAN tags beside frames */
 	enum shunt_flow_asks asks_flows; /* how it asks for approved connections */
-	uint32_t patience;		 /* of the watch */
+	const struct shunt_xdp_flow_counts *flow_counts; /* what they carry; NULL: not counted */
+	uint32_t patience;				 /* of the watch */
 	bool is_tapped; /* obj and prog_fd have a tap, and plain is what they stand for */
 	struct shunt_xdp_plain plain;
 	struct shunt_xdp_explainer *explainer; /* NULL: nobody has asked yet */
@@ -153,6 +154,10 @@ int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, b
  * use, the kernel's modules as they are loaded at the first call. Thread: init. Cost: the first
  * time, the kernel's BTF is read and a program loaded. */
 enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x);
+
+/* shunt_xdp_flow_counts_share has an object that is not loaded count there; counts NULL, or an
+ * object that does not ask for flows: nothing is done. Returns 0 or -errno of libbpf. */
+int shunt_xdp_flow_counts_share(const struct shunt_xdp_flow_counts *counts, struct bpf_object *obj);
 
 /* shunt_xdp_program_try_flows says whether the kernel loads a program that asks so. Thread: init.
  */

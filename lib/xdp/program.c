@@ -31,11 +31,12 @@ static bool is_bound(const char *name)
 }
 
 /* The constant of objects that ask for approved connections. */
-static int set_flow_asks(struct bpf_object *obj, uint32_t asks)
+static int set_flow_opts(const struct shunt_xdp *x, struct bpf_object *obj)
 {
+	const struct shunt_flow_opts opts = {.asks = x->asks_flows, .counts = !!x->flow_counts};
 	struct bpf_map *constants = bpf_object__find_map_by_name(obj, ".rodata.shunt_flow");
 
-	return constants ? bpf_map__set_initial_value(constants, &asks, sizeof(asks)) : 0;
+	return constants ? bpf_map__set_initial_value(constants, &opts, sizeof(opts)) : 0;
 }
 
 /* The object with that program alone (NULL: none), and the maps of ports that it uses. */
@@ -56,7 +57,7 @@ static struct bpf_object *open_elf(const struct shunt_xdp *x, const void *elf, s
 		false);
 	if (!x->is_counted)
 		bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, "shunt_rule_cnt"), 1);
-	if (set_flow_asks(obj, x->asks_flows)) {
+	if (set_flow_opts(x, obj)) {
 		bpf_object__close(obj);
 		return NULL;
 	}
@@ -89,7 +90,8 @@ bool shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks)
 /* Whether programs write it. */
 static bool is_written(const struct bpf_map *map)
 {
-	static const char *const names[] = {"shunt_rule_cnt", "shunt_number", "shunt_csum_chunk"};
+	static const char *const names[] = {"shunt_rule_cnt", "shunt_number", "shunt_csum_chunk",
+					    "shunt_flow_cnt", "shunt_flow_now"};
 	unsigned i;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(names); i++)
@@ -116,7 +118,9 @@ int shunt_xdp_program_prepare(struct shunt_xdp *x, struct shunt_err *err)
 	int rc;
 
 	x->maps = open_object(x, NULL);
-	rc = x->maps ? bpf_object__load(x->maps) : -errno;
+	rc = x->maps ? shunt_xdp_flow_counts_share(x->flow_counts, x->maps) : -errno;
+	if (!rc)
+		rc = bpf_object__load(x->maps);
 	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : shunt_xdp_maps_take(x, x->maps, err);
 }
 

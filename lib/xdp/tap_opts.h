@@ -7,14 +7,13 @@
 #include <stdint.h>
 
 #include "shunt_tap.h"
-
-#define SHUNT_XDP_TAP_FILTER_MAX 512 /* instructions of classic BPF */
+#include "tap/cbpf.h"
 
 struct shunt_xdp_tap_opts {
 	struct shunt_tap_opts opts;
 	uint32_t ring_bytes; /* a power of 2, of pages */
 	uint32_t filter_cnt; /* 0: every packet */
-	struct sock_filter filter[SHUNT_XDP_TAP_FILTER_MAX];
+	struct sock_filter filter[SHUNT_CBPF_MAX];
 };
 
 #endif

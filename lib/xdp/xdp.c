@@ -124,6 +124,7 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	x->ifindex = if_nametoindex(opts->ifname);
 	if (opts->asks_flows && !opts->external)
 		x->asks_flows = shunt_xdp_flow_find(x);
+	x->flow_counts = x->asks_flows ? opts->flow_counts : NULL;
 	x->asks_tags &= !x->asks_flows;
 	return x;
 }

@@ -38,6 +38,8 @@ enum shunt_xdp_mode {
 	SHUNT_XDP_GENERIC,    /* in the stack, any device, slow */
 };
 
+struct shunt_xdp_flow_counts;
+
 struct shunt_xdp_opts {
 	const char *ifname;
 	enum shunt_xdp_mode requested;
@@ -47,7 +49,8 @@ struct shunt_xdp_opts {
 	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
 	bool asks_tags;	   /* see reads_tags; the kernel and the driver can (native mode only) */
 	bool asks_flows;   /* see shunt_xdp_asks_flows; in place of asks_tags */
-	bool counts;	   /* what each rule matches is counted */
+	const struct shunt_xdp_flow_counts *flow_counts; /* xdp/flow_count.h; NULL: not counted */
+	bool counts;					 /* what each rule matches is counted */
 	uint32_t patience; /* of the watch, 1 .. SHUNT_STEER_PATIENCE_MAX; 0: 1 */
 };
 

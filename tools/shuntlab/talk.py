@@ -64,6 +64,7 @@ class Udp:
         self._socket = sock(lab, "gen", family, socket.SOCK_DGRAM)
         self._socket.connect((address or FAMILIES[family], port))
         self._socket.settimeout(3)
+        self.port = self._socket.getsockname()[1]
         self._number = 0
 
     def is_answered(self):
@@ -82,10 +83,17 @@ class Udp:
 
 
 class Tcp:
-    def __init__(self, lab, family=socket.AF_INET):
+    """port: the own one, which an earlier connection may have had."""
+
+    def __init__(self, lab, family=socket.AF_INET, port=0):
         self._socket = sock(lab, "gen", family, socket.SOCK_STREAM)
+        self._socket.bind(("", port))
         self._socket.connect((FAMILIES[family], PORT))
+        self.port = self._socket.getsockname()[1]
         self._number = 0
+
+    def close(self):
+        self._socket.close()
 
     def ask(self, count):
         for _ in range(count):

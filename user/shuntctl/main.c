@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "client/client.h"
 #include "explain.h"
+#include "filter.h"
 #include "show/show.h"
 #include "metrics.h"
 #include "options.h"
@@ -66,7 +67,29 @@ static json_t *ask(const struct shuntctl_options *o,
 	return result;
 }
 
-static int show(const struct shuntctl_options *o, unsigned object)
+/* filter: words of pcap-filter(7); empty: everything. */
+static json_t *ask_object(const struct shuntctl_options *o, unsigned object, const char *filter,
+			  struct shunt_err *err)
+{
+	struct shuntctl_filter compiled;
+	json_t *result = NULL;
+	char *digits;
+
+	if (!*filter)
+		return ask(o, shunt_client_show, shuntctl_objects[object].name, err);
+	if (shuntctl_filter_compile(&compiled, filter, SHUNT_TAP_SNAP_MAX, err))
+		return NULL;
+	digits = shuntctl_filter_print(&compiled);
+	if (digits)
+		result = ask(o, shunt_client_flows, digits, err);
+	else
+		shunt_err_set(err, ENOMEM, "filter: not enough memory");
+	free(digits);
+	shuntctl_filter_fini(&compiled);
+	return result;
+}
+
+static int show(const struct shuntctl_options *o, unsigned object, const char *filter)
 {
 	struct shunt_err err = {""};
 	json_t *samples = NULL, *result;
@@ -76,7 +99,7 @@ static int show(const struct shuntctl_options *o, unsigned object)
 		if (!samples)
 			return complain(o, &err, EXIT_FAILURE);
 	}
-	result = ask(o, shunt_client_show, shuntctl_objects[object].name, &err);
+	result = ask_object(o, object, filter, &err);
 	if (!result) {
 		json_decref(samples);
 		return complain(o, &err, EXIT_FAILURE);
@@ -311,19 +334,30 @@ static int explain(struct shuntctl_options *o, char **words, int cnt)
 static int run_show(const struct shuntctl_options *o, char **words, int cnt)
 {
 	struct shunt_err err = {"show needs one object, see shuntctl help"};
-	int object = -EINVAL;
+	int object = -EINVAL, ret;
+	char *filter;
 
-	if (cnt == 1)
+	if (cnt)
 		object = shuntctl_words_find(shuntctl_objects, SHUNTCTL_OBJECT_CNT, words[0],
 					     "object", &err);
 	if (object < 0)
 		return complain(o, &err, EXIT_USAGE);
+	if (cnt > 1 && strcmp(shuntctl_objects[object].name, "flows") != 0) {
+		shunt_err_set(&err, EINVAL, "show %s takes no filter, and '%s' was given",
+			      shuntctl_objects[object].name, words[1]);
+		return complain(o, &err, EXIT_USAGE);
+	}
 	if (o->samples_s && strcmp(shuntctl_objects[object].name, "drops") != 0) {
 		shunt_err_set(&err, EINVAL, "--samples is for show drops, not for show %s",
 			      shuntctl_objects[object].name);
 		return complain(o, &err, EXIT_USAGE);
 	}
-	return show(o, (unsigned)object);
+	filter = join(words + 1, cnt - 1);
+	if (!filter)
+		return complain(o, &(struct shunt_err){"not enough memory"}, EXIT_FAILURE);
+	ret = show(o, (unsigned)object, filter);
+	free(filter);
+	return ret;
 }
 
 static int run(struct shuntctl_options *o, char **words, int cnt)

@@ -37,6 +37,7 @@ static const char usage[] =
 	"\n"
 	"COMMAND:\n"
 	"  show OBJECT          print an object once\n"
+	"  show flows [FILTER]  print connections, of which a packet passes the filter\n"
 	"  top                  print rates again and again (q or Ctrl-C ends it)\n"
 	"  route get ADDRESS    print the route that a packet to ADDRESS takes\n"
 	"  lane set PORT user=N% xdp=N% kernel=N%\n"

@@ -105,7 +105,13 @@ void shuntctl_view_flows(FILE *out, const json_t *object, const struct shuntctl_
 							 {"translated", "translated"},
 							 {"answers from", "back_source"},
 							 {"answers to", "back_destination"},
-							 {"mark", "mark"}};
+							 {"mark", "mark"},
+							 {">packets", "packets"},
+							 {">bytes", "bytes"},
+							 {">back packets", "back_packets"},
+							 {">back bytes", "back_bytes"}};
+	const bool is_counted = json_is_true(json_object_get(object, "counted"));
+	const bool is_filtered = json_is_true(json_object_get(object, "filtered"));
 	const json_int_t more = number_of(object, "count") - number_of(object, "shown");
 
 	(void)opts;
@@ -115,14 +121,15 @@ void shuntctl_view_flows(FILE *out, const json_t *object, const struct shuntctl_
 		return;
 	}
 	shuntctl_table_rows(out, json_object_get(object, "flows"), columns,
-			    SHUNT_ARRAY_LEN(columns), 0);
-	fprintf(out,
-		"%" JSON_INTEGER_FORMAT
-		" connections in flowtables; what they carried: show lanes\n",
-		number_of(object, "count"));
+			    SHUNT_ARRAY_LEN(columns) - (is_counted ? 0 : 4), 0);
+	fprintf(out, "%" JSON_INTEGER_FORMAT " connections in flowtables%s; %s\n",
+		number_of(object, "count"), is_filtered ? " pass the filter" : "",
+		is_counted ? "counted is what shunt forwarded of them"
+			   : "what they carry is counted with flow_counts");
 	if (more > 0)
 		fprintf(out,
-			"%" JSON_INTEGER_FORMAT " of them are not shown; conntrack -L has them\n",
+			"%" JSON_INTEGER_FORMAT
+			" of them are not shown; conntrack -L has them, or give a filter\n",
 			more);
 }
 
