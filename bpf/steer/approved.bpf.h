@@ -131,7 +131,8 @@ static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *to, co
 		return why;
 	if (!flow_is_approved(ctx, &flow, to, is_ip6))
 		return SHUNT_STEER_NO_FLOW;
-	flow_remember(&flow, ip_len(ctx, is_ip6));
+	if (flow_is_counted())
+		flow_remember(&flow, ip_len(ctx, is_ip6));
 	to->proto = flow.proto;
 	return is_same(&flow, to) ? SAME : TRANSLATED;
 }
@@ -215,7 +216,6 @@ static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, 
 	const struct eth *eth = (const void *)(long)ctx->data;
 	bool is_ip6 = reason == SHUNT_STEER_FORWARD6;
 
-	flow_remember(NULL, 0);
 	if ((const void *)(eth + 1) > (const void *)(long)ctx->data_end)
 		return SHUNT_STEER_TRUNCATED;
 	if (reason == SHUNT_STEER_LOCAL_ADDRESS) /* or that of a connection that is translated */

@@ -5,7 +5,6 @@
 #define SHUNT_STEER_COUNT_BPF_H
 
 #include "steer/csum.bpf.h"
-#include "steer/flow_count.bpf.h"
 #include "steer/maps.bpf.h"
 #include "steer/tap.bpf.h"
 
@@ -79,7 +78,6 @@ static __always_inline int redirected(struct xdp_md *ctx, struct shunt_steer_slo
 {
 	if (READ_ONCE(slot->sample.csum_due))
 		finish(ctx, slot, lane);
-	flow_count();
 	return count(ctx, slot, reason, lane, out, len, XDP_REDIRECT);
 }
 

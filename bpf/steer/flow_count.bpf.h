@@ -13,7 +13,12 @@
 
 #ifndef SHUNT_FLOWS
 
-static __always_inline void flow_count(void)
+static __always_inline bool flow_is_counted(void)
+{
+	return false;
+}
+
+static __always_inline void flow_count(int verdict)
 {
 }
 
@@ -41,6 +46,12 @@ struct {
 	__type(value, struct flow_now);
 } shunt_flow_now SEC(".maps");
 
+/* Known when the program is loaded: elsewhere the verifier takes out what follows. */
+static __always_inline bool flow_is_counted(void)
+{
+	return shunt_flow.counts;
+}
+
 static __always_inline struct flow_now *flow_now(void)
 {
 	const __u32 only = 0;
@@ -48,47 +59,45 @@ static __always_inline struct flow_now *flow_now(void)
 	return bpf_map_lookup_elem(&shunt_flow_now, &only);
 }
 
-/* key NULL: there is none. */
 static __always_inline void flow_remember(const struct shunt_flow_key *key, __u32 len)
 {
-	struct flow_now *now = shunt_flow.counts ? flow_now() : NULL;
+	struct flow_now *now = flow_now();
 
 	if (!now)
 		return;
-	now->len = key ? len : 0;
-	if (key)
-		now->key = *key;
+	now->key = *key;
+	now->len = len;
 }
 
 static __always_inline void flow_begin(const struct shunt_flow_key *key)
 {
-	if (shunt_flow.counts)
-		bpf_map_delete_elem(&shunt_flow_cnt, key);
+	if (flow_is_counted()) {
+		/* A copy: what the caller has may stay in registers. */
+		const struct shunt_flow_key copy = *key;
+
+		bpf_map_delete_elem(&shunt_flow_cnt, &copy);
+	}
 }
 
-static __noinline void flow_count_now(void)
+/* The end of the packet under way. */
+static __noinline void flow_count(int verdict)
 {
 	struct flow_now *now = flow_now();
 	struct shunt_count *count, first = {.packets = 1};
 
 	if (!now || !now->len)
 		return;
+	first.bytes = now->len;
+	now->len = 0;
+	if (verdict != XDP_REDIRECT)
+		return;
 	count = bpf_map_lookup_elem(&shunt_flow_cnt, &now->key);
 	if (count) {
 		count->packets++;
-		count->bytes += now->len;
+		count->bytes += first.bytes;
 	} else {
-		first.bytes = now->len;
 		bpf_map_update_elem(&shunt_flow_cnt, &now->key, &first, BPF_ANY);
 	}
-	now->len = 0;
-}
-
-/* The packet leaves. */
-static __always_inline void flow_count(void)
-{
-	if (shunt_flow.counts)
-		flow_count_now();
 }
 
 #endif /* SHUNT_FLOWS */

@@ -4,6 +4,7 @@
 #define SHUNT_STEER_STEER_BPF_H
 
 #include "steer/approved.bpf.h"
+#include "steer/flow_count.bpf.h"
 #include "steer/handover.bpf.h"
 #include "steer/lane_user.bpf.h"
 #include "steer/lane_xdp.bpf.h"
@@ -23,8 +24,8 @@ static __always_inline __u32 lane_of(struct xdp_md *ctx, const struct shunt_stee
 	return beyond && lane == SHUNT_LANE_XDP ? SHUNT_LANE_USER : lane;
 }
 
-/* The long way. beyond: bytes of the frame that are in other buffers than the first. */
-static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const bool can_trim)
+/* beyond: bytes of the frame that are in other buffers than the first. */
+static __always_inline int to_lane(struct xdp_md *ctx, const bool is_sg, const bool can_trim)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u32 queue = ctx->rx_queue_index, live = READ_ONCE(shunt_ctl.live), lane;
@@ -71,6 +72,16 @@ static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const boo
 	if (lane == SHUNT_LANE_USER)
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	return lane_kernel(ctx, slot, SHUNT_STEER_LANE_KERNEL, len);
+}
+
+/* The long way. */
+static __always_inline int steer(struct xdp_md *ctx, const bool is_sg, const bool can_trim)
+{
+	int verdict = to_lane(ctx, is_sg, can_trim);
+
+	if (flow_is_counted())
+		flow_count(verdict);
+	return verdict;
 }
 
 /* A function of its own, so that the short way saves no registers for it. Not static: verified

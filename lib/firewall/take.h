@@ -22,6 +22,7 @@ struct shunt_firewall_chains {
 	struct shunt_judges *judges;
 	unsigned cnt_before; /* judges that others have found */
 	char nat[48];	     /* a chain of address translation without a rule, "" none */
+	bool translates;     /* there is one with a rule */
 };
 
 struct shunt_firewall_flowtables {

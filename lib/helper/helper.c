@@ -129,6 +129,7 @@ static int act(void *ctx, enum shunt_xdp_act what, unsigned ifindex, struct shun
 		[SHUNT_XDP_ACT_WITHDRAW] = SHUNT_HELPER_withdraw,
 		[SHUNT_XDP_ACT_LOOK] = SHUNT_HELPER_look,
 		[SHUNT_XDP_ACT_UNTAP] = SHUNT_HELPER_untap,
+		[SHUNT_XDP_ACT_ASK_FLOWS] = SHUNT_HELPER_ask_flows,
 	};
 	const struct shunt_helper_request request = {.verb = verbs[what], .ifindex = ifindex};
 	struct shunt_helper_answer answer;

@@ -67,6 +67,15 @@ static int do_untap(struct call *call)
 	return act(call, SHUNT_XDP_ACT_UNTAP);
 }
 
+static int do_ask_flows(struct call *call)
+{
+	if (!call->helper->opts->rights.has_dispatcher)
+		return shunt_err_set(&call->answer->err, EPERM,
+				     "helper: there is no dispatcher of libxdp's, and no right to "
+				     "load such a program; start shuntd again (--takeover)");
+	return act(call, SHUNT_XDP_ACT_ASK_FLOWS);
+}
+
 static int do_tap(struct call *call)
 {
 	if (!call->helper->opts->rights.has_taps)

@@ -4,6 +4,25 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "lane/judged.h"
+
+/* A flowtable has come that the program does not ask. Returns whether the lanes have to be chosen
+ * again. */
+static bool ask_flows(const struct shunt_lanes *lanes, struct shunt_port *port)
+{
+	struct shunt_port_lane *lane = &port->lane;
+	const uint64_t now_ns = shunt_clock_ns();
+	const bool is_due = shunt_backoff_is_due(&lane->flows_backoff, now_ns);
+
+	if (lane->facts.is_gone || !is_due || !shunt_lane_lacks_flows(lanes, port->index))
+		return false;
+	if (shunt_xdp_ask_flows(port->xdp, &lane->flows_refusal)) {
+		shunt_backoff_refused(&lane->flows_backoff, now_ns);
+		return false;
+	}
+	lane->flows_backoff = (struct shunt_backoff){0};
+	return true;
+}
 
 /* Returns whether the lanes have to be chosen again: where a device does not take its program back,
  * the lane is kernel. */
@@ -52,5 +71,8 @@ int shunt_lane_programs_follow(struct shunt_lanes *lanes, bool *is_again, struct
 	*is_again = false;
 	for (i = 0; i < lanes->ports->cnt && !ret; i++)
 		ret = follow(&lanes->ports->at[i], is_again, err);
+	for (i = 0; i < lanes->ports->cnt && !ret; i++)
+		if (lanes->ports->at[i].xdp)
+			*is_again |= ask_flows(lanes, &lanes->ports->at[i]);
 	return ret;
 }

@@ -126,14 +126,13 @@ uint64_t shunt_notice_check_flows_late(const struct shunt_engine *engine,
 	const struct shunt_port *port = port_of(engine, before);
 
 	if (engine->config->firewall == SHUNT_FIREWALL_IGNORE ||
+	    !shunt_backoff_was_refused(&port->lane.flows_backoff) ||
 	    !shunt_lane_lacks_flows(&engine->lanes, port->index))
 		return 0;
-	shunt_err_set(
-		text, 0,
-		"%s: a flowtable has it, but its steering program does not ask that, since it was "
-		"loaded before, by hand, or in generic mode: all stays the kernel's; start "
-		"shuntd again (--takeover)",
-		port->name);
+	shunt_err_set(text, 0,
+		      "%s: a flowtable has it, but its steering program cannot ask that: %s; all "
+		      "stays the kernel's",
+		      port->name, port->lane.flows_refusal.msg);
 	return 1;
 }
 

@@ -35,6 +35,8 @@ struct shunt_port_lane {
 	uint32_t carrier_changes; /* of the device, before the program was attached */
 	struct shunt_backoff backoff; /* of the program, which the device did not take back */
 	struct shunt_err refusal;     /* why it was refused */
+	struct shunt_backoff flows_backoff; /* of the program that asks a flowtable: not loaded, */
+	struct shunt_err flows_refusal;	    /* for this reason */
 };
 
 /* What takes a port's frames from XDP where its device does not (veth/detour.h). */

@@ -16,6 +16,7 @@ struct shunt_xdp_state shunt_xdp_state_of(const struct shunt_xdp *x)
 		.is_blocked = x->is_blocked,
 		.is_bound = x->is_bound,
 		.is_tapped = x->is_tapped,
+		.asks_flows = (uint8_t)x->asks_flows,
 	};
 }
 
@@ -29,6 +30,7 @@ static void take(struct shunt_xdp *x, const struct shunt_xdp_state *state)
 	x->is_blocked = state->is_blocked;
 	x->is_bound = state->is_bound;
 	x->is_tapped = state->is_tapped;
+	__atomic_store_n(&x->asks_flows, state->asks_flows, __ATOMIC_RELAXED);
 }
 
 void shunt_xdp_delegate(struct shunt_xdp *x, const struct shunt_xdp_delegate *delegate)
@@ -81,6 +83,9 @@ int shunt_xdp_act(struct shunt_xdp *x, enum shunt_xdp_act act, struct shunt_xdp_
 		break;
 	case SHUNT_XDP_ACT_UNTAP:
 		rc = shunt_xdp_untap(x, err);
+		break;
+	case SHUNT_XDP_ACT_ASK_FLOWS:
+		rc = shunt_xdp_ask_flows(x, err);
 		break;
 	}
 	shunt_xdp_log_end(before);

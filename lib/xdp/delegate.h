@@ -20,6 +20,7 @@ enum shunt_xdp_act {
 	SHUNT_XDP_ACT_WITHDRAW, /* shunt_xdp_withdraw: off for good */
 	SHUNT_XDP_ACT_LOOK,	/* shunt_xdp_info: what only rights tell */
 	SHUNT_XDP_ACT_UNTAP,	/* shunt_xdp_untap */
+	SHUNT_XDP_ACT_ASK_FLOWS /* shunt_xdp_ask_flows */
 };
 
 /* The delegate's part. */
@@ -31,6 +32,7 @@ struct shunt_xdp_state {
 	uint8_t is_blocked; /* suspended, and another's program has come */
 	uint8_t is_bound;   /* asks its driver for tags */
 	uint8_t is_tapped;  /* shows its frames */
+	uint8_t asks_flows; /* enum shunt_flow_asks */
 };
 
 struct shunt_xdp_delegate {

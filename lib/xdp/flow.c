@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Which of the kernel's functions for approved connections there is (bpf/steer/flow.bpf.h).
  * Debian's kernels have them in modules: what is not loaded is not there. */
+#include <errno.h>
+
 #include <bpf/btf.h>
 
 #include "xdp/private.h"
@@ -30,18 +32,71 @@ static enum shunt_flow_asks find(struct shunt_xdp *x, struct btf *vmlinux)
 enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x)
 {
 	static enum shunt_flow_asks found;
-	static bool is_found;
 	struct shunt_xdp_log before;
 	struct btf *vmlinux;
 
-	if (is_found)
+	if (found)
 		return found;
 	before = shunt_xdp_log_begin();
 	vmlinux = btf__load_vmlinux_btf();
 	if (vmlinux)
 		found = find(x, vmlinux);
-	is_found = true;
 	btf__free(vmlinux);
 	shunt_xdp_log_end(before);
 	return found;
+}
+
+static int check(const struct shunt_xdp *x, struct shunt_err *err)
+{
+	if (x->is_external)
+		return shunt_err_set(err, EOPNOTSUPP,
+				     "its program was attached by hand, and is not exchanged");
+	if (x->requested == SHUNT_XDP_GENERIC)
+		return shunt_err_set(err, EOPNOTSUPP, "its program runs in generic mode");
+	if (x->is_tapped)
+		return shunt_err_set(err, EBUSY, "its frames are captured now");
+	return 0;
+}
+
+/* libxdp loads the program for the next dispatcher. */
+static int ask(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_info info;
+	int rc = shunt_xdp_info(x, &info, err);
+
+	if (rc)
+		return rc;
+	if (!info.dispatcher)
+		return shunt_err_set(err, EPERM,
+				     "it runs without libxdp's dispatcher, and the running daemon "
+				     "has no right to load another; start shuntd again "
+				     "(--takeover)");
+	x->asks_flows = shunt_xdp_flow_find(x);
+	if (!x->asks_flows)
+		return shunt_err_set(
+			err, EOPNOTSUPP,
+			"the kernel, as its modules are loaded, has no function that says which "
+			"connections are approved, or takes no program that asks it");
+	rc = shunt_xdp_suspend(x, err);
+	if (rc)
+		x->asks_flows = SHUNT_FLOW_ASKS_NOTHING;
+	x->asks_tags &= !x->asks_flows;
+	if (!rc)
+		shunt_xdp_explainer_close(x); /* of the program before */
+	return rc;
+}
+
+int shunt_xdp_ask_flows(struct shunt_xdp *x, struct shunt_err *err)
+{
+	struct shunt_xdp_log before;
+	int rc = shunt_xdp_asks_flows(x) ? 0 : check(x, err);
+
+	if (rc || shunt_xdp_asks_flows(x))
+		return rc;
+	if (x->delegate)
+		return shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_ASK_FLOWS, err);
+	before = shunt_xdp_log_begin();
+	rc = ask(x, err);
+	shunt_xdp_log_end(before);
+	return rc;
 }

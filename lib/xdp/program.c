@@ -113,14 +113,20 @@ int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, b
 	return rc;
 }
 
+/* Those of x, and what is counted of connections, which only programs have that ask for these. */
+static int share_all(const struct shunt_xdp *x, struct bpf_object *obj)
+{
+	const int rc = shunt_xdp_share_maps(x->maps, obj, true);
+
+	return rc ? rc : shunt_xdp_flow_counts_share(x->flow_counts, obj);
+}
+
 int shunt_xdp_program_prepare(struct shunt_xdp *x, struct shunt_err *err)
 {
 	int rc;
 
 	x->maps = open_object(x, NULL);
-	rc = x->maps ? shunt_xdp_flow_counts_share(x->flow_counts, x->maps) : -errno;
-	if (!rc)
-		rc = bpf_object__load(x->maps);
+	rc = x->maps ? bpf_object__load(x->maps) : -errno;
 	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : shunt_xdp_maps_take(x, x->maps, err);
 }
 
@@ -137,7 +143,7 @@ static int open_with_maps(struct shunt_xdp *x, const char *name, struct shunt_er
 	int rc;
 
 	x->obj = open_object(x, name);
-	rc = x->obj ? shunt_xdp_share_maps(x->maps, x->obj, true) : -errno;
+	rc = x->obj ? share_all(x, x->obj) : -errno;
 	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : 0;
 }
 
@@ -239,7 +245,7 @@ int shunt_xdp_program_load_tapped(struct shunt_xdp *x, struct bpf_object *obj, b
 				  struct shunt_err *err)
 {
 	const char *name = tapped_name(x, bound);
-	int rc = obj ? shunt_xdp_share_maps(x->maps, obj, true) : -ENOMEM;
+	int rc = obj ? share_all(x, obj) : -ENOMEM;
 
 	x->obj = obj;
 	if (!rc)

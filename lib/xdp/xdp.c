@@ -120,11 +120,11 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	x->patience = opts->patience ?: 1;
 	x->can_replace = opts->replace;
 	x->is_counted = opts->counts;
+	x->flow_counts = opts->flow_counts;
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);
 	if (opts->asks_flows && !opts->external)
 		x->asks_flows = shunt_xdp_flow_find(x);
-	x->flow_counts = x->asks_flows ? opts->flow_counts : NULL;
 	x->asks_tags &= !x->asks_flows;
 	return x;
 }
@@ -156,7 +156,7 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts, st
 
 enum shunt_flow_asks shunt_xdp_asks_flows(const struct shunt_xdp *x)
 {
-	return x->asks_flows;
+	return __atomic_load_n(&x->asks_flows, __ATOMIC_RELAXED);
 }
 
 int shunt_xdp_attach(struct shunt_xdp *x, struct shunt_err *err)

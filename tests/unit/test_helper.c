@@ -226,6 +226,7 @@ static const struct {
 	{"detour_open: no port",
 	 {.verb = SHUNT_HELPER_detour_open, .ifindex = VB, .mtu = 1500, .queues = 1},
 	 -ENODEV},
+	{"ask_flows: no port", {.verb = SHUNT_HELPER_ask_flows, .ifindex = VB}, -ENODEV},
 	{"detour_close: no port", {.verb = SHUNT_HELPER_detour_close, .ifindex = VB}, -ENODEV},
 	{"suspend: an MTU", {.verb = SHUNT_HELPER_suspend, .ifindex = VA, .mtu = 1500}, -EINVAL},
 	{"suspend: queues", {.verb = SHUNT_HELPER_suspend, .ifindex = VA, .queues = 1}, -EINVAL},
@@ -285,6 +286,9 @@ static const struct {
 	 {.verb = SHUNT_HELPER_explain, .ifindex = VA, .frame.len = SHUNT_XDP_FRAME_MIN},
 	 -EPERM},
 	{"tap: no captures", {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap = GOOD_TAP}, -EPERM},
+	{"ask_flows: no dispatcher",
+	 {.verb = SHUNT_HELPER_ask_flows, .ifindex = VA},
+	 -EPERM},
 	{"make_chunk: no tables", {.verb = SHUNT_HELPER_make_chunk}, -EPERM},
 	{"give_back: no journal", {.verb = SHUNT_HELPER_give_back}, -EPERM},
 };

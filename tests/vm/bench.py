@@ -36,9 +36,13 @@ def cases():
         what = "nat" if has_nat else "filter"
         yield f"vm.kernel.ip_forward.{what}", {}, guest.DUT, ruled(nobody, False, has_nat), 1
         yield f"vm.kernel.flowtable.{what}", {}, guest.DUT, ruled(nobody, True, has_nat), 1
-        for lane in "xdp", "user":
+        for lane in "xdp", "user", "auto":
             yield (f"vm.shunt.route.{what}", {"lane": lane}, guest.DUT,
                    ruled(shunt("route", *guest.PORTS, "--lane", lane, "--batch", "64"), True, has_nat), 1)
+        for lane in "xdp", "user":
+            yield (f"vm.shunt.route.{what}", {"lane": lane, "flow_counts": "counts"}, guest.DUT,
+                   ruled(shunt("route", *guest.PORTS, "--lane", lane, "--batch", "64", "--flow-counts"),
+                         True, has_nat), 1)
     for copy in ("zerocopy", "copy"):
         for mode, ports, mac in (("xconnect", guest.PORTS, guest.SINK),
                                  ("static3", guest.STATIC3, guest.DUT)):
@@ -99,7 +103,7 @@ def top(measured, alone, count=16):
 def show(name, params, measured, alone, forwarded):
     base, cost = alone["busy"], measured["busy"] - alone["busy"]
     worker = measured["worker"]
-    words = " ".join([name, *(params[key] for key in ("lane", "filter") if key in params)])
+    words = " ".join([name, *(params[key] for key in ("lane", "filter", "flow_counts") if key in params)])
     print(f"{words:<30} {params.get('batch', '-'):>5} {base + cost:7.0f} {cost:7.0f} "
           f"{f'1/{forwarded / cost:.2f}' if forwarded else '-':>9} {measured['polls']:7.0f} " +
           (f"{worker[0]:7.0f} {worker[1]:6.1f} {worker[2]:7.4f} {worker[3]:7.4f}" if worker else
