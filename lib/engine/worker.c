@@ -73,8 +73,8 @@ int shunt_engine_check_workers(const struct shunt_engine *engine, struct shunt_e
 	return ret;
 }
 
-/* Whether lane xdp, for which copying sockets are best, is what was asked for, or the better half of
- * auto: translated connections leave by it, and by nothing else. Its costs beside those of
+/* Whether lane xdp, for which copying sockets are best, is what was asked for, or the better half
+ * of auto: translated connections leave by it, and by nothing else. Its costs beside those of
  * zero-copy are in tests/bench/README.md. */
 static bool suits_xdp(const struct shunt_engine *engine, struct shunt_port *port)
 {

@@ -28,7 +28,7 @@
 	X(look, PORT, "looks whether it runs under libxdp's dispatcher, or another's is there") \
 	X(tap, TAP, "exchanges it for one that shows frames to a ring")                         \
 	X(untap, PORT, "puts the plain one back")                                               \
-	X(ask_flows, PORT, "takes it off; the next one asks for approved connections")             \
+	X(ask_flows, PORT, "takes it off; the next one asks for approved connections")          \
 	X(explain, FRAME, "says what it would do with a frame")                                 \
 	X(make_chunk, NONE, "makes an empty BPF array for the tables of lane xdp")              \
 	X(detour_open, SIZES, "makes the detour to a port, or fits the one that is there")      \

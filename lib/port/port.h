@@ -33,8 +33,8 @@ struct shunt_port_lane {
 	bool is_new;		  /* chosen, or changed, since shunt_lanes_take_new */
 	uint32_t change_cnt;	  /* lanes in use that differed from the one before */
 	uint32_t carrier_changes; /* of the device, before the program was attached */
-	struct shunt_backoff backoff; /* of the program, which the device did not take back */
-	struct shunt_err refusal;     /* why it was refused */
+	struct shunt_backoff backoff;	    /* of the program, which the device did not take back */
+	struct shunt_err refusal;	    /* why it was refused */
 	struct shunt_backoff flows_backoff; /* of the program that asks a flowtable: not loaded, */
 	struct shunt_err flows_refusal;	    /* for this reason */
 };

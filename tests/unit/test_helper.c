@@ -286,9 +286,7 @@ static const struct {
 	 {.verb = SHUNT_HELPER_explain, .ifindex = VA, .frame.len = SHUNT_XDP_FRAME_MIN},
 	 -EPERM},
 	{"tap: no captures", {.verb = SHUNT_HELPER_tap, .ifindex = VA, .tap = GOOD_TAP}, -EPERM},
-	{"ask_flows: no dispatcher",
-	 {.verb = SHUNT_HELPER_ask_flows, .ifindex = VA},
-	 -EPERM},
+	{"ask_flows: no dispatcher", {.verb = SHUNT_HELPER_ask_flows, .ifindex = VA}, -EPERM},
 	{"make_chunk: no tables", {.verb = SHUNT_HELPER_make_chunk}, -EPERM},
 	{"give_back: no journal", {.verb = SHUNT_HELPER_give_back}, -EPERM},
 };
