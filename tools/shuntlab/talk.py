@@ -68,10 +68,11 @@ class Udp:
         self._number = 0
 
     def is_answered(self):
+        """Neither lost nor rejected."""
         self._number += 1
         sent = struct.pack("!I", self._number) + bytes(self._number % 200)
-        self._socket.send(sent)
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(OSError):
+            self._socket.send(sent)
             while self._socket.recv(65536) != sent:
                 pass
             return True
