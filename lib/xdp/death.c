@@ -78,7 +78,11 @@ int shunt_xdp_death_open(struct shunt_xdp_death **out, struct shunt_xdp *const *
 	if (death->skel) {
 		/* run by this process alone */
 		bpf_program__set_autoattach(death->skel->progs.shunt_death_watch, false);
-		rc = shunt_death__load(death->skel);
+		/* A port's own map shows what its kind is: Linux 6.1 takes maps with types and
+		 * without for two kinds. */
+		rc = bpf_map__set_inner_map_fd(death->skel->maps.shunt_death_ports,
+					       ports[0]->ctl_fd);
+		rc = rc ? rc : shunt_death__load(death->skel);
 		rc = rc ? rc : start(death->skel, ports, cnt);
 	}
 	shunt_xdp_btf_close(&btf);
