@@ -57,20 +57,13 @@ struct task_struct {
 
 struct shunt_death_state shunt_death_state SEC(".data.shunt_death");
 
-/* The configuration of a port, as the steering program has it. */
-struct port_ctl {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct shunt_steer_ctl));
-};
-
+/* The ports' configurations, as the steering programs have them. Userspace shows the kernel one of
+ * them before it loads this. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, SHUNT_DEATH_PORTS_MAX);
 	__type(key, __u32);
-	__array(values, struct port_ctl);
+	__type(value, __u32);
 } shunt_death_ports SEC(".maps");
 
 /* A gate that is not open stays as it is: closed, or handed over to a successor. */

@@ -278,7 +278,6 @@ static void ask_family(const struct family *family, int fd, int names_fd,
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(tables) && fd >= 0; i++) {
 		struct answer answer = {0};
-		const bool is_nat = family->place == SHUNT_JUDGE_IP && !strcmp(tables[i], "nat");
 		int ret = -EAGAIN, tries = 4;
 
 		if (!is_there(family, is_listed ? names : NULL, tables[i]))
@@ -292,11 +291,11 @@ static void ask_family(const struct family *family, int fd, int names_fd,
 			shunt_judges_add(judges, SHUNT_JUDGE_iptables,
 					 place_of(family, tables[i], answer.hooks), 0, "%s -t %s",
 					 family->command, tables[i]);
-		else if (answer.is_there && is_nat)
+		else if (answer.is_there && !strcmp(tables[i], "nat"))
 			shunt_firewall_ask_nat(judges, SHUNT_JUDGE_iptables,
 					       family->is_ip6 ? "ip6tables -t nat"
 							      : "iptables -t nat");
-		judges->translates |= !ret && answer.hooks && is_nat;
+		judges->translates |= !ret && answer.hooks && !strcmp(tables[i], "nat");
 		judges->legacy += answer.number;
 	}
 }

@@ -16,7 +16,11 @@
 #include "xdp/flow_count.h"
 
 /* Of more the number is told. */
-#define SHOWN_MAX 10000u
+#define SHOWN_MAX  10000u
+
+/* Of a packet that filters are asked about: TCP without options, zeros but for the ports. */
+#define L4_LEN	   20u
+#define PACKET_MAX (14u + 40u + L4_LEN)
 
 struct row {
 	struct shunt_flow flow;
@@ -32,23 +36,22 @@ struct rows {
 	uint64_t passed; /* the filter, shown or not */
 };
 
-/* ---- which ------------------------------------------------------------------------------------
- */
+/* --- which ----------------------------------------------------------------------------------- */
 
 /* A packet that goes this way, with what filters ask for: returns its length. */
 static unsigned craft(const struct shunt_flow *flow, const struct shunt_flow_way *way,
-		      uint8_t out[96])
+		      uint8_t out[PACKET_MAX])
 {
 	const bool is_ip6 = flow->family == AF_INET6;
 	const uint16_t ports[] = {htons(way->sport), htons(way->dport)};
 	struct ether_header *eth = (struct ether_header *)out;
-	struct ip6_hdr ip6 = {.ip6_nxt = flow->proto, .ip6_plen = htons(20), .ip6_hops = 64};
+	struct ip6_hdr ip6 = {.ip6_nxt = flow->proto, .ip6_plen = htons(L4_LEN), .ip6_hops = 64};
 	struct iphdr ip4 = {.version = 4, .ihl = 5, .protocol = flow->proto, .ttl = 64};
 	const unsigned l3_len = is_ip6 ? sizeof(ip6) : sizeof(ip4);
 
-	memset(out, 0, 96);
+	memset(out, 0, PACKET_MAX);
 	eth->ether_type = htons(is_ip6 ? ETHERTYPE_IPV6 : ETHERTYPE_IP);
-	ip4.tot_len = htons((uint16_t)(l3_len + 20));
+	ip4.tot_len = htons((uint16_t)(l3_len + L4_LEN));
 	memcpy(&ip4.saddr, way->src, sizeof(ip4.saddr));
 	memcpy(&ip4.daddr, way->dst, sizeof(ip4.daddr));
 	ip6.ip6_vfc = 6 << 4;
@@ -56,20 +59,19 @@ static unsigned craft(const struct shunt_flow *flow, const struct shunt_flow_way
 	memcpy(&ip6.ip6_dst, way->dst, sizeof(ip6.ip6_dst));
 	memcpy(out + sizeof(*eth), is_ip6 ? (const void *)&ip6 : &ip4, l3_len);
 	memcpy(out + sizeof(*eth) + l3_len, ports, sizeof(ports));
-	return (unsigned)sizeof(*eth) + l3_len + 20;
+	return (unsigned)sizeof(*eth) + l3_len + L4_LEN;
 }
 
 static bool passes(const struct shunt_sieve *filter, const struct shunt_flow *flow,
 		   const struct shunt_flow_way *way)
 {
-	uint8_t packet[96];
+	uint8_t packet[PACKET_MAX];
 	const unsigned len = craft(flow, way, packet);
 
 	return shunt_sieve_passes(filter, packet, len, len);
 }
 
-/* ---- what they carried ------------------------------------------------------------------------
- */
+/* --- what they carried ----------------------------------------------------------------------- */
 
 static struct shunt_count count_of(const struct shunt_xdp_flow_counts *counts,
 				   const struct shunt_flow *flow, const struct shunt_flow_way *way)
@@ -89,8 +91,7 @@ static uint64_t bytes_of(const struct row *row)
 	return row->out.bytes + row->back.bytes;
 }
 
-/* ---- the rows ---------------------------------------------------------------------------------
- */
+/* --- the rows -------------------------------------------------------------------------------- */
 
 static void swap(struct row *a, struct row *b)
 {
@@ -165,8 +166,7 @@ static int compare(const void *a, const void *b)
 	return memcmp(&x->flow.out, &y->flow.out, sizeof(x->flow.out));
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 static void set_end(json_t *row, const char *key, const struct shunt_flow *flow,
 		    const uint8_t *address, uint16_t port)

@@ -78,8 +78,8 @@ int shunt_xdp_death_open(struct shunt_xdp_death **out, struct shunt_xdp *const *
 	if (death->skel) {
 		/* run by this process alone */
 		bpf_program__set_autoattach(death->skel->progs.shunt_death_watch, false);
-		/* A port's own map shows what its kind is: Linux 6.1 takes maps with types and
-		 * without for two kinds. */
+		/* Which kind of map it holds, a port's own shows: for Linux 6.1 types of BTF are
+		 * part of the kind. */
 		rc = bpf_map__set_inner_map_fd(death->skel->maps.shunt_death_ports,
 					       ports[0]->ctl_fd);
 		rc = rc ? rc : shunt_death__load(death->skel);

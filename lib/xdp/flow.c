@@ -2,6 +2,7 @@
 /* Which of the kernel's functions for approved connections there is (bpf/steer/flow.bpf.h).
  * Debian's kernels have them in modules: what is not loaded is not there. */
 #include <errno.h>
+#include <string.h>
 
 #include <bpf/btf.h>
 
@@ -18,18 +19,21 @@ static bool has_function(struct btf *vmlinux, const char *module, const char *na
 }
 
 /* Both are unstable by the kernel's own word. So it is tried. */
-static enum shunt_flow_asks find(struct shunt_xdp *x, struct btf *vmlinux)
+static enum shunt_flow_asks find(struct shunt_xdp *x, struct btf *vmlinux, struct shunt_err *err)
 {
+	shunt_err_set(err, EOPNOTSUPP,
+		      "the kernel, as its modules are loaded, has no function that says which "
+		      "connections are approved");
 	if (has_function(vmlinux, "nf_flow_table", "bpf_xdp_flow_lookup") &&
-	    shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_FLOWTABLE))
+	    !shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_FLOWTABLE, err))
 		return SHUNT_FLOW_ASKS_FLOWTABLE;
 	if (has_function(vmlinux, "nf_conntrack", "bpf_xdp_ct_lookup") &&
-	    shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_CONNECTION))
+	    !shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_CONNECTION, err))
 		return SHUNT_FLOW_ASKS_CONNECTION;
 	return SHUNT_FLOW_ASKS_NOTHING;
 }
 
-enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x)
+enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x, struct shunt_err *err)
 {
 	static enum shunt_flow_asks found;
 	struct shunt_xdp_log before;
@@ -40,7 +44,9 @@ enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x)
 	before = shunt_xdp_log_begin();
 	vmlinux = btf__load_vmlinux_btf();
 	if (vmlinux)
-		found = find(x, vmlinux);
+		found = find(x, vmlinux, err);
+	else
+		shunt_err_set(err, errno, "the kernel's BTF cannot be read: %s", strerror(errno));
 	btf__free(vmlinux);
 	shunt_xdp_log_end(before);
 	return found;
@@ -61,6 +67,7 @@ static int check(const struct shunt_xdp *x, struct shunt_err *err)
 /* libxdp loads the program for the next dispatcher. */
 static int ask(struct shunt_xdp *x, struct shunt_err *err)
 {
+	enum shunt_flow_asks asks;
 	struct shunt_xdp_info info;
 	int rc = shunt_xdp_info(x, &info, err);
 
@@ -71,27 +78,27 @@ static int ask(struct shunt_xdp *x, struct shunt_err *err)
 				     "it runs without libxdp's dispatcher, and the running daemon "
 				     "has no right to load another; start shuntd again "
 				     "(--takeover)");
-	x->asks_flows = shunt_xdp_flow_find(x);
-	if (!x->asks_flows)
-		return shunt_err_set(
-			err, EOPNOTSUPP,
-			"the kernel, as its modules are loaded, has no function that says which "
-			"connections are approved, or takes no program that asks it");
+	asks = shunt_xdp_flow_find(x, err);
+	if (!asks)
+		return -EOPNOTSUPP;
 	rc = shunt_xdp_suspend(x, err);
 	if (rc)
-		x->asks_flows = SHUNT_FLOW_ASKS_NOTHING;
-	x->asks_tags &= !x->asks_flows;
-	if (!rc)
-		shunt_xdp_explainer_close(x); /* of the program before */
-	return rc;
+		return rc;
+	x->asks_flows = asks;
+	x->asks_tags = false;
+	shunt_xdp_explainer_close(x); /* of the program before */
+	return 0;
 }
 
 int shunt_xdp_ask_flows(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct shunt_xdp_log before;
-	int rc = shunt_xdp_asks_flows(x) ? 0 : check(x, err);
+	int rc;
 
-	if (rc || shunt_xdp_asks_flows(x))
+	if (shunt_xdp_asks_flows(x))
+		return 0;
+	rc = check(x, err);
+	if (rc)
 		return rc;
 	if (x->delegate)
 		return shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_ASK_FLOWS, err);

@@ -151,17 +151,18 @@ void shunt_xdp_program_drop(struct shunt_xdp *x);
 int shunt_xdp_share_maps(const struct bpf_object *from, struct bpf_object *to, bool with_written);
 
 /* shunt_xdp_flow_find says which of the kernel's functions for approved connections x's program can
- * use, the kernel's modules as they are loaded at the first call. Thread: init. Cost: the first
- * time, the kernel's BTF is read and a program loaded. */
-enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x);
+ * use, the kernel's modules as they are loaded now; NOTHING with err set: none. Thread: init, the
+ * delegate's. Cost: until one is found, the kernel's BTF is read and a program loaded. */
+enum shunt_flow_asks shunt_xdp_flow_find(struct shunt_xdp *x, struct shunt_err *err);
 
 /* shunt_xdp_flow_counts_share has an object that is not loaded count there; counts NULL, or an
  * object that does not ask for flows: nothing is done. Returns 0 or -errno of libbpf. */
 int shunt_xdp_flow_counts_share(const struct shunt_xdp_flow_counts *counts, struct bpf_object *obj);
 
-/* shunt_xdp_program_try_flows says whether the kernel loads a program that asks so. Thread: init.
- */
-bool shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks);
+/* shunt_xdp_program_try_flows returns 0 where the kernel loads a program that asks so, or -errno
+ * with err set. Within shunt_xdp_log_begin. Thread: init, the delegate's. */
+int shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks,
+				struct shunt_err *err);
 
 /* shunt_xdp_program_tapped_elf returns an object whose programs have a tap, of *len bytes.
  * shunt_xdp_program_open_tapped opens one that was made of that, with the program that x has, not

@@ -74,17 +74,18 @@ static struct bpf_object *open_object(const struct shunt_xdp *x, const char *nam
 	return open_elf(x, elf, len, name);
 }
 
-bool shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks)
+int shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks,
+				struct shunt_err *err)
 {
 	struct bpf_object *obj;
-	bool can;
+	int rc;
 
 	x->asks_flows = asks;
 	obj = open_object(x, x->is_sg ? SHUNT_STEER_PROG_SG : SHUNT_STEER_PROG);
-	can = obj && !bpf_object__load(obj);
+	rc = obj ? bpf_object__load(obj) : -errno;
 	bpf_object__close(obj);
 	x->asks_flows = SHUNT_FLOW_ASKS_NOTHING;
-	return can;
+	return rc ? shunt_xdp_err_load(x->ifname, -rc, err) : 0;
 }
 
 /* Whether programs write it. */

@@ -124,7 +124,7 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	snprintf(x->ifname, sizeof(x->ifname), "%s", opts->ifname);
 	x->ifindex = if_nametoindex(opts->ifname);
 	if (opts->asks_flows && !opts->external)
-		x->asks_flows = shunt_xdp_flow_find(x);
+		x->asks_flows = shunt_xdp_flow_find(x, NULL);
 	x->asks_tags &= !x->asks_flows;
 	return x;
 }
