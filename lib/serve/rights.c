@@ -17,7 +17,10 @@
 #include "device/kernel.h"
 
 /* Descriptors that clients and the mirror's new sockets may still take. */
-#define FD_SPARE 64
+#define FD_SPARE	64
+/* The helper loads programs, for which libbpf opens the BTF of each of the kernel's modules: a host
+ * has some hundred. */
+#define FD_SPARE_HELPER 1024
 
 /* Maps that are open need no capability. */
 static bool are_maps_free(void)
@@ -170,7 +173,8 @@ static int drop(enum shunt_rights_side side, const struct shunt_rights_opts *opt
 	const bool has_user = opts->user && *opts->user;
 	int ret;
 
-	lower(RLIMIT_NOFILE, open_fds() + FD_SPARE);
+	lower(RLIMIT_NOFILE,
+	      open_fds() + (side == SHUNT_RIGHTS_HELPER ? FD_SPARE_HELPER : FD_SPARE));
 	lower(RLIMIT_CORE, 0); /* packets and tables of others */
 	if (capng_get_caps_process())
 		return shunt_err_set(err, EPERM, "cannot read the capabilities of this process");
