@@ -15,7 +15,7 @@
 
 struct shunt_xdp_flow_counts;
 
-/* shunt_xdp_flow_counts_create makes room for so many directions. The kernel takes some 100 bytes
+/* shunt_xdp_flow_counts_create makes room for so many directions. The kernel takes 112 bytes
  * and 16 a CPU for each. Returns 0, or -errno with err set and *out NULL. Its destroy takes NULL,
  * after the programs that count. Thread: init, control. */
 int shunt_xdp_flow_counts_create(struct shunt_xdp_flow_counts **out, unsigned cnt,
