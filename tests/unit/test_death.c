@@ -10,20 +10,36 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "shunt_death.h"
 #include "shunt_death.skel.h"
+#include "shunt_steer.h"
 
 static struct shunt_death *skel;
 
+/* In the place of a port's map. */
+static int make_port(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "port", sizeof(uint32_t),
+			      sizeof(struct shunt_steer_ctl), 1, &opts);
+}
+
 static void start(void)
 {
+	const int port = make_port();
+
 	skel = shunt_death__open();
 	cr_assert_not_null(skel);
+	cr_assert_eq(bpf_map__set_inner_map_fd(skel->maps.shunt_death_ports, port), 0);
 	bpf_program__set_autoattach(skel->progs.shunt_death_watch, false);
 	bpf_program__set_autoattach(skel->progs.shunt_death_exit, false);
-	if (shunt_death__load(skel) || shunt_death__attach(skel))
+	cr_assert_eq(shunt_death__load(skel), 0, "%s", strerror(errno));
+	close(port);
+	if (shunt_death__attach(skel))
 		cr_skip_test("the program cannot be put on its tracepoint here: %s",
 			     strerror(errno));
 }
