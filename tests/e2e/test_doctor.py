@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuntctl doctor on a lab's dut, before shuntd, beside it, and after it."""
+import pytest
 from shuntlab.doctor import doctor, levels
 from shuntlab.programs import FOREIGN, attach
 from shuntlab.shuntd import Shuntd, refused
@@ -127,6 +128,8 @@ def test_the_other_end_is_here(lab):
 def test_in_a_user_namespace(lab):
     """What capabilities there say is not what the kernel loads programs by."""
     wrap = "unshare", "--user", "--map-root-user"
+    if lab.exec("dut", *wrap, "true", check=False).returncode:
+        pytest.skip("no user namespace can be made here (in a chroot none can)")
     code, found = doctor(lab, "-s", "/nowhere", "eth1", wrap=wrap)
     assert code == 1 and levels(found["host", "rights"]) == ["error"], found
     assert "user namespace" in refused(lab, "xconnect", "eth1", "eth2", wrap=wrap)
