@@ -103,6 +103,10 @@ struct shunt_steer_cfg {
 	/* Without a worker that serves it, a frame from port to port crosses inside the kernel. 0:
 	 * it is the kernel's. */
 	__u16 crosses;
+	/* LAYER3_FLOWS: workers take translated packets, since they can put back what was
+	 * translated (lib/firewall/origin.h). 0: such a packet leaves by lane xdp, whatever the
+	 * port's. */
+	__u16 restores;
 };
 
 /* A whole configuration, as the program reads it. Fields without a word are shunt_steer_cfg's. */
@@ -168,7 +172,8 @@ struct shunt_steer_ctl {
 	__u64 owner_ifindex;	 /* program may be on none meanwhile */
 	__u64 finishes;		 /* as shunt_steer_cfg's */
 	struct shunt_tables_cfg tables;
-	__u64 crosses; /* the same */
+	__u64 crosses;	/* the same */
+	__u64 restores; /* the same */
 	struct shunt_steer_half half[2];
 };
 
@@ -216,6 +221,7 @@ enum shunt_steer_quick {
 	SHUNT_STEER_QUICK_TRANSPARENT_XDP = 0x0800,
 	SHUNT_STEER_QUICK_TRANSPARENT_USER = 0x1000,
 	SHUNT_STEER_QUICK_XCONNECT_XDP = 0x2000,
+	SHUNT_STEER_QUICK_FLOWS_USER = 0x4000,
 };
 #define SHUNT_STEER_QUICK_MAC_SHIFT 16
 
@@ -250,9 +256,12 @@ SHUNT_STEER_INLINE __u32 shunt_steer_quick_how(const struct shunt_steer_half *ha
 			      : SHUNT_STEER_QUICK_TRANSPARENT_USER;
 	if (half->mode == SHUNT_STEER_MODE_XCONNECT)
 		return is_xdp ? SHUNT_STEER_QUICK_XCONNECT_XDP : SHUNT_STEER_QUICK_XCONNECT_USER;
-	if (half->mode != SHUNT_STEER_MODE_LAYER3 || is_xdp)
+	if (is_xdp ||
+	    (half->mode != SHUNT_STEER_MODE_LAYER3 && half->mode != SHUNT_STEER_MODE_LAYER3_FLOWS))
 		return 0;
-	return SHUNT_STEER_QUICK_LAYER3_USER | (index ? SHUNT_STEER_QUICK_HALF1 : 0);
+	return (half->mode == SHUNT_STEER_MODE_LAYER3 ? SHUNT_STEER_QUICK_LAYER3_USER
+						      : SHUNT_STEER_QUICK_FLOWS_USER) |
+	       (index ? SHUNT_STEER_QUICK_HALF1 : 0);
 }
 
 /* shunt_steer_quick_of returns the word of a half and its number; 0 where rules, shares, a bridge,
@@ -269,7 +278,7 @@ SHUNT_STEER_INLINE __u64 shunt_steer_quick_of(const struct shunt_steer_half *hal
 
 _Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
-_Static_assert(sizeof(struct shunt_steer_cfg) == 60, "shared layout");
+_Static_assert(sizeof(struct shunt_steer_cfg) == 64, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
 _Static_assert(SHUNT_STEER_PORTS_MAX <= SHUNT_STEER_QUICK_PORT, "a port's slot fits its mask");

@@ -21,10 +21,10 @@ struct shunt_steer_counters {
 	__u64 packets[SHUNT_STEER_REASON_MAX]; /* by enum shunt_steer_reason */
 	__u64 bytes[SHUNT_LANE_CNT]; /* by lane: length as the program sees it, without FCS */
 	/* NO_SOCKET, which contains them, by the reason for which the frame was meant for user. */
-	__u64 unserved[SHUNT_STEER_USER_REASON_CNT];
+	__u64 unserved[SHUNT_STEER_USER_REASON_MAX];
 	__u64 csum_finished; /* came with a checksum left to a device, which was finished here */
 	__u64 csum_segments; /* of those, TCP of SHUNT_STEER_SEGMENT_MIN bytes or more */
-	__u64 pad[6];
+	__u64 pad[2];
 };
 
 /* shunt_steer_sent is how many frames of a queue were meant for its worker. */

@@ -19,6 +19,8 @@
 	X(FORWARD6, "forward6", USER, "IPv6 in transit that forwarding can finish")                \
 	X(BRIDGED, "bridged", USER, "crosses to the other port whatever it holds")                 \
 	X(RULE_USER, "rule", USER, "a rule gives it to the worker")                                \
+	X(TRANSLATED, "translated", USER,                                                          \
+	  "of an approved connection, its addresses or ports translated")                          \
 	X(OFF, "off", KERNEL, "the port has no configuration, or its mode is off")                 \
 	X(CLOSED, "closed", KERNEL, "the daemon closed the lane user")                             \
 	X(NO_SOCKET, "no_socket", KERNEL, "meant for user, but no socket serves its queue")        \
@@ -88,10 +90,11 @@ enum shunt_lane { SHUNT_STEER_LANES(SHUNT_STEER_LANE_X) SHUNT_LANE_CNT };
 enum shunt_steer_reason { SHUNT_STEER_REASONS(SHUNT_STEER_REASON_X) SHUNT_STEER_REASON_CNT };
 #undef SHUNT_STEER_REASON_X
 
-#define SHUNT_STEER_USER_REASON_CNT 4 /* FORWARD4 .. RULE_USER */
+#define SHUNT_STEER_USER_REASON_CNT 5 /* FORWARD4 .. TRANSLATED */
+#define SHUNT_STEER_USER_REASON_MAX 8
 #define SHUNT_STEER_REASON_MAX	    64
 
 _Static_assert((int)SHUNT_STEER_REASON_CNT <= SHUNT_STEER_REASON_MAX, "a reason more than room");
-_Static_assert(SHUNT_STEER_RULE_USER + 1 == SHUNT_STEER_USER_REASON_CNT, "user reasons first");
+_Static_assert(SHUNT_STEER_TRANSLATED + 1 == SHUNT_STEER_USER_REASON_CNT, "user reasons first");
 
 #endif

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Mode LAYER3_FLOWS: the host's rules judge what the port forwards, so only packets of approved
  * connections are forwarded here (flow.bpf.h). One that is not translated goes on as in mode
- * LAYER3. One that is leaves by lane xdp at once, whatever the port's lane: nothing tells the
- * worker of the translation. Nothing is written before all is sure, so what the kernel gets is
- * untranslated. */
+ * LAYER3. One that is gets its new addresses and ports here, whatever its lane: the worker routes
+ * it as any other, and puts back what was there before it hands it to the kernel. Nothing is
+ * written before the redirect is sure, so what the kernel gets is untranslated. */
 #ifndef SHUNT_STEER_APPROVED_BPF_H
 #define SHUNT_STEER_APPROVED_BPF_H
 
 #include "steer/flow_count.bpf.h"
-#include "steer/maps.bpf.h"
-#include "steer/nat.bpf.h"
+#include "steer/flow_memo.bpf.h"
+#include "steer/lane_user.bpf.h"
 #include "steer/route.bpf.h"
 
-/* A translated packet's answer has the port by which it leaves, too. */
+/* The answer of a packet that has left has the port by which it did, too. */
 #define APPROVED_OUT_SHIFT 8
 
 #ifndef SHUNT_FLOWS
 
-static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, const bool is_sg)
+static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, __u32 lane,
+				    const bool is_sg)
 {
 	return reason;
 }
@@ -84,12 +85,6 @@ static __always_inline int read_flow(const void *l3, const void *end, struct shu
 	return read_l4(ip4 + 1, end, bpf_ntohs(ip4->tot_len_be) - (__u32)sizeof(*ip4), out);
 }
 
-static __always_inline bool is_same(const struct shunt_flow_key *a, const struct shunt_flow_key *b)
-{
-	return a->src[0] == b->src[0] && a->src[1] == b->src[1] && a->dst[0] == b->dst[0] &&
-	       a->dst[1] == b->dst[1] && a->ports == b->ports;
-}
-
 /* The way back to the packet's source is this port. */
 static __noinline bool comes_back(struct xdp_md *ctx, __u32 own_port, bool is_ip6)
 {
@@ -120,8 +115,30 @@ static __always_inline __u32 ip_len(struct xdp_md *ctx, const bool is_ip6)
 	return (const void *)(ip4 + 1) > end ? 0 : bpf_ntohs(ip4->tot_len_be);
 }
 
-/* *to: what an approved packet leaves with. */
-static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *to, const bool is_ip6)
+/* SAME or TRANSLATED; NO_FLOW. *to: what the packet leaves with, in *room or in the memo. */
+static __always_inline int ask_kernel(struct xdp_md *ctx, const struct shunt_flow_key *flow,
+				      struct shunt_flow_key *room, const struct shunt_flow_key **to,
+				      const bool is_ip6)
+{
+	struct flow_memo *memo;
+
+	if (flow_has_device()) {
+		memo = memo_of(flow, is_ip6);
+		if (!memo ||
+		    (!memo_holds(memo, flow, is_ip6) && !memo_ask(ctx, memo, flow, is_ip6)))
+			return SHUNT_STEER_NO_FLOW;
+		*to = &memo->to;
+		return memo->is_translated ? TRANSLATED : SAME;
+	}
+	*to = room;
+	*room = (struct shunt_flow_key){.proto = flow->proto};
+	if (!shunt_flow.asks || !ask_connections(ctx, flow, room, is_ip6))
+		return SHUNT_STEER_NO_FLOW;
+	return is_same_flow(flow, room) ? SAME : TRANSLATED;
+}
+
+static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *room,
+			       const struct shunt_flow_key **to, const bool is_ip6)
 {
 	const void *l3 = (const void *)(long)ctx->data + sizeof(struct eth);
 	struct shunt_flow_key flow = {};
@@ -129,28 +146,33 @@ static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *to, co
 
 	if (why != SHUNT_STEER_OFF)
 		return why;
-	if (!flow_is_approved(ctx, &flow, to, is_ip6))
-		return SHUNT_STEER_NO_FLOW;
-	if (flow_is_counted())
+	why = ask_kernel(ctx, &flow, room, to, is_ip6);
+	if (why < 0 && flow_is_counted())
 		flow_remember(&flow, ip_len(ctx, is_ip6));
-	to->proto = flow.proto;
-	return is_same(&flow, to) ? SAME : TRANSLATED;
-}
-
-/* Functions apart: their stack is free again before the packet is routed. */
-static __noinline int ask4(struct xdp_md *ctx, struct shunt_flow_key *to)
-{
-	return ask(ctx, to, false);
-}
-
-static __noinline int ask6(struct xdp_md *ctx, struct shunt_flow_key *to)
-{
-	return ask(ctx, to, true);
+	return why;
 }
 
 /* ---- what becomes of it --------------------------------------------------------------------- */
 
-/* As lane_xdp has it. */
+/* As lane_user has it, and lane_xdp. */
+static __always_inline int give_translated(struct xdp_md *ctx, const struct shunt_flow_key *to,
+					   const bool is_ip6)
+{
+	const __u32 queue = ctx->rx_queue_index;
+	struct shunt_steer_slot *slot = slot_of(queue);
+	const __u32 shut = READ_ONCE(slot->gate.shut);
+	const int why = shut ? shut_reason(ctx, slot, shut) : SHUNT_STEER_OFF;
+
+	if (why != SHUNT_STEER_OFF)
+		return why;
+	if (!takes_worker(queue)) {
+		slot->counters.unserved[SHUNT_STEER_TRANSLATED]++;
+		return SHUNT_STEER_NO_SOCKET;
+	}
+	return change_packet(ctx, to, SHUNT_LANE_USER, is_ip6) ? SHUNT_STEER_TRANSLATED
+							       : SHUNT_STEER_TRUNCATED;
+}
+
 static __always_inline int leave_translated(struct xdp_md *ctx, const struct shunt_steer_half *half,
 					    const struct shunt_flow_key *to, const bool is_ip6,
 					    const bool is_sg)
@@ -158,9 +180,6 @@ static __always_inline int leave_translated(struct xdp_md *ctx, const struct shu
 	__u32 queue = ctx->rx_queue_index, out = 0;
 	int done;
 
-	/* Not every port that takes frames from XDP takes those of several buffers (lane_of). */
-	if (is_sg && bpf_xdp_get_buff_len(ctx) > ctx->data_end - ctx->data)
-		return SHUNT_STEER_NO_XDP_PORT;
 	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
 		return SHUNT_STEER_NO_SOCKET;
 	if (READ_ONCE(slot_of(queue)->gate.is_stale))
@@ -171,47 +190,63 @@ static __always_inline int leave_translated(struct xdp_md *ctx, const struct shu
 		       : SHUNT_STEER_XDP_TRANSLATED | (int)(out << APPROVED_OUT_SHIFT);
 }
 
-static __always_inline int approve(struct xdp_md *ctx, __u32 live, int reason, const bool is_ip6,
-				   const bool is_sg)
+static __always_inline int translated(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				      const struct shunt_flow_key *to, __u32 lane,
+				      const bool is_ip6, const bool is_sg)
+{
+	/* Not every port that takes frames from XDP takes those of several buffers (lane_of). */
+	if (is_sg && bpf_xdp_get_buff_len(ctx) > ctx->data_end - ctx->data)
+		return SHUNT_STEER_NO_XDP_PORT;
+	if (lane == SHUNT_LANE_KERNEL)
+		return SHUNT_STEER_LANE_KERNEL;
+	if (lane == SHUNT_LANE_USER && READ_ONCE(shunt_ctl.restores))
+		return give_translated(ctx, to, is_ip6);
+	return leave_translated(ctx, half, to, is_ip6, is_sg);
+}
+
+static __always_inline int approve(struct xdp_md *ctx, __u32 live, int reason, __u32 lane,
+				   const bool is_ip6, const bool is_sg)
 {
 	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
-	struct shunt_flow_key to = {};
-	int why = is_ip6 ? ask6(ctx, &to) : ask4(ctx, &to);
+	const struct shunt_flow_key *to = NULL;
+	struct shunt_flow_key room;
+	int why = ask(ctx, &room, &to, is_ip6);
 
 	/* Linux 6.1 takes an answer that it has seen before for this one, and what follows out. */
 	FORGET(why, live);
 	if (why < 0 && !flow_has_device() && !comes_back(ctx, half->out_port, is_ip6))
 		why = SHUNT_STEER_OTHER_SOURCE;
-	if (why == TRANSLATED)
-		return leave_translated(ctx, half, &to, is_ip6, is_sg);
+	if (why == TRANSLATED && to)
+		return translated(ctx, half, to, lane, is_ip6, is_sg);
 	return why == SAME || reason == SHUNT_STEER_LOCAL_ADDRESS ? reason : why;
 }
 
 /* Each verified once. live: as the caller has read it. */
-__noinline int approve4(struct xdp_md *ctx, __u32 live, int reason)
+__noinline int approve4(struct xdp_md *ctx, __u32 live, int reason, __u32 lane)
 {
-	return approve(ctx, live, reason, false, false);
+	return approve(ctx, live, reason, lane, false, false);
 }
 
-__noinline int approve6(struct xdp_md *ctx, __u32 live, int reason)
+__noinline int approve6(struct xdp_md *ctx, __u32 live, int reason, __u32 lane)
 {
-	return approve(ctx, live, reason, true, false);
+	return approve(ctx, live, reason, lane, true, false);
 }
 
-__noinline int approve4_sg(struct xdp_md *ctx, __u32 live, int reason)
+__noinline int approve4_sg(struct xdp_md *ctx, __u32 live, int reason, __u32 lane)
 {
-	return approve(ctx, live, reason, false, true);
+	return approve(ctx, live, reason, lane, false, true);
 }
 
-__noinline int approve6_sg(struct xdp_md *ctx, __u32 live, int reason)
+__noinline int approve6_sg(struct xdp_md *ctx, __u32 live, int reason, __u32 lane)
 {
-	return approve(ctx, live, reason, true, true);
+	return approve(ctx, live, reason, lane, true, true);
 }
 
-/* reason: the mode's. Returns it where the packet may be forwarded as it is; why the packet is the
- * kernel's; or, with the port in the bits above APPROVED_OUT_SHIFT, that it has left, translated.
- */
-static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, const bool is_sg)
+/* reason: the mode's; lane: that of a packet that may go on. Returns the reason where the packet
+ * may be forwarded as it is; why the packet is the kernel's; or that it has left, TRANSLATED to the
+ * worker, or XDP_TRANSLATED, with the port in the bits above APPROVED_OUT_SHIFT. */
+static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, __u32 lane,
+				    const bool is_sg)
 {
 	const struct eth *eth = (const void *)(long)ctx->data;
 	bool is_ip6 = reason == SHUNT_STEER_FORWARD6;
@@ -223,8 +258,9 @@ static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, 
 	else if (reason != SHUNT_STEER_FORWARD4 && !is_ip6)
 		return reason;
 	if (is_sg)
-		return is_ip6 ? approve6_sg(ctx, live, reason) : approve4_sg(ctx, live, reason);
-	return is_ip6 ? approve6(ctx, live, reason) : approve4(ctx, live, reason);
+		return is_ip6 ? approve6_sg(ctx, live, reason, lane)
+			      : approve4_sg(ctx, live, reason, lane);
+	return is_ip6 ? approve6(ctx, live, reason, lane) : approve4(ctx, live, reason, lane);
 }
 
 #endif /* SHUNT_FLOWS */

@@ -26,12 +26,6 @@
 
 #define ASKS_FLOWS false
 
-static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct shunt_flow_key *flow,
-					     struct shunt_flow_key *out, const bool is_ip6)
-{
-	return false;
-}
-
 static __always_inline bool flow_has_device(void)
 {
 	return false;
@@ -95,6 +89,16 @@ struct nf_conn {
 	unsigned long status;
 } KERNELS;
 
+struct flow_offload {
+	struct flow_offload_tuple_rhash tuplehash[2];
+	struct nf_conn *ct;
+	unsigned long flags;
+} KERNELS;
+
+enum nf_flow_flags {
+	NF_FLOW_TEARDOWN = 3, /* the running kernel's is found when the program is loaded */
+};
+
 struct bpf_flowtable_opts___shunt {
 	__s32 error;
 };
@@ -113,7 +117,16 @@ struct nf_conn *bpf_xdp_ct_lookup(struct xdp_md *ctx, struct bpf_sock_tuple *tup
 void bpf_ct_release(struct nf_conn *ct) __ksym __weak;
 void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym __weak; /* Linux 6.2 */
 
-#define IPS_OFFLOAD	(1 << 14) /* linux/netfilter/nf_conntrack_common.h */
+/* linux/netfilter/nf_conntrack_common.h */
+#define IPS_DYING	(1 << 9)
+#define IPS_OFFLOAD	(1 << 14)
+
+/* Where the kernel's words lie that revoke a connection: each the address of 32 bits of which the
+ * lowest are wanted. */
+struct flow_vouch {
+	__u64 flags_at;	 /* of the flowtable's entry */
+	__u64 status_at; /* of the connection */
+};
 
 /* ---- the flowtable -------------------------------------------------------------------------- */
 
@@ -122,6 +135,14 @@ void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym __weak; /* Linux
 static __always_inline const struct in6_addr *at(__u64 address)
 {
 	return bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct in6_addr));
+}
+
+/* 64 bits of it. */
+static __always_inline __u64 word_at(__u64 address)
+{
+	const struct in6_addr *words = at(address);
+
+	return words->s6_addr32[0] | (__u64)words->s6_addr32[1] << 32;
 }
 
 static __always_inline void read_address(__u64 address, __u64 to[2], const bool is_ip6)
@@ -139,18 +160,24 @@ static __always_inline void read_address(__u64 address, __u64 to[2], const bool 
 
 /* As this packet leaves, the answer to it comes back: its addresses and ports, turned. */
 static __always_inline void read_other(const struct flow_offload_tuple_rhash *hash,
-				       struct shunt_flow_key *out, const bool is_ip6)
+				       struct shunt_flow_key *out, struct flow_vouch *vouch,
+				       const bool is_ip6)
 {
 	const __u64 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
 	const struct flow_offload_tuple *tuple = &hash->tuple;
-	__u64 other = (__u64)tuple;
+	__u64 other = (__u64)tuple, first = (__u64)hash;
 
 	/* Of a connection's two, this one is the first or the second. Linux 6.12 adds to a pointer
 	 * what it knows alone, and clang would have it add what may be negative. */
-	if (BPF_CORE_READ_BITFIELD(tuple, dir))
+	if (BPF_CORE_READ_BITFIELD(tuple, dir)) {
 		asm volatile("%0 -= %1" : "+r"(other) : "r"(step));
-	else
+		asm volatile("%0 -= %1" : "+r"(first) : "r"(step));
+	} else {
 		asm volatile("%0 += %1" : "+r"(other) : "r"(step));
+	}
+	vouch->flags_at = first + bpf_core_field_offset(struct flow_offload, flags);
+	vouch->status_at = word_at(first + bpf_core_field_offset(struct flow_offload, ct)) +
+			   bpf_core_field_offset(struct nf_conn, status);
 	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, dst_v6), out->src,
 		     is_ip6);
 	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, src_v6), out->dst,
@@ -161,8 +188,10 @@ static __always_inline void read_other(const struct flow_offload_tuple_rhash *ha
 	out->ports = out->ports << 16 | out->ports >> 16;
 }
 
+/* *out: the addresses and ports that the packet leaves with. */
 static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct shunt_flow_key *flow,
-					  struct shunt_flow_key *out, const bool is_ip6)
+					  struct shunt_flow_key *out, struct flow_vouch *vouch,
+					  const bool is_ip6)
 {
 	struct bpf_fib_lookup tuple = {.family = is_ip6 ? SHUNT_FLOW_INET6 : SHUNT_FLOW_INET,
 				       .l4_protocol = flow->proto,
@@ -181,8 +210,18 @@ static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct shunt
 	}
 	hash = bpf_xdp_flow_lookup(ctx, &tuple, &opts, sizeof(opts));
 	if (hash)
-		read_other(hash, out, is_ip6);
+		read_other(hash, out, vouch, is_ip6);
 	return hash;
+}
+
+/* What bpf_xdp_flow_lookup asks of a connection that it has found. */
+static __always_inline bool still_vouches(const struct flow_vouch *vouch)
+{
+	const __u32 status = at(vouch->status_at)->s6_addr32[0];
+	const __u32 flags = at(vouch->flags_at)->s6_addr32[0];
+
+	return (status & (IPS_OFFLOAD | IPS_DYING)) == IPS_OFFLOAD &&
+	       !(flags >> bpf_core_enum_value(enum nf_flow_flags, NF_FLOW_TEARDOWN) & 1);
 }
 
 /* ---- the connection ------------------------------------------------------------------------- */
@@ -236,15 +275,11 @@ static __always_inline bool ask_connections(struct xdp_md *ctx, const struct shu
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
-/* *out: the addresses and ports that the packet leaves with. */
-static __always_inline bool flow_is_approved(struct xdp_md *ctx, const struct shunt_flow_key *flow,
-					     struct shunt_flow_key *out, const bool is_ip6)
+static __always_inline bool is_same_flow(const struct shunt_flow_key *a,
+					 const struct shunt_flow_key *b)
 {
-	if (shunt_flow.asks == SHUNT_FLOW_ASKS_FLOWTABLE)
-		return ask_flowtable(ctx, flow, out, is_ip6);
-	if (shunt_flow.asks == SHUNT_FLOW_ASKS_CONNECTION)
-		return ask_connections(ctx, flow, out, is_ip6);
-	return false;
+	return a->src[0] == b->src[0] && a->src[1] == b->src[1] && a->dst[0] == b->dst[0] &&
+	       a->dst[1] == b->dst[1] && a->ports == b->ports;
 }
 
 /* Whether the answer is about the device that the packet came in by, too. */

@@ -79,7 +79,7 @@ static __always_inline int unserved(struct xdp_md *ctx, struct shunt_steer_slot 
 {
 	if (crosses_alone(reason))
 		return cross(ctx, is_sg);
-	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_CNT - 1)]++;
+	slot->counters.unserved[reason & (SHUNT_STEER_USER_REASON_MAX - 1)]++;
 	return lane_kernel(ctx, slot, SHUNT_STEER_NO_SOCKET, len);
 }
 

@@ -19,8 +19,7 @@ static __always_inline __u64 words_of(const __u64 addr[2])
 static __always_inline __u16 changed(__u16 csum, __u64 change)
 {
 	change += (__u16)~csum;
-	change = (change & 0xffffffff) + (change >> 32);
-	change = (change & 0xffff) + (change >> 16);
+	change = (change & 0xffff) + (change >> 16 & 0xffff) + (change >> 32);
 	change = (change & 0xffff) + (change >> 16);
 	change = (change & 0xffff) + (change >> 16);
 	return ~change;
@@ -47,7 +46,7 @@ static __always_inline bool translate_l4(void *l4, const void *end, const struct
 static __always_inline bool translate4(struct ipv4 *ip, const void *end,
 				       const struct shunt_flow_key *to)
 {
-	const __u64 change = words_of(to->src) + words_of(to->dst) +
+	const __u64 change = (__u64)(__u32)to->src[0] + (__u32)to->dst[0] +
 			     (2 * 0xffffffffULL - ip->src_be - ip->dst_be);
 
 	if (!translate_l4(ip + 1, end, to, change))

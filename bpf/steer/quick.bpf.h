@@ -9,9 +9,13 @@
 #ifndef SHUNT_STEER_QUICK_BPF_H
 #define SHUNT_STEER_QUICK_BPF_H
 
+#include "steer/approved.bpf.h"
 #include "steer/lane_user.bpf.h"
 #include "steer/mode.bpf.h"
 #include "steer/ports.bpf.h"
+
+#define QUICK_LAYER3 \
+	(SHUNT_STEER_QUICK_LAYER3_USER | (ASKS_FLOWS ? SHUNT_STEER_QUICK_FLOWS_USER : 0))
 
 /* Gate and count of every short way; a constant for lane and for reason. A frame that is to be
  * timed, or whose checksum is to be looked at, takes the long way. */
@@ -37,41 +41,85 @@ static __always_inline bool send_quickly(struct xdp_md *ctx, const enum shunt_la
 	return true;
 }
 
-static __always_inline bool is_plain4(const struct shunt_steer_half *half, const struct ipv4 *ip,
-				      const void *end)
+/* Whatever its destination. */
+static __always_inline bool is_plain_from4(const struct ipv4 *ip, const void *end)
 {
-	__u32 tot_len, src, dst, hash;
+	__u32 tot_len, src, dst;
 
 	if ((const void *)(ip + 1) > end || ip->version_ihl != 0x45 || ip->ttl <= 1)
 		return false;
 	tot_len = bpf_ntohs(ip->tot_len_be);
 	src = bpf_ntohl(ip->src_be);
 	dst = bpf_ntohl(ip->dst_be);
-	hash = shunt_steer_hash4(ip->dst_be);
-	return tot_len >= 20 && tot_len <= end - (const void *)ip && !is_odd4(src) &&
-	       !is_odd4(dst) && !in_filter(half, hash);
+	return tot_len >= 20 && tot_len <= end - (const void *)ip && !is_odd4(src) && !is_odd4(dst);
 }
 
-static __always_inline bool is_plain6(const struct shunt_steer_half *half, const struct ipv6 *ip,
-				      const void *end)
+/* It may be for this host. */
+static __always_inline bool may_be_local4(const struct shunt_steer_half *half,
+					  const struct ipv4 *ip)
+{
+	return in_filter(half, shunt_steer_hash4(ip->dst_be));
+}
+
+static __always_inline bool is_plain_from6(const struct ipv6 *ip, const void *end)
 {
 	return (const void *)(ip + 1) <= end && ip->version_class >> 4 == 6 &&
 	       bpf_ntohs(ip->payload_len_be) <= end - (const void *)(ip + 1) &&
 	       ip->nexthdr != NEXTHDR_HOP && ip->hop_limit > 1 && !is_odd6(ip->src[0]) &&
-	       !is_odd6(ip->dst[0]) && !in_filter(half, shunt_steer_hash6(ip->dst[0], ip->dst[1]));
+	       !is_odd6(ip->dst[0]);
 }
 
-/* Mode LAYER3, of a frame to the port's own address. */
+static __always_inline bool may_be_local6(const struct shunt_steer_half *half,
+					  const struct ipv6 *ip)
+{
+	return in_filter(half, shunt_steer_hash6(ip->dst[0], ip->dst[1]));
+}
+
+/* Mode LAYER3_FLOWS. What may be for this host may also be of a connection that is translated. */
+static __always_inline bool asks_quickly(struct xdp_md *ctx, __u64 word, bool may_be_local,
+					 const int reason)
+{
+	const __u32 live = SHUNT_STEER_LIVE_HALF(!!(word & SHUNT_STEER_QUICK_HALF1));
+	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
+	const __u64 len = ctx->data_end - ctx->data;
+	int done;
+
+	barrier_var(slot);
+	if (flow_is_counted() || READ_ONCE(slot->sample.looks) || !READ_ONCE(shunt_ctl.restores))
+		return false;
+	done = approved(ctx, live, may_be_local ? SHUNT_STEER_LOCAL_ADDRESS : reason,
+			SHUNT_LANE_USER, false);
+	if (done == reason)
+		return send_quickly(ctx, SHUNT_LANE_USER, reason, word);
+	if (done != SHUNT_STEER_TRANSLATED)
+		return false;
+	slot->counters.packets[SHUNT_STEER_TRANSLATED]++;
+	slot->counters.bytes[SHUNT_LANE_USER] += len;
+	return true;
+}
+
+/* Modes LAYER3 and LAYER3_FLOWS, of a frame to the port's own address. */
 static __always_inline bool routes_quickly(struct xdp_md *ctx, __u64 word, const struct eth *eth,
 					   const void *end)
 {
 	const struct shunt_steer_half *half = &shunt_ctl.half[!!(word & SHUNT_STEER_QUICK_HALF1)];
+	const bool asks = ASKS_FLOWS && word & SHUNT_STEER_QUICK_FLOWS_USER;
+	const void *l3 = eth + 1;
 
-	if (eth->type_be == bpf_htons(ETH_P_IP))
-		return is_plain4(half, (const void *)(eth + 1), end) &&
+	if (eth->type_be == bpf_htons(ETH_P_IP)) {
+		if (!is_plain_from4(l3, end))
+			return false;
+		if (asks)
+			return asks_quickly(ctx, word, may_be_local4(half, l3),
+					    SHUNT_STEER_FORWARD4);
+		return !may_be_local4(half, l3) &&
 		       send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
-	return eth->type_be == bpf_htons(ETH_P_IPV6) &&
-	       is_plain6(half, (const void *)(eth + 1), end) &&
+	}
+	if (eth->type_be != bpf_htons(ETH_P_IPV6) || !is_plain_from6(l3, end))
+		return false;
+	if (asks)
+		return asks_quickly(ctx, word, may_be_local6(half, l3), SHUNT_STEER_FORWARD6);
+	return !may_be_local6(half, l3) &&
 	       send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD6, word);
 }
 
@@ -87,7 +135,7 @@ static __always_inline bool looks_quickly(struct xdp_md *ctx, __u64 word,
 	if ((const void *)(eth + 1) > end)
 		return false;
 	is_own = shunt_steer_quick_is_own(word, *(const __u64 *)eth);
-	if (lane == SHUNT_LANE_USER && word & SHUNT_STEER_QUICK_LAYER3_USER)
+	if (lane == SHUNT_LANE_USER && word & QUICK_LAYER3)
 		return is_own && routes_quickly(ctx, word, eth, end);
 	return !is_own && !(eth->dst[0] & 1) && send_quickly(ctx, lane, reason, word);
 }
@@ -97,7 +145,7 @@ static __always_inline bool goes_quickly(struct xdp_md *ctx)
 {
 	__u64 word = READ_ONCE(shunt_ctl.quick);
 
-	if (word & (SHUNT_STEER_QUICK_XCONNECT_USER | SHUNT_STEER_QUICK_LAYER3_USER))
+	if (word & (SHUNT_STEER_QUICK_XCONNECT_USER | QUICK_LAYER3))
 		return looks_quickly(ctx, word, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED);
 	if (word & SHUNT_STEER_QUICK_XCONNECT_XDP)
 		return looks_quickly(ctx, word, SHUNT_LANE_XDP, SHUNT_STEER_XDP_BRIDGED);

@@ -21,11 +21,9 @@ static __always_inline bool sum_is_right(const struct ipv4 *ip)
 	const __u32 *words = (const void *)ip;
 	__u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
 
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum == 0xffff;
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	/* of 0xffff, 0x1fffe and 0x2fffd alone that comes to 0xffff */
+	return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
 /* Where a translated packet may come from, the connection says; its sum was looked at before that
@@ -74,9 +72,9 @@ static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const 
 
 /* What else of a packet was left to do, before it is translated: a checksum. */
 static __always_inline bool change_packet(struct xdp_md *ctx, const struct shunt_flow_key *to,
-					  const bool is_ip6)
+					  const enum shunt_lane lane, const bool is_ip6)
 {
-	if (READ_ONCE(shunt_ctl.finishes) >> SHUNT_LANE_XDP & 1)
+	if (READ_ONCE(shunt_ctl.finishes) >> lane & 1)
 		finish_checksum(ctx);
 	return translate(ctx, to, is_ip6);
 }
@@ -116,7 +114,7 @@ static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_ha
 			return reason;
 		is_new = true;
 	}
-	if (to && !change_packet(ctx, to, is_ip6))
+	if (to && !change_packet(ctx, to, SHUNT_LANE_XDP, is_ip6))
 		return SHUNT_STEER_TRUNCATED;
 	if (is_new) { /* the verifier knows the packet no more */
 		data = (void *)(long)ctx->data;

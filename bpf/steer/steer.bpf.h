@@ -54,7 +54,11 @@ static __always_inline int to_lane(struct xdp_md *ctx, const bool is_sg, const b
 	if (reason < 0)
 		reason = mode_reason(half, data, end, beyond);
 	if (ASKS_FLOWS && half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS) {
-		reason = approved(ctx, live, reason, is_sg);
+		reason = approved(ctx, live, reason, lane_of(ctx, half, live, is_ruled, beyond),
+				  is_sg);
+		if (reason == SHUNT_STEER_TRANSLATED)
+			return redirected(ctx, slot, reason, SHUNT_LANE_USER, SHUNT_TAP_NO_PORT,
+					  len);
 		if (reason >> APPROVED_OUT_SHIFT || reason == SHUNT_STEER_XDP_TRANSLATED)
 			return redirected(ctx, slot, SHUNT_STEER_XDP_TRANSLATED, SHUNT_LANE_XDP,
 					  (__u32)reason >> APPROVED_OUT_SHIFT, len);

@@ -18,6 +18,7 @@
 #include "engine/ports.h"
 #include "engine/worker.h"
 #include "firewall/firewall.h"
+#include "firewall/origin.h"
 #include "helper/helper.h"
 #include "lane/facts.h"
 #include "lane/redirects.h"
@@ -96,6 +97,8 @@ static int open_firewall(struct shunt_engine *engine, struct shunt_err *err)
 		return 0;
 	ret = shunt_firewall_create(&engine->firewall, ifindexes, cnt, err);
 	engine->lanes.firewall = engine->firewall;
+	if (!ret && shunt_origin_create(&engine->lanes.origin))
+		ret = shunt_err_set(err, ENOMEM, "engine: not enough memory");
 	return ret ? ret : manage_firewall(engine, err);
 }
 
@@ -346,6 +349,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 	if (!shunt_firewall_stop(engine->firewall, STOP_MS))
 		shunt_firewall_destroy(engine->firewall);
 	shunt_lanes_close(&engine->lanes, engine->hands_over);
+	shunt_origin_destroy(engine->lanes.origin);
 	for (i = 0; i < engine->ports.cnt; i++)
 		shunt_engine_close_port(&engine->ports.at[i]);
 	shunt_xdp_flow_counts_destroy(engine->flow_counts);

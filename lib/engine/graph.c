@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bridge/bridge.h"
+#include "firewall/origin.h"
 #include "router/router.h"
 #include "graph/nodes.h"
 #include "io/xsk.h"
@@ -159,6 +160,11 @@ static int add_bridge(struct shunt_engine *engine, struct shunt_worker *worker,
 	return SHUNT_MIN(node, 0);
 }
 
+static int restore(void *arg, uint8_t *frame, uint32_t len)
+{
+	return shunt_origin_restore(arg, frame, len);
+}
+
 /* queue: where frames go back to the kernel by; NULL: nowhere. */
 static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 		    struct shunt_puntdev_queue **queue, struct group_params *params,
@@ -172,10 +178,14 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 
 	if (ret)
 		return ret;
-	params->punt = (struct shunt_punt_params){.queue = queue ? *queue : NULL,
-						  .rate = queue ? engine->config->punt_rate : 0,
-						  .queues = worker->rx_queues,
-						  .queue_cnt = &worker->rx_queue_cnt};
+	params->punt =
+		(struct shunt_punt_params){.queue = queue ? *queue : NULL,
+					   .rate = queue ? engine->config->punt_rate : 0,
+					   .queues = worker->rx_queues,
+					   .queue_cnt = &worker->rx_queue_cnt,
+					   .live = engine->router ? &engine->router->live : NULL,
+					   .restore = restore,
+					   .restore_arg = engine->lanes.origin};
 	for (i = 0; i < engine->ports.cnt; i++)
 		params->punt.ifindex[i] = (uint32_t)engine->ports.at[i].netdev.ifindex;
 	ret = shunt_graph_add(&worker->graph, &shunt_node_punt, NULL, &params->punt, err);

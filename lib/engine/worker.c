@@ -73,20 +73,6 @@ int shunt_engine_check_workers(const struct shunt_engine *engine, struct shunt_e
 	return ret;
 }
 
-/* Whether lane xdp, for which copying sockets are best, is what was asked for, or the better half
- * of auto: translated connections leave by it, and by nothing else. Its costs beside those of
- * zero-copy are in tests/bench/README.md. */
-static bool suits_xdp(const struct shunt_engine *engine, struct shunt_port *port)
-{
-	const enum shunt_lane_request lane = shunt_config_lane(engine->config, port->index);
-
-	if (lane != SHUNT_REQUEST_AUTO)
-		return lane == SHUNT_REQUEST_XDP;
-	return shunt_xdp_asks_flows(port->xdp) && !engine->config->front_cnt && engine->firewall &&
-	       shunt_firewall_judges(engine->firewall)->translates &&
-	       shunt_lane_facts_ask_takes(port);
-}
-
 /* One mode for all sockets of a worker: they have one UMEM, and the kernel gives later sockets the
  * mode of the first. */
 static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
@@ -100,7 +86,8 @@ static enum shunt_copy_mode common_copy_mode(const struct shunt_engine *engine)
 
 		if (config->kind != SHUNT_PORT_XSK)
 			continue;
-		all_xdp &= !config->require_zerocopy && suits_xdp(engine, &engine->ports.at[i]);
+		all_xdp &= !config->require_zerocopy &&
+			   shunt_config_lane(engine->config, i) == SHUNT_REQUEST_XDP;
 		if (config->copy_mode == SHUNT_COPY_COPY ||
 		    config->driver_mode == SHUNT_DRIVER_GENERIC)
 			return SHUNT_COPY_COPY;

@@ -94,7 +94,7 @@ static int take_attr(const struct nlattr *attr, void *arg)
 }
 
 /* Kernels before 5.14 tell of all connections. */
-int shunt_firewall_take_flow(const struct nlmsghdr *nlh, struct shunt_flow *out)
+int shunt_firewall_take_flow(const struct nlmsghdr *nlh, uint32_t status, struct shunt_flow *out)
 {
 	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
 	struct flow f = {0};
@@ -102,7 +102,7 @@ int shunt_firewall_take_flow(const struct nlmsghdr *nlh, struct shunt_flow *out)
 	if (!nfg || (nfg->nfgen_family != AF_INET && nfg->nfgen_family != AF_INET6))
 		return -ENOENT;
 	mnl_attr_parse(nlh, sizeof(*nfg), take_attr, &f);
-	if (!(f.status & IPS_OFFLOAD))
+	if (~f.status & status)
 		return -ENOENT;
 	*out = f.flow;
 	out->family = nfg->nfgen_family;
@@ -128,7 +128,7 @@ static int take(const struct nlmsghdr *nlh, void *arg)
 	const struct taking *taking = arg;
 	struct shunt_flow flow;
 
-	if (!shunt_firewall_take_flow(nlh, &flow))
+	if (!shunt_firewall_take_flow(nlh, IPS_OFFLOAD, &flow))
 		taking->fn(taking->arg, &flow);
 	return MNL_CB_OK;
 }

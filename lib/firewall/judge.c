@@ -59,7 +59,6 @@ void shunt_judges_clear(struct shunt_judges *judges)
 {
 	judges->cnt = 0;
 	judges->flowtable_cnt = 0;
-	judges->translates = false;
 	judges->legacy = 0;
 }
 
@@ -90,7 +89,6 @@ void shunt_judges_append(struct shunt_judges *judges, const struct shunt_judges 
 			judges->at[judges->cnt++] = more->at[i];
 	for (i = 0; i < more->flowtable_cnt; i++)
 		shunt_judges_add_flowtable(judges, more->flowtables[i]);
-	judges->translates |= more->translates;
 	judges->legacy += more->legacy;
 }
 

@@ -64,7 +64,6 @@ struct shunt_judges {
 	 * more. By ifindex. */
 	unsigned flowtable_cnt;
 	int flowtables[SHUNT_FLOWTABLES_MAX];
-	bool translates; /* there are rules of address translation */
 	uint64_t legacy; /* another when a rule of iptables-legacy is, of which no event tells */
 };
 

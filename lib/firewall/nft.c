@@ -248,7 +248,6 @@ int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 	const struct nfgenmsg *nfg = shunt_netlink_head(nlh, sizeof(*nfg));
 	struct chain chain = {.hook = UINT32_MAX, .policy = NF_ACCEPT};
 	struct shunt_firewall_chains *chains = arg;
-	bool is_nat;
 
 	if (!nfg)
 		return MNL_CB_OK;
@@ -257,12 +256,10 @@ int shunt_firewall_take_chain(const struct nlmsghdr *nlh, void *arg)
 	if (chain.hook == UINT32_MAX || !chain.table || !chain.name || !family_name(chain.family) ||
 	    shunt_firewall_is_ignored(chains->ignored, chain.family, chain.table))
 		return MNL_CB_OK;
-	is_nat = chain.type && !strcmp(chain.type, "nat") &&
-		 (chain.hook == NF_INET_PRE_ROUTING || chain.hook == NF_INET_POST_ROUTING);
-	chains->translates |= is_nat && chain.rule_cnt;
 	if (chain.rule_cnt || chain.policy != NF_ACCEPT)
 		judge(chains->judges, &chain);
-	else if (is_nat)
+	else if (chain.type && !strcmp(chain.type, "nat") &&
+		 (chain.hook == NF_INET_PRE_ROUTING || chain.hook == NF_INET_POST_ROUTING))
 		snprintf(chains->nat, sizeof(chains->nat), "%s %.16s %.16s",
 			 family_name(chain.family), chain.table, chain.name);
 	return MNL_CB_OK;
@@ -274,7 +271,6 @@ static void forget_chains(void *arg)
 
 	chains->judges->cnt = chains->cnt_before;
 	chains->nat[0] = '\0';
-	chains->translates = false;
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -308,7 +304,7 @@ int shunt_firewall_dump_ignored(struct shunt_firewall_ignored *ignored)
 void shunt_firewall_ask_nft(struct shunt_judges *judges)
 {
 	struct shunt_firewall_ignored ignored = {0};
-	struct shunt_firewall_chains chains = {&ignored, judges, judges->cnt, "", false};
+	struct shunt_firewall_chains chains = {&ignored, judges, judges->cnt, ""};
 	int ret = shunt_firewall_dump_ignored(&ignored);
 
 	if (!ret)
@@ -317,7 +313,6 @@ void shunt_firewall_ask_nft(struct shunt_judges *judges)
 	if (ret && !shunt_firewall_lacks_nft(ret))
 		shunt_judges_add(judges, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "nftables: %s",
 				 strerror(-ret));
-	judges->translates |= chains.translates;
 	if (*chains.nat)
 		shunt_firewall_ask_nat(judges, SHUNT_JUDGE_nftables, chains.nat);
 	free(ignored.at);

@@ -22,7 +22,6 @@ struct shunt_firewall_chains {
 	struct shunt_judges *judges;
 	unsigned cnt_before; /* judges that others have found */
 	char nat[48];	     /* a chain of address translation without a rule, "" none */
-	bool translates;     /* there is one with a rule */
 };
 
 struct shunt_firewall_flowtables {
@@ -83,8 +82,9 @@ struct shunt_firewall_hook {
 /* shunt_firewall_take_connection: arg is a bool, set where the connection is translated. */
 int shunt_firewall_take_connection(const struct nlmsghdr *nlh, void *arg);
 
-/* shunt_firewall_take_flow reads a connection. Returns 0, or -ENOENT where no flowtable has it. */
-int shunt_firewall_take_flow(const struct nlmsghdr *nlh, struct shunt_flow *out);
+/* shunt_firewall_take_flow reads a connection. Returns 0, or -ENOENT where its status (IPS_...) has
+ * not all those bits. */
+int shunt_firewall_take_flow(const struct nlmsghdr *nlh, uint32_t status, struct shunt_flow *out);
 
 /* shunt_firewall_take_policy counts IPsec policies that forwarded packets meet: arg is an unsigned.
  * shunt_firewall_take_default: arg is a bool, set where a default of IPsec blocks them.

@@ -295,7 +295,6 @@ static void ask_family(const struct family *family, int fd, int names_fd,
 			shunt_firewall_ask_nat(judges, SHUNT_JUDGE_iptables,
 					       family->is_ip6 ? "ip6tables -t nat"
 							      : "iptables -t nat");
-		judges->translates |= !ret && answer.hooks && !strcmp(tables[i], "nat");
 		judges->legacy += answer.number;
 	}
 }

@@ -94,21 +94,35 @@ static inline bool is_good(const uint8_t *ip, uint32_t len, uint32_t total_len,
 
 static const struct shunt_local4 no_local4;
 
+static inline bool is_approved(const struct shunt_eth_live *live, unsigned port)
+{
+	return __atomic_load_n(&live->approved[port], __ATOMIC_RELAXED) == SHUNT_APPROVED_NOW;
+}
+
 static inline uint16_t next_of(const struct shunt_ip *state, unsigned port)
 {
 	const struct shunt_eth_live *live = state->tables.live;
 
-	if (unlikely(live && __atomic_load_n(&live->rpf4[port], __ATOMIC_RELAXED)))
+	if (unlikely(live && __atomic_load_n(&live->rpf4[port], __ATOMIC_RELAXED)) &&
+	    !is_approved(live, port))
 		return state->rpf;
 	return state->on;
+}
+
+/* This host's addresses, which a source must not be. */
+static inline const struct shunt_local4 *local_of(const struct shunt_ip *state, unsigned port)
+{
+	const struct shunt_eth_live *live = state->tables.live;
+
+	if (!state->tables.local4 || unlikely(live && is_approved(live, port)))
+		return &no_local4;
+	return __atomic_load_n(state->tables.local4, __ATOMIC_ACQUIRE);
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct shunt_ip *const state = node->priv;
-	const struct shunt_local4 *const local =
-		state->tables.local4 ? __atomic_load_n(state->tables.local4, __ATOMIC_ACQUIRE)
-				     : &no_local4;
+	const struct shunt_local4 *const local = local_of(state, pkts[0].port);
 	const uint16_t on = next_of(state, pkts[0].port);
 	const uint32_t min_len = state->tables.min_len;
 	const uint64_t *const words = shunt_fib4_words(state->tables.fib4);

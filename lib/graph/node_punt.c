@@ -18,8 +18,9 @@
  * neighbours is cut. More: a flood holds the worker up for longer. */
 #define BURST_DIVISOR 10u
 #define BURST_MIN     32u
-/* Ethernet and IPv6. */
+/* Ethernet and IPv6; and with TCP. The first frame of a packet of several has them. */
 #define HEADERS_MAX   54u
+#define RESTORED_MAX  74u
 
 struct bucket {
 	uint64_t tokens_ns; /* a packet costs punt.cost_ns of them */
@@ -27,13 +28,10 @@ struct bucket {
 };
 
 struct punt {
-	struct shunt_puntdev_queue *queue;
+	struct shunt_punt_params params;
 	uint64_t cost_ns;  /* 0: no limit */
 	uint64_t burst_ns; /* what a full bucket holds */
 	struct bucket buckets[SHUNT_PUNT_CNT];
-	uint32_t ifindex[SHUNT_PORT_MAX];
-	struct shunt_queue *const *queues;
-	const unsigned *queue_cnt;
 };
 
 static bool take(struct punt *punt, unsigned reason, uint64_t now_ns)
@@ -69,21 +67,22 @@ static void flush(struct shunt_node *node)
 {
 	struct punt *punt = node->priv;
 
-	if (punt->queue)
-		shunt_puntdev_queue_send(punt->queue, settle, node->graph);
+	if (punt->params.queue)
+		shunt_puntdev_queue_send(punt->params.queue, settle, node->graph);
 }
 
 static void hand_over(struct shunt_node *node, const struct shunt_pkt *pkt)
 {
 	struct punt *punt = node->priv;
-	uint32_t ifindex = punt->ifindex[pkt->port];
+	uint32_t ifindex = punt->params.ifindex[pkt->port];
 	uint8_t *room = NULL;
 
-	if (punt->queue && ifindex) {
-		room = shunt_puntdev_queue_put(punt->queue, pkt->len, ifindex, pkt->reason);
+	if (punt->params.queue && ifindex) {
+		room = shunt_puntdev_queue_put(punt->params.queue, pkt->len, ifindex, pkt->reason);
 		if (!room) {
 			flush(node);
-			room = shunt_puntdev_queue_put(punt->queue, pkt->len, ifindex, pkt->reason);
+			room = shunt_puntdev_queue_put(punt->params.queue, pkt->len, ifindex,
+						       pkt->reason);
 		}
 	}
 	if (!room) {
@@ -99,13 +98,12 @@ static bool leave(const struct punt *punt, const struct shunt_graph *graph,
 		  const struct shunt_pkt *pkt)
 {
 	const uint8_t *data = shunt_pkt_data(pkt, graph->pool->mem);
-	/* The first frame of a packet of several has its headers. */
 	const uint32_t len = SHUNT_MIN(pkt->len, HEADERS_MAX);
 	bool is_left = false;
 	unsigned i;
 
-	for (i = 0; punt->queues && i < *punt->queue_cnt; i++) {
-		struct shunt_queue *queue = punt->queues[i];
+	for (i = 0; punt->params.queues && i < *punt->params.queue_cnt; i++) {
+		struct shunt_queue *queue = punt->params.queues[i];
 
 		if (queue->port == pkt->port && queue->ops->leave)
 			is_left |= queue->ops->leave(queue, data, len, graph->now_ns);
@@ -113,16 +111,35 @@ static bool leave(const struct punt *punt, const struct shunt_graph *graph,
 	return is_left;
 }
 
+/* Whether the packet is, or now is, what it was when it arrived: translated, it would be translated
+ * again. */
+static bool is_as_received(const struct shunt_node *node, const struct shunt_pkt *pkt)
+{
+	const struct shunt_punt_params *params = &((const struct punt *)node->priv)->params;
+
+	if (!params->live || !__atomic_load_n(&params->live->approved[pkt->port], __ATOMIC_RELAXED))
+		return true;
+	return params->restore(params->restore_arg, shunt_pkt_data(pkt, node->graph->pool->mem),
+			       SHUNT_MIN(pkt->len, RESTORED_MAX)) >= 0;
+}
+
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	struct shunt_graph *graph = node->graph;
+	bool is_known[SHUNT_BATCH_MAX];
 	unsigned i;
 
 	(void)next;
+	for (i = 0; i < cnt; i++)
+		is_known[i] = is_as_received(node, &pkts[i]);
 	if (unlikely(graph->taps))
 		shunt_tap_show(&graph->taps, graph->pool,
 			       &(struct shunt_tap_batch){.place = SHUNT_TAP_PUNTED}, pkts, cnt);
 	for (i = 0; i < cnt; i++) {
+		if (unlikely(!is_known[i])) {
+			settle(graph, pkts[i].reason, false);
+			continue;
+		}
 		if (likely(take(node->priv, pkts[i].reason, graph->now_ns)) ||
 		    leave(node->priv, graph, &pkts[i])) {
 			hand_over(node, &pkts[i]);
@@ -143,10 +160,7 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 
 	if (!punt)
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
-	punt->queue = in->queue;
-	punt->queues = in->queues;
-	punt->queue_cnt = in->queue_cnt;
-	memcpy(punt->ifindex, in->ifindex, sizeof(punt->ifindex));
+	punt->params = *in;
 	if (in->rate) {
 		punt->cost_ns = SHUNT_MAX(SHUNT_NS_PER_SEC / in->rate, 1ULL);
 		punt->burst_ns = SHUNT_MAX(in->rate / BURST_DIVISOR, BURST_MIN) * punt->cost_ns;

@@ -60,11 +60,21 @@ enum shunt_source_check {
 	SHUNT_SOURCE_NOT_LOCAL, /* not one of this host's by any route of type local */
 };
 
+/* Whether what comes in by a port are packets of connections that the host's rules have approved,
+ * alone. The kernel has looked at their sources, and the steering program has translated them where
+ * rules say so: a source may be this host's own. */
+enum shunt_approved {
+	SHUNT_APPROVED_NEVER = 0,
+	SHUNT_APPROVED_NOW,
+	SHUNT_APPROVED_BEFORE, /* no more, but some may be under way */
+};
+
 /* What control may change while workers run; by input port, bytes read and written whole. */
 struct shunt_eth_live {
-	uint8_t ip4[SHUNT_PORT_MAX];  /* IPv4 is forwarded */
-	uint8_t ip6[SHUNT_PORT_MAX];  /* IPv6 is forwarded */
-	uint8_t rpf4[SHUNT_PORT_MAX]; /* enum shunt_source_check */
+	uint8_t ip4[SHUNT_PORT_MAX];	  /* IPv4 is forwarded */
+	uint8_t ip6[SHUNT_PORT_MAX];	  /* IPv6 is forwarded */
+	uint8_t rpf4[SHUNT_PORT_MAX];	  /* enum shunt_source_check */
+	uint8_t approved[SHUNT_PORT_MAX]; /* enum shunt_approved */
 };
 
 /* Parameters of eth_input: by input port. A frame to its MAC address goes to the IP nodes where
@@ -100,6 +110,11 @@ struct shunt_punt_params {
 	uint32_t rate;
 	struct shunt_queue *const *queues; /* that the worker serves; NULL: none can */
 	const unsigned *queue_cnt;
+	const struct shunt_eth_live *live; /* outlives the graph; NULL: no port's are approved */
+	/* Makes an approved packet what it was when it arrived. len: bytes of the frame in its
+	 * first buffer. Returns -errno where that is not known. */
+	int (*restore)(void *arg, uint8_t *frame, uint32_t len);
+	void *restore_arg;
 };
 
 /* Which ports the kernel's bridge lets do what, a bit a port: control writes, workers read. */

@@ -81,12 +81,6 @@ static void ask_device(struct shunt_port *port)
 				: shunt_driver_of(port->netdev.driver)->takes_redirected;
 }
 
-bool shunt_lane_facts_ask_takes(struct shunt_port *port)
-{
-	ask_device(port);
-	return port->lane.facts.takes;
-}
-
 static void ask_program(struct shunt_port *port)
 {
 	struct shunt_lane_facts *f = &port->lane.facts;

@@ -14,10 +14,6 @@ void shunt_lane_facts_open(struct shunt_lanes *lanes);
  * the guard. Cost: three netlink exchanges a port, a syscall a queue. */
 bool shunt_lane_facts_ask(struct shunt_lanes *lanes);
 
-/* shunt_lane_facts_ask_takes asks whether the port's device takes frames from XDP. Thread: control.
- * Cost: a netlink exchange. */
-bool shunt_lane_facts_ask_takes(struct shunt_port *port);
-
 /* shunt_lane_facts_ask_sockets asks whether the port's queues are zero-copy. A port without sockets
  * is not. Thread: control. Cost: a syscall a queue. */
 void shunt_lane_facts_ask_sockets(struct shunt_port *port);

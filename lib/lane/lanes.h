@@ -29,14 +29,16 @@ struct shunt_detours;
 struct shunt_firewall;
 struct shunt_helper;
 struct shunt_judge;
+struct shunt_origin;
 struct shunt_router;
 struct shunt_xdp_fail;
 
 struct shunt_lanes {
 	struct shunt_ports *ports;
 	const struct shunt_bridge *bridge;     /* NULL when no port bridges */
-	const struct shunt_router *router;     /* NULL when no port routes */
+	struct shunt_router *router;	       /* NULL when no port routes */
 	const struct shunt_firewall *firewall; /* NULL when nothing of the host is bypassed */
+	struct shunt_origin *origin;	       /* the same; what translated packets were */
 	struct shunt_helper *helper;	  /* has programs and detours; NULL: this process has */
 	struct shunt_detours *detours;	  /* NULL where none can be needed, or loaded */
 	struct shunt_xdp_fail *redirects; /* counts those that failed; NULL: not counted, */

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "bridge/bridge.h"
+#include "firewall/origin.h"
 #include "lane/judged.h"
 #include "lane/rules.h"
 #include "lane/share.h"
+#include "router/router.h"
 
 unsigned shunt_lanes_far_ifindex(const struct shunt_port *from, const struct shunt_port *to)
 {
@@ -90,6 +92,7 @@ static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct
 	cfg.is_left =
 		port->lane.facts.asks_flows ||
 		(port->lane.choice.reason && shunt_lane_is_overruled(port->lane.choice.reason));
+	cfg.restores = port->lane.facts.asks_flows && !shunt_origin_open(lanes->origin, NULL);
 	memcpy(cfg.mac, port->netdev.mac, 6);
 	if (peer >= 0)
 		set_hop(lanes, port->index, (unsigned)peer, &cfg);
@@ -100,11 +103,35 @@ static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct
 	return shunt_xdp_set_config(port->xdp, &cfg, err);
 }
 
+/* What workers know of it, before the program is told (is_told: after). They take nothing for
+ * approved that came before, and know that what comes from now on may be translated. */
+static void tell_workers(const struct shunt_lanes *lanes, const struct shunt_port *port,
+			 bool is_told)
+{
+	const bool is_approved = port->lane.facts.asks_flows;
+	uint8_t *approved, before;
+
+	if (!lanes->router)
+		return;
+	approved = &lanes->router->live.approved[port->index];
+	before = *approved;
+	if (is_approved && (is_told || before == SHUNT_APPROVED_NOW))
+		__atomic_store_n(approved, SHUNT_APPROVED_NOW, __ATOMIC_RELAXED);
+	else if (is_approved || before)
+		__atomic_store_n(approved, SHUNT_APPROVED_BEFORE, __ATOMIC_RELAXED);
+}
+
 int shunt_lanes_tell(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err)
 {
 	int ret = shunt_lanes_tell_ports(lanes, port, err);
 
-	return ret ? ret : set_config(lanes, port, err);
+	if (ret)
+		return ret;
+	tell_workers(lanes, port, false);
+	ret = set_config(lanes, port, err);
+	if (!ret)
+		tell_workers(lanes, port, true);
+	return ret;
 }
 
 /* The table that a bridging port's program looks stations up in. */

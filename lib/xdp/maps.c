@@ -307,6 +307,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.bridge = cfg->bridge;
 	x->is_left = cfg->is_left;
 	x->ctl->crosses = cfg->crosses;
+	x->ctl->restores = cfg->restores;
 	x->shadow.user_below = cfg->user_below;
 	x->shadow.xdp_below = cfg->xdp_below;
 	memcpy(&x->shadow.hop, cfg->hop, 8);

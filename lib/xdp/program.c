@@ -91,8 +91,8 @@ int shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks,
 /* Whether programs write it. */
 static bool is_written(const struct bpf_map *map)
 {
-	static const char *const names[] = {"shunt_rule_cnt", "shunt_number", "shunt_csum_chunk",
-					    "shunt_flow_cnt", "shunt_flow_now"};
+	static const char *const names[] = {"shunt_rule_cnt", "shunt_number",	"shunt_csum_chunk",
+					    "shunt_flow_cnt", "shunt_flow_now", "shunt_flow_memo"};
 	unsigned i;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(names); i++)

@@ -40,7 +40,7 @@ static void take_connection(const struct nlmsghdr *nlh)
 	struct shunt_flow flow;
 
 	shunt_firewall_take_connection(nlh, &is_translated);
-	if (!shunt_firewall_take_flow(nlh, &flow))
+	if (!shunt_firewall_take_flow(nlh, 0, &flow))
 		FUZZ_MUST(flow.family == AF_INET || flow.family == AF_INET6, "family %d",
 			  flow.family);
 }

@@ -45,6 +45,7 @@ struct ip_rig {
 	struct shunt_counts *counts;
 	struct shunt_local4 *local4;
 	struct shunt_eth_live live;
+	unsigned restored; /* packets */
 	uint64_t macs[2];
 	struct ip_outcome outcome;
 };
@@ -118,6 +119,16 @@ static void fill_tables(struct ip_rig *rig)
 
 /* --- graph ------------------------------------------------------------------------------------ */
 
+static int restore(void *arg, uint8_t *frame, uint32_t len)
+{
+	struct ip_rig *rig = arg;
+
+	(void)frame;
+	(void)len;
+	rig->restored++;
+	return 0;
+}
+
 static void build(struct ip_rig *rig, uint32_t min_len)
 {
 	static const char *const names[] = {"in", "out"};
@@ -134,7 +145,8 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 		&shunt_node_ip4_input,	&shunt_node_ip6_input,	&shunt_node_ip4_rpf,
 		&shunt_node_ip4_lookup, &shunt_node_ip6_lookup, &shunt_node_ip4_rewrite,
 		&shunt_node_ip6_rewrite};
-	const struct shunt_punt_params punt = {.ifindex = {1, 2}};
+	const struct shunt_punt_params punt = {
+		.ifindex = {1, 2}, .live = &rig->live, .restore = restore, .restore_arg = rig};
 	struct shunt_eth_params eth = {.macs = rig->macs, .live = &rig->live};
 	struct shunt_err err;
 	unsigned i;
@@ -197,6 +209,11 @@ void ip_rig_destroy(struct ip_rig *rig)
 	free(rig->local4);
 	shunt_pool_fini(&rig->pool);
 	free(rig);
+}
+
+unsigned ip_rig_restored(const struct ip_rig *rig)
+{
+	return rig->restored;
 }
 
 struct shunt_eth_live *ip_rig_live(struct ip_rig *rig)

@@ -65,4 +65,7 @@ unsigned ip_rig_batch(struct ip_rig *rig, uint8_t (*frames)[IP_RIG_FRAME_MAX], c
 /* ip_rig_live is what the nodes follow: both ports forward both families, no rp_filter. */
 struct shunt_eth_live *ip_rig_live(struct ip_rig *rig);
 
+/* ip_rig_restored is how many packets were to be made what they were when they arrived. */
+unsigned ip_rig_restored(const struct ip_rig *rig);
+
 #endif

@@ -691,3 +691,29 @@ Test(ip_nodes, follows_the_ports_settings)
 	check(rig, &f4, "back by its port");
 	ip_rig_destroy(rig);
 }
+
+/* The kernel has looked at their sources. What goes back to it is first made what it was. */
+Test(ip_nodes, approved_packets)
+{
+	struct ip_rig *rig = ip_rig_create(0);
+	struct frame f4 = frame4(0x0a000001 | IP_RIG_NEAR << 16, 46, 60);
+	struct frame narrow = frame4(0x0a000001 | IP_RIG_NARROW << 16, 400, 414);
+	const struct expected own = punted(SHUNT_PUNT_own_source);
+	const struct expected big = punted(SHUNT_PUNT_too_big);
+
+	put32(f4.bytes + IP + 12, IP_RIG_OWN);
+	seal4(&f4);
+	compare(ip_rig_run(rig, f4.bytes, f4.len), &own, &f4, "the source is this host's");
+	compare(ip_rig_run(rig, narrow.bytes, narrow.len), &big, &narrow, "too big");
+	cr_expect_eq(ip_rig_restored(rig), 0);
+	ip_rig_live(rig)->rpf4[0] = SHUNT_SOURCE_RPF;
+	ip_rig_live(rig)->approved[0] = SHUNT_APPROVED_NOW;
+	cr_expect_eq(ip_rig_run(rig, f4.bytes, f4.len)->fate, IP_SENT);
+	cr_expect_eq(ip_rig_restored(rig), 0);
+	compare(ip_rig_run(rig, narrow.bytes, narrow.len), &big, &narrow, "approved, too big");
+	cr_expect_eq(ip_rig_restored(rig), 1);
+	ip_rig_live(rig)->approved[0] = SHUNT_APPROVED_BEFORE;
+	compare(ip_rig_run(rig, f4.bytes, f4.len), &own, &f4, "approved before");
+	cr_expect_eq(ip_rig_restored(rig), 2);
+	ip_rig_destroy(rig);
+}

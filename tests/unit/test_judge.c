@@ -299,8 +299,6 @@ Test(judge, a_chain_counts_once_a_device)
 	cr_expect_eq(judges->at[0].cnt, 1);
 }
 
-static bool translates; /* what place_of was asked about */
-
 /* What a chain of family inet, with a rule, counts as: its place, or -1. */
 static int place_of(const char *table, uint32_t table_flags, const char *type, uint32_t hook,
 		    int32_t priority)
@@ -329,7 +327,6 @@ static int place_of(const char *table, uint32_t table_flags, const char *type, u
 	mnl_attr_put_u32(nlh, NFTA_HOOK_PRIORITY, htonl((uint32_t)priority));
 	mnl_attr_nest_end(nlh, nest);
 	shunt_firewall_take_chain(nlh, &chains);
-	translates = chains.translates;
 	free(ignored.at);
 	return judges.cnt ? (int)judges.at[0].place : -1;
 }
@@ -351,25 +348,6 @@ Test(judge, where_a_chain_stands)
 	cr_expect_eq(place_of("shunt-", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
 	cr_expect_eq(place_of("shunt-1x", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
 	cr_expect_eq(place_of("t", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
-}
-
-Test(judge, a_rule_of_nat_translates)
-{
-	static const struct {
-		const char *type;
-		uint32_t hook;
-		bool translates;
-	} rows[] = {
-		{"nat", NF_INET_POST_ROUTING, true},	 {"nat", NF_INET_PRE_ROUTING, true},
-		{"nat", NF_INET_LOCAL_OUT, false},	 {"nat", NF_INET_LOCAL_IN, false},
-		{"filter", NF_INET_POST_ROUTING, false},
-	};
-	unsigned i;
-
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		place_of("t", 0, rows[i].type, rows[i].hook, 100);
-		cr_expect_eq(translates, rows[i].translates, "row %u", i);
-	}
 }
 
 /* A flowtable of a table over these devices. */
@@ -455,7 +433,7 @@ static int take_flow(uint32_t status, uint8_t family, struct shunt_flow *out)
 	put_tuple(nlh, CTA_TUPLE_REPLY, 0x0a000202, 0x0a000201, 53, 1025);
 	mnl_attr_put_u32(nlh, CTA_STATUS, htonl(status));
 	mnl_attr_put_u32(nlh, CTA_MARK, htonl(7));
-	return shunt_firewall_take_flow(nlh, out);
+	return shunt_firewall_take_flow(nlh, IPS_OFFLOAD, out);
 }
 
 Test(judge, a_connection_in_a_flowtable)

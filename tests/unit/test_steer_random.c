@@ -239,7 +239,8 @@ static void check_frame(const struct naive_world *world, uint64_t seed, uint64_t
 /* The oracle is of lane user; test_steer_lane.c has the others. */
 static bool is_of_other_lane(enum shunt_steer_reason reason)
 {
-	return reason >= SHUNT_STEER_LANE_KERNEL && reason != SHUNT_STEER_RULE_DROP;
+	return reason == SHUNT_STEER_TRANSLATED ||
+	       (reason >= SHUNT_STEER_LANE_KERNEL && reason != SHUNT_STEER_RULE_DROP);
 }
 
 Test(steer_random, program_agrees_with_naive_oracle, .timeout = 120)
