@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 
 from shuntlab import bpf
-from shuntlab.frames import udp4
+from shuntlab.frames import mac, udp4
 from shuntlab.lab import BUILD
 from shuntlab.wire import SO_RCVBUFFORCE, SO_TIMESTAMPNS, socket_in
 
@@ -57,8 +57,9 @@ def send_all(sock, template, rate, log_path, stop):
         due = max(due + step, time.monotonic() - LATE_S)
 
 
-def receive_all(sock, log_path, stop):
-    """Logs what arrives, the kernel's time stamp with it, until told to stop."""
+def receive_all(sock, log_path, stop, station):
+    """Logs what arrives, for that station where one is named, the kernel's time stamp with it, until told to
+    stop."""
     sock.settimeout(0.1)
     with open(log_path, "ab", buffering=0) as log:
         while not stop.is_set():
@@ -68,7 +69,7 @@ def receive_all(sock, log_path, stop):
                 continue
             except OSError:  # its device went down
                 continue
-            if len(data) < SIZE or data[42:46] != MAGIC:
+            if len(data) < SIZE or data[42:46] != MAGIC or station not in (None, data[:6]):
                 continue
             seconds, ns = struct.unpack("qq", ancillary[0][2])
             log.write(ARRIVAL.pack(HEAD.unpack_from(data, 42)[1], seconds * 10**9 + ns))
@@ -108,9 +109,9 @@ class Account:
 
 class Stream:
     """with Stream(lab, rate) as stream: ...; stream.account() tells of all since the last time. All is
-    shunt's unless it is asked who forwards."""
+    shunt's unless it is asked who forwards. station: frames to that MAC address alone have arrived."""
 
-    def __init__(self, lab, rate, make=udp4, asks_who=False):
+    def __init__(self, lab, rate, make=udp4, asks_who=False, station=None):
         self.rate = rate
         self._stack = Stack(lab) if asks_who else None
         self._folder = tempfile.TemporaryDirectory(prefix="shunt-torture-")
@@ -126,7 +127,7 @@ class Stream:
             multiprocessing.Process(target=send_all, args=(
                 self._sockets[0], numbered(make, 0), rate, self._sent_path, self._stop)),
             multiprocessing.Process(target=receive_all, args=(
-                self._sockets[1], self._got_path, self._stop))]
+                self._sockets[1], self._got_path, self._stop, station and mac(station)))]
         self._from = 0  # the first frame that is not accounted for
         self._got_at = 0
         self._last_arrival = None
