@@ -163,16 +163,21 @@ static int ask(struct shunt_origin *origin, int family, uint8_t proto,
 	char buf[MNL_SOCKET_BUFFER_SIZE];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	ssize_t len;
+	int got;
 
 	put_request(nlh, family, proto, way);
 	nlh->nlmsg_seq = ++origin->seq;
 	if (mnl_socket_sendto(origin->socket, nlh, nlh->nlmsg_len) < 0)
 		return -errno;
-	len = mnl_socket_recvfrom(origin->socket, buf, sizeof(buf));
-	if (len < 0)
-		return -errno;
-	if (shunt_netlink_run(buf, (size_t)len, origin->seq, mnl_socket_get_portid(origin->socket),
-			      take, out) == MNL_CB_ERROR)
+	do { /* EPROTO: an answer to what was asked before */
+		len = mnl_socket_recvfrom(origin->socket, buf, sizeof(buf));
+		if (len < 0)
+			return -errno;
+		errno = 0;
+		got = shunt_netlink_run(buf, (size_t)len, origin->seq,
+					mnl_socket_get_portid(origin->socket), take, out);
+	} while (got == MNL_CB_ERROR && errno == EPROTO);
+	if (got == MNL_CB_ERROR)
 		return errno ? -errno : -EBADMSG;
 	return 0;
 }
