@@ -192,6 +192,11 @@ class Stream:
         self._read()
         return max((row[1] for row in self._seen), default=0)
 
+    def latest_passed_ns(self):
+        """When the latest of the frames that arrived so far was sent; 0: none did."""
+        self._read()
+        return max((self._sent_ns(row[0]) for row in self._seen), default=0)
+
     def longest_silence(self, arrivals, numbers):
         """The longest time without an arrival while frames were being sent: from the first frame
         sent after an arrival to the next arrival."""
