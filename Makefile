@@ -225,8 +225,7 @@ unit: all $(UNIT) ## the unit tests alone
 VM_B     := build/vm
 build-vm: deps
 	$(Q)$(MAKE) $(SUB) B=$(VM_B) MARCH=x86-64-v3 all \
-		$(VM_B)/tests/other/shuntd $(VM_B)/tests/vm/idler \
-		$(VM_B)/tests/vm/napi.bpf.o
+		$(addprefix $(VM_B)/tests/,other/shuntd vm/idler vm/napi.bpf.o torture/stack.bpf.o)
 
 # What the suite vm runs: without most programs that only measure.
 vm-tests:

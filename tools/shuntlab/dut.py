@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is tortured: a lab with a shuntd on its dut, and all that must hold of both at any time."""
+import contextlib
 import glob
 import io
 import json
@@ -309,4 +310,12 @@ class Dut:
             check=False).stdout, START_S, "the link to come up")
 
     def down(self):
+        """What broke may have left a daemon: it ends in order, since a device that outlives the lab keeps
+        a dead one's program."""
+        daemon, self.daemon = self.daemon, None
+        if daemon and daemon.poll() is None:
+            daemon.send_signal(signal.SIGCONT)
+            daemon.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                daemon.communicate(timeout=START_S)
         return self.lab.down()
