@@ -123,7 +123,7 @@ def test_flow_order(net, way):
 # --- when -----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("way", ["xdp", "xsk", "packet"])
-@pytest.mark.parametrize("arrival", ["constant", "compound"])
+@pytest.mark.parametrize("arrival", ["constant", "burst:50", "compound"])
 def test_a_rate_is_held_or_said_to_be_missed(net, way, arrival):
     done = net.exec("gen", "shunt-gen", "send", "eth1", "-j", "--way", way, "--arrival", arrival,
                     "--rate", "10k", "--duration", 0.5, "--strict", check=False)
@@ -326,8 +326,10 @@ def test_bad_captures(net, made, says, tmp_path):
     (["--size", "70-60"], "--size"),
     (["--size", "60", "--proto", "tcp-syn"], "from 72"),
     (["--arrival", "poisson"], "wants a --rate"),
-    (["--arrival", "often", "--rate", "5"], "constant, poisson or compound"),
+    (["--arrival", "often", "--rate", "5"], "constant, burst, poisson or compound"),
     (["--arrival", "compound:0,1", "--rate", "5"], "PSI,NU"),
+    (["--arrival", "burst", "--rate", "5"], "burst:FRAMES"),
+    (["--arrival", "burst:0", "--rate", "5"], "1 to 65536"),
     (["--flow-order", "zipf:-1"], "zipf"),
     (["--flows", "1048577"], "1048576"),
     (["--sport", "70000"], "--sport"),

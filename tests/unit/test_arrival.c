@@ -46,6 +46,15 @@ Test(arrival, constant_is_constant)
 		cr_assert_eq(shunt_arrival_next(&a), INTERVAL);
 }
 
+Test(arrival, bursts_come_evenly)
+{
+	struct shunt_arrival a;
+
+	shunt_arrival_init_burst(&a, INTERVAL, 7);
+	for (unsigned i = 0; i < 1000; i++)
+		cr_assert_eq(shunt_arrival_next(&a), i % 7 ? 0 : 7 * INTERVAL);
+}
+
 Test(arrival, poisson_gaps_are_exponential)
 {
 	for (uint64_t seed = 1; seed <= 3; seed++) {

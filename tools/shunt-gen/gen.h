@@ -76,6 +76,7 @@ struct gen_send_opts {
 	double order_s;	   /* of Zipf's law */
 	const char *sizes; /* as given, NULL: the shortest */
 	enum shunt_arrival_kind arrival;
+	uint32_t burst;
 	uint32_t psi; /* largest batch */
 	double nu;
 	const char *capture;

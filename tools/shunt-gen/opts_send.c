@@ -101,11 +101,29 @@ static int parse_compound(struct gen_send_opts *o, struct shunt_err *err)
 	return 0;
 }
 
+/* burst:FRAMES */
+static int parse_burst(struct gen_send_opts *o, const char *text, struct shunt_err *err)
+{
+	char *end;
+	double frames = strtod(text, &end);
+
+	if (*end || end == text || !(frames >= 1 && frames <= 65536) || frames != floor(frames))
+		return shunt_err_set(err, EINVAL,
+				     "--arrival burst:FRAMES wants frames of a burst, 1 to 65536, "
+				     "not '%s'",
+				     optarg);
+	o->burst = (uint32_t)frames;
+	o->arrival = SHUNT_ARRIVAL_BURST;
+	return 0;
+}
+
 static int parse_arrival(struct gen_send_opts *o, struct shunt_err *err)
 {
-	static const char *const words[] = {"constant", "poisson", "compound", NULL};
+	static const char *const words[] = {"constant", "burst", "poisson", "compound", NULL};
 	int i = 0, rc;
 
+	if (!strcmp(optarg, "burst") || !strncmp(optarg, "burst:", strlen("burst:")))
+		return parse_burst(o, optarg + SHUNT_MIN(strlen("burst:"), strlen(optarg)), err);
 	if (!strncmp(optarg, "compound:", strlen("compound:"))) {
 		o->arrival = SHUNT_ARRIVAL_COMPOUND;
 		return parse_compound(o, err);

@@ -95,7 +95,11 @@ static void draw_gaps(struct drawing *d, double interval_ns)
 	struct shunt_arrival arrival;
 	double sum = 0, at = 0, scale, *gaps = calloc(n, sizeof(*gaps));
 
-	shunt_arrival_init(&arrival, o->arrival, interval_ns, &d->batch, shunt_rng_next(&d->rng));
+	if (o->arrival == SHUNT_ARRIVAL_BURST)
+		shunt_arrival_init_burst(&arrival, interval_ns, o->burst);
+	else
+		shunt_arrival_init(&arrival, o->arrival, interval_ns, &d->batch,
+				   shunt_rng_next(&d->rng));
 	shunt_arrival_next(&arrival);
 	for (uint32_t i = 0; gaps && i < n; i++) {
 		gaps[i] = shunt_arrival_next(&arrival);

@@ -71,7 +71,7 @@ static double gbit(const struct gen_result *r, unsigned extra)
 
 static const char *arrival_name(const struct gen_plan *plan)
 {
-	static const char *const names[] = {"constant", "poisson", "compound"};
+	static const char *const names[] = {"constant", "burst", "poisson", "compound"};
 
 	return plan->own_timing ? "capture" : names[plan->opts->arrival];
 }
