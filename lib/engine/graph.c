@@ -128,13 +128,13 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 	const int entry = (int)worker->graph.node_cnt;
 	unsigned i;
 
-	params->eth = (struct shunt_eth_params){.macs = engine->ports.macs, .live = &router->live};
+	params->eth = (struct shunt_eth_params){.macs = engine->ports.macs, .live = router->live};
 	params->ip = (struct shunt_ip_params){
 		.fib4 = router->fib4,
 		.fib6 = router->fib6,
 		.nexthops = router->nexthops,
 		.local4 = &router->local4,
-		.live = &router->live,
+		.live = router->live,
 		.flow_seed = router->flow_seed,
 		.counts = router->counts,
 		.writer = router->first_worker + worker->opts.id,
@@ -183,7 +183,7 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 					   .rate = queue ? engine->config->punt_rate : 0,
 					   .queues = worker->rx_queues,
 					   .queue_cnt = &worker->rx_queue_cnt,
-					   .live = engine->router ? &engine->router->live : NULL,
+					   .live = engine->router ? engine->router->live : NULL,
 					   .restore = restore,
 					   .restore_arg = engine->lanes.origin};
 	for (i = 0; i < engine->ports.cnt; i++)

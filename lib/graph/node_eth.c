@@ -35,7 +35,7 @@ struct eth {
 	const uint64_t *macs;
 	struct verdict verdicts[CLASS_CNT];
 	bool bridges[SHUNT_PORT_MAX];
-	const struct shunt_eth_live *live;
+	const struct shunt_port_live *live;
 };
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -72,9 +72,9 @@ static void load_verdicts(const struct eth *eth, unsigned port, struct verdict *
 	memcpy(verdicts, eth->verdicts, sizeof(eth->verdicts));
 	if (eth->bridges[port])
 		verdicts[FOREIGN] = eth->verdicts[BRIDGED];
-	if (unlikely(!__atomic_load_n(&eth->live->ip4[port], __ATOMIC_RELAXED)))
+	if (unlikely(!__atomic_load_n(&eth->live[port].ip4, __ATOMIC_RELAXED)))
 		verdicts[OURS_IP4] = verdicts[OURS_OFF];
-	if (unlikely(!__atomic_load_n(&eth->live->ip6[port], __ATOMIC_RELAXED)))
+	if (unlikely(!__atomic_load_n(&eth->live[port].ip6, __ATOMIC_RELAXED)))
 		verdicts[OURS_IP6] = verdicts[OURS_OFF];
 }
 
@@ -95,16 +95,12 @@ static unsigned sort(struct shunt_node *node, struct shunt_pkt *pkts, unsigned c
 	return SHUNT_NEXT_EACH;
 }
 
-static inline bool is_on(const uint8_t *ports, const struct shunt_pkt *pkts)
-{
-	return __atomic_load_n(&ports[pkts[0].port], __ATOMIC_RELAXED);
-}
-
 /* Most batches are all to the port's address and all of one family: then nothing is written. */
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct eth *eth = node->priv;
 	const uint64_t mac = own_mac(eth, pkts[0].port);
+	const struct shunt_port_live *live = &eth->live[pkts[0].port];
 	uint8_t *const mem = node->mem;
 	uint16_t any = 0, all = 0xffff;
 	uint64_t foreign = 0;
@@ -125,9 +121,9 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	}
 	if (unlikely(foreign || any != all))
 		return sort(node, pkts, cnt, next);
-	if (any == htons(ETHERTYPE_IP) && is_on(eth->live->ip4, pkts))
+	if (any == htons(ETHERTYPE_IP) && __atomic_load_n(&live->ip4, __ATOMIC_RELAXED))
 		return eth->verdicts[OURS_IP4].next;
-	if (any == htons(ETHERTYPE_IPV6) && is_on(eth->live->ip6, pkts))
+	if (any == htons(ETHERTYPE_IPV6) && __atomic_load_n(&live->ip6, __ATOMIC_RELAXED))
 		return eth->verdicts[OURS_IP6].next;
 	return sort(node, pkts, cnt, next);
 }

@@ -94,17 +94,17 @@ static inline bool is_good(const uint8_t *ip, uint32_t len, uint32_t total_len,
 
 static const struct shunt_local4 no_local4;
 
-static inline bool is_approved(const struct shunt_eth_live *live, unsigned port)
+static inline bool is_approved(const struct shunt_port_live *live)
 {
-	return __atomic_load_n(&live->approved[port], __ATOMIC_RELAXED) == SHUNT_APPROVED_NOW;
+	return __atomic_load_n(&live->approved, __ATOMIC_RELAXED) == SHUNT_APPROVED_NOW;
 }
 
 static inline uint16_t next_of(const struct shunt_ip *state, unsigned port)
 {
-	const struct shunt_eth_live *live = state->tables.live;
+	const struct shunt_port_live *live = state->tables.live;
 
-	if (unlikely(live && __atomic_load_n(&live->rpf4[port], __ATOMIC_RELAXED)) &&
-	    !is_approved(live, port))
+	if (unlikely(live && __atomic_load_n(&live[port].rpf4, __ATOMIC_RELAXED)) &&
+	    !is_approved(&live[port]))
 		return state->rpf;
 	return state->on;
 }
@@ -112,9 +112,9 @@ static inline uint16_t next_of(const struct shunt_ip *state, unsigned port)
 /* This host's addresses, which a source must not be. */
 static inline const struct shunt_local4 *local_of(const struct shunt_ip *state, unsigned port)
 {
-	const struct shunt_eth_live *live = state->tables.live;
+	const struct shunt_port_live *live = state->tables.live;
 
-	if (!state->tables.local4 || unlikely(live && is_approved(live, port)))
+	if (!state->tables.local4 || unlikely(live && is_approved(&live[port])))
 		return &no_local4;
 	return __atomic_load_n(state->tables.local4, __ATOMIC_ACQUIRE);
 }

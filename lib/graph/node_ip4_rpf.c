@@ -18,8 +18,8 @@ static inline bool is_plain(const struct shunt_adj *adj, unsigned port, uint8_t 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct shunt_ip *state = node->priv;
-	const struct shunt_eth_live *live = state->tables.live;
-	const uint8_t check = __atomic_load_n(&live->rpf4[pkts[0].port], __ATOMIC_RELAXED);
+	const struct shunt_port_live *live = &state->tables.live[pkts[0].port];
+	const uint8_t check = __atomic_load_n(&live->rpf4, __ATOMIC_RELAXED);
 	uint32_t src_be[SHUNT_BATCH_MAX], nh[SHUNT_BATCH_MAX];
 	unsigned i, bad = 0;
 

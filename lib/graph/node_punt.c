@@ -117,7 +117,7 @@ static bool is_as_received(const struct shunt_node *node, const struct shunt_pkt
 {
 	const struct shunt_punt_params *params = &((const struct punt *)node->priv)->params;
 
-	if (!params->live || !__atomic_load_n(&params->live->approved[pkt->port], __ATOMIC_RELAXED))
+	if (!params->live || !__atomic_load_n(&params->live[pkt->port].approved, __ATOMIC_RELAXED))
 		return true;
 	return params->restore(params->restore_arg, shunt_pkt_data(pkt, node->graph->pool->mem),
 			       SHUNT_MIN(pkt->len, RESTORED_MAX)) >= 0;

@@ -69,12 +69,12 @@ enum shunt_approved {
 	SHUNT_APPROVED_BEFORE, /* no more, but some may be under way */
 };
 
-/* What control may change while workers run; by input port, bytes read and written whole. */
-struct shunt_eth_live {
-	uint8_t ip4[SHUNT_PORT_MAX];	  /* IPv4 is forwarded */
-	uint8_t ip6[SHUNT_PORT_MAX];	  /* IPv6 is forwarded */
-	uint8_t rpf4[SHUNT_PORT_MAX];	  /* enum shunt_source_check */
-	uint8_t approved[SHUNT_PORT_MAX]; /* enum shunt_approved */
+/* What control may change of an input port while workers run: bytes read and written whole. */
+struct shunt_port_live {
+	uint8_t ip4;	  /* IPv4 is forwarded */
+	uint8_t ip6;	  /* IPv6 is forwarded */
+	uint8_t rpf4;	  /* enum shunt_source_check */
+	uint8_t approved; /* enum shunt_approved */
 };
 
 /* Parameters of eth_input: by input port. A frame to its MAC address goes to the IP nodes where
@@ -82,8 +82,8 @@ struct shunt_eth_live {
 struct shunt_eth_params {
 	/* six bytes as in memory, then two of 0; outlives the graph; control may change a word */
 	const uint64_t *macs;
-	const struct shunt_eth_live *live; /* outlives the graph */
-	bool bridges[SHUNT_PORT_MAX];	   /* frames to another address go to the bridge node */
+	const struct shunt_port_live *live; /* by input port; outlives the graph */
+	bool bridges[SHUNT_PORT_MAX];	    /* frames to another address go to the bridge node */
 };
 
 /* Parameters of all ip4_ and ip6_ nodes. The tables have another writer; workers read
@@ -94,7 +94,7 @@ struct shunt_ip_params {
 	const struct shunt_fib6 *fib6;
 	const struct shunt_nexthops *nexthops;
 	struct shunt_local4 *const *local4; /* this host's IPv4 addresses; NULL: none */
-	const struct shunt_eth_live *live;  /* outlives the graph */
+	const struct shunt_port_live *live; /* by input port; outlives the graph */
 	const struct shunt_counts *counts;  /* of neighbours and routes; NULL: none */
 	uint32_t writer;		    /* of counts: the worker's */
 	uint64_t flow_seed;		    /* of the hash over groups */
@@ -110,7 +110,8 @@ struct shunt_punt_params {
 	uint32_t rate;
 	struct shunt_queue *const *queues; /* that the worker serves; NULL: none can */
 	const unsigned *queue_cnt;
-	const struct shunt_eth_live *live; /* outlives the graph; NULL: no port's are approved */
+	/* By input port; outlives the graph; NULL: no port's are approved. */
+	const struct shunt_port_live *live;
 	/* Makes an approved packet what it was when it arrived. len: bytes of the frame in its
 	 * first buffer. Returns -errno where that is not known. */
 	int (*restore)(void *arg, uint8_t *frame, uint32_t len);

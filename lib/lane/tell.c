@@ -113,7 +113,7 @@ static void tell_workers(const struct shunt_lanes *lanes, const struct shunt_por
 
 	if (!lanes->router)
 		return;
-	approved = &lanes->router->live.approved[port->index];
+	approved = &lanes->router->live[port->index].approved;
 	before = *approved;
 	if (is_approved && (is_told || before == SHUNT_APPROVED_NOW))
 		__atomic_store_n(approved, SHUNT_APPROVED_NOW, __ATOMIC_RELAXED);

@@ -49,7 +49,7 @@ uint64_t shunt_notice_check_ip4_forwarding(const struct shunt_engine *engine,
 {
 	const char *name = port_of(engine, before)->name;
 
-	if (!routes(engine, before) || engine->router->live.ip4[before->port])
+	if (!routes(engine, before) || engine->router->live[before->port].ip4)
 		return 0;
 	shunt_err_set(text, 0,
 		      "%s: IPv4 forwarding is off, so the kernel gets and drops what would be "
@@ -63,7 +63,7 @@ uint64_t shunt_notice_check_rp_filter(const struct shunt_engine *engine,
 {
 	const char *name = port_of(engine, before)->name;
 
-	if (!routes(engine, before) || engine->router->live.rpf4[before->port] != SHUNT_SOURCE_RPF)
+	if (!routes(engine, before) || engine->router->live[before->port].rpf4 != SHUNT_SOURCE_RPF)
 		return 0;
 	shunt_err_set(text, 0,
 		      "%s: rp_filter is on: every source is looked up, and the kernel decides "

@@ -94,15 +94,15 @@ void shunt_router_look(struct shunt_router *router)
 	router->is_following = is_following(router);
 	router->is_ip6_off = !ip6_forwarding;
 	for (i = 0; i < ports->cnt; i++) {
+		struct shunt_port_live *live = &router->live[i];
 		const char *name = ports->at[i].name;
 		bool is_router = shunt_ports_routes(ports, i) && router->is_following;
 		bool ip4 = is_router && read_conf("ipv4", name, "forwarding") > 0;
 		bool has_ip6 = is_router && ip6 && read_conf("ipv6", name, "disable_ipv6") == 0;
 
 		look_at_mtu6(router, &ports->at[i]);
-		__atomic_store_n(&router->live.ip4[i], ip4 && !diverted4, __ATOMIC_RELAXED);
-		__atomic_store_n(&router->live.ip6[i], has_ip6 && !diverted6, __ATOMIC_RELAXED);
-		__atomic_store_n(&router->live.rpf4[i], read_source_check(router, name),
-				 __ATOMIC_RELAXED);
+		__atomic_store_n(&live->ip4, ip4 && !diverted4, __ATOMIC_RELAXED);
+		__atomic_store_n(&live->ip6, has_ip6 && !diverted6, __ATOMIC_RELAXED);
+		__atomic_store_n(&live->rpf4, read_source_check(router, name), __ATOMIC_RELAXED);
 	}
 }

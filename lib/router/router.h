@@ -29,8 +29,8 @@ struct shunt_router {
 	struct shunt_mirror *mirror; /* NULL while its socket cannot be had */
 	struct shunt_neigh_use *neigh_use;
 	struct shunt_puntdev *puntdev;
-	struct shunt_local4 *local4;	    /* published to the workers */
-	struct shunt_eth_live live;	    /* the same */
+	struct shunt_local4 *local4;		     /* published to the workers */
+	struct shunt_port_live live[SHUNT_PORT_MAX]; /* the same */
 	struct shunt_xdp_tables *tables;    /* what lane xdp reads; NULL: it does not route */
 	struct shunt_tables_cfg tables_cfg; /* as the programs were told */
 	uint64_t flow_seed;

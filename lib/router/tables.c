@@ -73,15 +73,16 @@ int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err)
 
 static uint32_t flags_of(const struct shunt_router *router, unsigned port)
 {
+	const struct shunt_port_live *live = &router->live[port];
 	uint32_t flags = 0;
 
-	if (router->live.ip4[port])
+	if (live->ip4)
 		flags |= SHUNT_TABLES_IP4;
-	if (router->live.ip6[port])
+	if (live->ip6)
 		flags |= SHUNT_TABLES_IP6;
-	if (router->live.rpf4[port] == SHUNT_SOURCE_RPF)
+	if (live->rpf4 == SHUNT_SOURCE_RPF)
 		flags |= SHUNT_TABLES_RPF4;
-	if (router->live.rpf4[port] == SHUNT_SOURCE_NOT_LOCAL)
+	if (live->rpf4 == SHUNT_SOURCE_NOT_LOCAL)
 		flags |= SHUNT_TABLES_NO_LOCAL;
 	return flags;
 }

@@ -54,7 +54,7 @@ static struct shunt_fib4 *fib4;
 static struct shunt_fib6 *fib6;
 static struct shunt_nexthops *nexthops;
 static struct shunt_local4 *local4;
-static struct shunt_eth_live live;
+static struct shunt_port_live live[PORTS];
 static uint64_t own_macs[PORTS];
 static struct shunt_mac_table *macs;
 static struct shunt_learn learn;
@@ -203,7 +203,7 @@ static void build_graph(bool is_limited, bool can_punt)
 					   .fib6 = fib6,
 					   .nexthops = nexthops,
 					   .local4 = &local4,
-					   .live = &live,
+					   .live = live,
 					   .min_len = PADDED};
 	const struct shunt_punt_params punt = {.ifindex = {1, 2, 3, 4},
 					       .rate = is_limited ? PUNT_RATE : 0,
@@ -213,7 +213,7 @@ static void build_graph(bool is_limited, bool can_punt)
 	const struct shunt_bridge_params bridge = {
 		.macs = macs, .masks = &masks, .learn = &learn, .members = {0xe}};
 	struct shunt_eth_params eth = {
-		.macs = own_macs, .live = &live, .bridges = {[MIX_PORT] = true}};
+		.macs = own_macs, .live = live, .bridges = {[MIX_PORT] = true}};
 	struct shunt_err err;
 	unsigned i;
 
@@ -261,9 +261,9 @@ static void apply_settings(uint8_t bits, uint8_t more)
 	graph = &graphs[(more & LIMITED ? 1 : 0) + (more & PUNT ? 2 : 0)];
 	are_long = more & LONG;
 	in_port = bits & 3;
-	memset(live.ip4, !(bits & NO_IP4), PORTS);
-	memset(live.ip6, !(bits & NO_IP6), PORTS);
-	memset(live.rpf4, !!(bits & RPF), PORTS);
+	for (i = 0; i < PORTS; i++)
+		live[i] = (struct shunt_port_live){
+			.ip4 = !(bits & NO_IP4), .ip6 = !(bits & NO_IP6), .rpf4 = !!(bits & RPF)};
 	masks.forwarding = bits & BLOCKED ? 0x5 : 0xf;
 	masks.learning = masks.flooding = 0xf;
 	masks.foreign = !!(bits & FOREIGN);

@@ -44,7 +44,7 @@ struct ip_rig {
 	struct shunt_nexthops *nexthops;
 	struct shunt_counts *counts;
 	struct shunt_local4 *local4;
-	struct shunt_eth_live live;
+	struct shunt_port_live live[2];
 	unsigned restored; /* packets */
 	uint64_t macs[2];
 	struct ip_outcome outcome;
@@ -137,7 +137,7 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 					   .fib6 = rig->fib6,
 					   .nexthops = rig->nexthops,
 					   .local4 = &rig->local4,
-					   .live = &rig->live,
+					   .live = rig->live,
 					   .counts = rig->counts,
 					   .writer = 1,
 					   .min_len = min_len};
@@ -146,14 +146,14 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 		&shunt_node_ip4_lookup, &shunt_node_ip6_lookup, &shunt_node_ip4_rewrite,
 		&shunt_node_ip6_rewrite};
 	const struct shunt_punt_params punt = {
-		.ifindex = {1, 2}, .live = &rig->live, .restore = restore, .restore_arg = rig};
-	struct shunt_eth_params eth = {.macs = rig->macs, .live = &rig->live};
+		.ifindex = {1, 2}, .live = rig->live, .restore = restore, .restore_arg = rig};
+	struct shunt_eth_params eth = {.macs = rig->macs, .live = rig->live};
 	struct shunt_err err;
 	unsigned i;
 
 	memcpy(&rig->macs[0], ip_rig_mac, 6);
-	memset(rig->live.ip4, 1, 2);
-	memset(rig->live.ip6, 1, 2);
+	for (i = 0; i < 2; i++)
+		rig->live[i] = (struct shunt_port_live){.ip4 = 1, .ip6 = 1};
 	shunt_graph_init(&rig->graph, &rig->pool, rig->queues, 2);
 	cr_assert_eq(shunt_graph_add(&rig->graph, &shunt_node_eth_input, NULL, &eth, &err), 0);
 	for (i = 0; i < SHUNT_ARRAY_LEN(types); i++)
@@ -216,9 +216,9 @@ unsigned ip_rig_restored(const struct ip_rig *rig)
 	return rig->restored;
 }
 
-struct shunt_eth_live *ip_rig_live(struct ip_rig *rig)
+struct shunt_port_live *ip_rig_live(struct ip_rig *rig)
 {
-	return &rig->live;
+	return &rig->live[0];
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */

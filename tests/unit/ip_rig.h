@@ -62,8 +62,9 @@ const struct ip_outcome *ip_rig_run(struct ip_rig *rig, const uint8_t *frame, ui
 unsigned ip_rig_batch(struct ip_rig *rig, uint8_t (*frames)[IP_RIG_FRAME_MAX], const uint32_t *lens,
 		      unsigned cnt, struct ip_outcome *out);
 
-/* ip_rig_live is what the nodes follow: both ports forward both families, no rp_filter. */
-struct shunt_eth_live *ip_rig_live(struct ip_rig *rig);
+/* ip_rig_live is what the nodes follow of port 0: it forwards both families, no rp_filter; so
+ * does 1. */
+struct shunt_port_live *ip_rig_live(struct ip_rig *rig);
 
 /* ip_rig_restored is how many packets were to be made what they were when they arrived. */
 unsigned ip_rig_restored(const struct ip_rig *rig);

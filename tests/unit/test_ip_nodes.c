@@ -666,20 +666,20 @@ Test(ip_nodes, follows_the_ports_settings)
 	const struct expected off = punted(SHUNT_PUNT_not_router);
 	const struct expected rpf = punted(SHUNT_PUNT_rp_filter);
 
-	ip_rig_live(rig)->ip4[0] = 0;
+	ip_rig_live(rig)->ip4 = 0;
 	compare(ip_rig_run(rig, f4.bytes, f4.len), &off, &f4, "IPv4 off");
 	check(rig, &f6, "IPv4 off, IPv6 on");
-	ip_rig_live(rig)->ip4[0] = 1;
-	ip_rig_live(rig)->ip6[0] = 0;
+	ip_rig_live(rig)->ip4 = 1;
+	ip_rig_live(rig)->ip6 = 0;
 	compare(ip_rig_run(rig, f6.bytes, f6.len), &off, &f6, "IPv6 off");
 	check(rig, &f4, "IPv6 off, IPv4 on");
 
-	ip_rig_live(rig)->rpf4[0] = SHUNT_SOURCE_NOT_LOCAL;
+	ip_rig_live(rig)->rpf4 = SHUNT_SOURCE_NOT_LOCAL;
 	check(rig, &f4, "no route back, and none is asked for");
 	put32(f4.bytes + IP + 12, 0x0a000001 | IP_RIG_LOCAL << 16);
 	seal4(&f4);
 	compare(ip_rig_run(rig, f4.bytes, f4.len), &rpf, &f4, "the source is local by a route");
-	ip_rig_live(rig)->rpf4[0] = SHUNT_SOURCE_RPF;
+	ip_rig_live(rig)->rpf4 = SHUNT_SOURCE_RPF;
 	put32(f4.bytes + IP + 12, 0x01020304);
 	seal4(&f4);
 	compare(ip_rig_run(rig, f4.bytes, f4.len), &rpf, &f4, "no route back");
@@ -706,13 +706,13 @@ Test(ip_nodes, approved_packets)
 	compare(ip_rig_run(rig, f4.bytes, f4.len), &own, &f4, "the source is this host's");
 	compare(ip_rig_run(rig, narrow.bytes, narrow.len), &big, &narrow, "too big");
 	cr_expect_eq(ip_rig_restored(rig), 0);
-	ip_rig_live(rig)->rpf4[0] = SHUNT_SOURCE_RPF;
-	ip_rig_live(rig)->approved[0] = SHUNT_APPROVED_NOW;
+	ip_rig_live(rig)->rpf4 = SHUNT_SOURCE_RPF;
+	ip_rig_live(rig)->approved = SHUNT_APPROVED_NOW;
 	cr_expect_eq(ip_rig_run(rig, f4.bytes, f4.len)->fate, IP_SENT);
 	cr_expect_eq(ip_rig_restored(rig), 0);
 	compare(ip_rig_run(rig, narrow.bytes, narrow.len), &big, &narrow, "approved, too big");
 	cr_expect_eq(ip_rig_restored(rig), 1);
-	ip_rig_live(rig)->approved[0] = SHUNT_APPROVED_BEFORE;
+	ip_rig_live(rig)->approved = SHUNT_APPROVED_BEFORE;
 	compare(ip_rig_run(rig, f4.bytes, f4.len), &own, &f4, "approved before");
 	cr_expect_eq(ip_rig_restored(rig), 2);
 	ip_rig_destroy(rig);

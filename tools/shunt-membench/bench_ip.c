@@ -193,10 +193,10 @@ static int add_nodes(struct shunt_worker *worker, const void *arg, struct shunt_
 {
 	const struct rig *rig = arg;
 	static const struct shunt_punt_params punt;
-	static const struct shunt_eth_live live = {.ip4 = {[BENCH_IN] = 1},
-						   .ip6 = {[BENCH_IN] = 1}};
+	static const struct shunt_port_live live[BENCH_IN + 1] = {
+		[BENCH_IN] = {.ip4 = 1, .ip6 = 1}};
 	static uint64_t own_macs[BENCH_IN + 1];
-	static struct shunt_eth_params eth = {.macs = own_macs, .live = &live};
+	static struct shunt_eth_params eth = {.macs = own_macs, .live = live};
 	const struct {
 		const struct shunt_node_type *type;
 		const void *params;
