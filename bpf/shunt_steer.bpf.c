@@ -37,7 +37,9 @@ __noinline int steer_any_dp(struct xdp_md *ctx)
 SEC("xdp")
 int shunt_steer(struct xdp_md *ctx)
 {
-	return !tap_takes(ctx, false) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
+	int verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx);
+
+	return verdict == LONG_WAY ? steer_any(ctx) : verdict;
 }
 
 /* For ports whose packets take several buffers: headers are read in the first, lengths are
@@ -56,7 +58,9 @@ int shunt_steer_sg(struct xdp_md *ctx)
 SEC("xdp")
 int shunt_steer_dp(struct xdp_md *ctx)
 {
-	return !tap_takes(ctx, false) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any_dp(ctx);
+	int verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx);
+
+	return verdict == LONG_WAY ? steer_any_dp(ctx) : verdict;
 }
 
 SEC("xdp.frags")

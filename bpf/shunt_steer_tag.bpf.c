@@ -45,11 +45,13 @@ SEC("xdp")
 int shunt_steer_tag(struct xdp_md *ctx)
 {
 	struct vlan_tag tag;
+	int verdict;
 
 	leave_room();
 	if (has_tag(ctx, &tag))
 		return steer_tagged(ctx, tag, false);
-	return !tap_takes(ctx, false) && goes_quickly(ctx) ? XDP_REDIRECT : steer_any(ctx);
+	verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx);
+	return verdict == LONG_WAY ? steer_any(ctx) : verdict;
 }
 
 SEC("xdp.frags")

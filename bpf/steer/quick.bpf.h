@@ -4,8 +4,8 @@
  * plainly good is on its way after a few dozen instructions. Whatever is in doubt takes the long
  * way (steer.bpf.h), which knows every case; both come to the same end.
  *
- * Nothing is done, and nothing counted, before the redirect is sure. So `false` always means that
- * the long way can begin. */
+ * Nothing is done, and nothing counted, before the frame's end is sure. So LONG_WAY always means
+ * that the long way can begin. */
 #ifndef SHUNT_STEER_QUICK_BPF_H
 #define SHUNT_STEER_QUICK_BPF_H
 
@@ -14,13 +14,16 @@
 #include "steer/mode.bpf.h"
 #include "steer/ports.bpf.h"
 
+/* Beside a verdict of XDP: the frame's end is not known yet. No program returns it. */
+#define LONG_WAY XDP_ABORTED
+
 #define QUICK_LAYER3 \
 	(SHUNT_STEER_QUICK_LAYER3_USER | (ASKS_FLOWS ? SHUNT_STEER_QUICK_FLOWS_USER : 0))
 
 /* Gate and count of every short way; a constant for lane and for reason. A frame that is to be
  * timed, or whose checksum is to be looked at, takes the long way. */
-static __always_inline bool send_quickly(struct xdp_md *ctx, const enum shunt_lane lane,
-					 const int reason, __u64 word)
+static __always_inline int send_quickly(struct xdp_md *ctx, const enum shunt_lane lane,
+					const int reason, __u64 word)
 {
 	__u32 queue = ctx->rx_queue_index;
 	struct shunt_steer_slot *slot = slot_of(queue);
@@ -28,17 +31,17 @@ static __always_inline bool send_quickly(struct xdp_md *ctx, const enum shunt_la
 	/* clang would keep its offset besides */
 	barrier_var(slot);
 	if (READ_ONCE(slot->sample.looks))
-		return false;
+		return LONG_WAY;
 	if (lane == SHUNT_LANE_USER) {
 		if (READ_ONCE(slot->gate.shut) || !takes_worker(queue))
-			return false;
+			return LONG_WAY;
 	} else if (!bpf_map_lookup_elem(&shunt_xsks, &queue) ||
 		   !redirects(word & SHUNT_STEER_QUICK_PORT, false)) {
-		return false;
+		return LONG_WAY;
 	}
 	slot->counters.packets[reason]++;
 	slot->counters.bytes[lane] += ctx->data_end - ctx->data;
-	return true;
+	return XDP_REDIRECT;
 }
 
 /* Whatever its destination. */
@@ -75,9 +78,10 @@ static __always_inline bool may_be_local6(const struct shunt_steer_half *half,
 	return in_filter(half, shunt_steer_hash6(ip->dst[0], ip->dst[1]));
 }
 
-/* Mode LAYER3_FLOWS. What may be for this host may also be of a connection that is translated. */
-static __always_inline bool asks_quickly(struct xdp_md *ctx, __u64 word, bool may_be_local,
-					 const int reason)
+/* Mode LAYER3_FLOWS. What may be for this host may also be of a connection that is translated. What
+ * is not approved ends here, too: to ask twice would cost as much as all else. */
+static __always_inline int ask_quickly(struct xdp_md *ctx, __u64 word, bool may_be_local,
+				       const int reason)
 {
 	const __u32 live = SHUNT_STEER_LIVE_HALF(!!(word & SHUNT_STEER_QUICK_HALF1));
 	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
@@ -86,21 +90,26 @@ static __always_inline bool asks_quickly(struct xdp_md *ctx, __u64 word, bool ma
 
 	barrier_var(slot);
 	if (flow_is_counted() || READ_ONCE(slot->sample.looks) || !READ_ONCE(shunt_ctl.restores))
-		return false;
+		return LONG_WAY;
 	done = approved(ctx, live, may_be_local ? SHUNT_STEER_LOCAL_ADDRESS : reason,
 			SHUNT_LANE_USER, false);
 	if (done == reason)
 		return send_quickly(ctx, SHUNT_LANE_USER, reason, word);
-	if (done != SHUNT_STEER_TRANSLATED)
-		return false;
-	slot->counters.packets[SHUNT_STEER_TRANSLATED]++;
-	slot->counters.bytes[SHUNT_LANE_USER] += len;
-	return true;
+	if (done == SHUNT_STEER_TRANSLATED) {
+		slot->counters.packets[SHUNT_STEER_TRANSLATED]++;
+		slot->counters.bytes[SHUNT_LANE_USER] += len;
+		return XDP_REDIRECT;
+	}
+	if (done < SHUNT_STEER_USER_REASON_CNT || done >= SHUNT_STEER_XDP_FORWARD4)
+		return LONG_WAY;
+	slot->counters.packets[done]++;
+	slot->counters.bytes[SHUNT_LANE_KERNEL] += len;
+	return XDP_PASS;
 }
 
 /* Modes LAYER3 and LAYER3_FLOWS, of a frame to the port's own address. */
-static __always_inline bool routes_quickly(struct xdp_md *ctx, __u64 word, const struct eth *eth,
-					   const void *end)
+static __always_inline int route_quickly(struct xdp_md *ctx, __u64 word, const struct eth *eth,
+					 const void *end)
 {
 	const struct shunt_steer_half *half = &shunt_ctl.half[!!(word & SHUNT_STEER_QUICK_HALF1)];
 	const bool asks = ASKS_FLOWS && word & SHUNT_STEER_QUICK_FLOWS_USER;
@@ -108,51 +117,53 @@ static __always_inline bool routes_quickly(struct xdp_md *ctx, __u64 word, const
 
 	if (eth->type_be == bpf_htons(ETH_P_IP)) {
 		if (!is_plain_from4(l3, end))
-			return false;
+			return LONG_WAY;
 		if (asks)
-			return asks_quickly(ctx, word, may_be_local4(half, l3),
-					    SHUNT_STEER_FORWARD4);
-		return !may_be_local4(half, l3) &&
-		       send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
+			return ask_quickly(ctx, word, may_be_local4(half, l3),
+					   SHUNT_STEER_FORWARD4);
+		return may_be_local4(half, l3)
+			       ? LONG_WAY
+			       : send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
 	}
 	if (eth->type_be != bpf_htons(ETH_P_IPV6) || !is_plain_from6(l3, end))
-		return false;
+		return LONG_WAY;
 	if (asks)
-		return asks_quickly(ctx, word, may_be_local6(half, l3), SHUNT_STEER_FORWARD6);
-	return !may_be_local6(half, l3) &&
-	       send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD6, word);
+		return ask_quickly(ctx, word, may_be_local6(half, l3), SHUNT_STEER_FORWARD6);
+	return may_be_local6(half, l3)
+		       ? LONG_WAY
+		       : send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD6, word);
 }
 
 /* Modes that look at the frame's addresses. Its first bytes are loaded before anything else: on a
  * NAPI of its own they lie in the sender's cache. */
-static __always_inline bool looks_quickly(struct xdp_md *ctx, __u64 word,
-					  const enum shunt_lane lane, const int reason)
+static __always_inline int look_quickly(struct xdp_md *ctx, __u64 word, const enum shunt_lane lane,
+					const int reason)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	const struct eth *eth = data;
 	bool is_own;
 
 	if ((const void *)(eth + 1) > end)
-		return false;
+		return LONG_WAY;
 	is_own = shunt_steer_quick_is_own(word, *(const __u64 *)eth);
 	if (lane == SHUNT_LANE_USER && word & QUICK_LAYER3)
-		return is_own && routes_quickly(ctx, word, eth, end);
-	return !is_own && !(eth->dst[0] & 1) && send_quickly(ctx, lane, reason, word);
+		return is_own ? route_quickly(ctx, word, eth, end) : LONG_WAY;
+	return is_own || eth->dst[0] & 1 ? LONG_WAY : send_quickly(ctx, lane, reason, word);
 }
 
-/* true: the frame is on its way. */
-static __always_inline bool goes_quickly(struct xdp_md *ctx)
+/* The frame's verdict, or LONG_WAY. */
+static __always_inline int steer_quickly(struct xdp_md *ctx)
 {
 	__u64 word = READ_ONCE(shunt_ctl.quick);
 
 	if (word & (SHUNT_STEER_QUICK_XCONNECT_USER | QUICK_LAYER3))
-		return looks_quickly(ctx, word, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED);
+		return look_quickly(ctx, word, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED);
 	if (word & SHUNT_STEER_QUICK_XCONNECT_XDP)
-		return looks_quickly(ctx, word, SHUNT_LANE_XDP, SHUNT_STEER_XDP_BRIDGED);
+		return look_quickly(ctx, word, SHUNT_LANE_XDP, SHUNT_STEER_XDP_BRIDGED);
 	/* of the others no byte of the frame is loaded */
 	if (word & SHUNT_STEER_QUICK_TRANSPARENT_USER)
 		return send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED, word);
-	return word && send_quickly(ctx, SHUNT_LANE_XDP, SHUNT_STEER_XDP_BRIDGED, word);
+	return word ? send_quickly(ctx, SHUNT_LANE_XDP, SHUNT_STEER_XDP_BRIDGED, word) : LONG_WAY;
 }
 
 #endif
