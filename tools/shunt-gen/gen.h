@@ -275,9 +275,11 @@ void gen_capture_fini(struct gen_capture *c);
 
 /* gen_next_due says whether a frame may leave at now, and has moved on to the next
  * if so: gen_next_write has to follow, which writes it and returns its length.
- * gen_next_ns is when to ask again. gen_next_sent counts one that is on its way. */
+ * gen_next_ns is when to ask again, gen_next_sleep sleeps until so many ns before, or less.
+ * gen_next_sent counts one that is on its way. */
 bool gen_next_due(struct gen_sender *s, uint64_t now_ns);
 uint64_t gen_next_ns(const struct gen_sender *s);
+void gen_next_sleep(const struct gen_sender *s, uint64_t early_ns);
 uint32_t gen_next_write(struct gen_sender *s, uint8_t *buf, uint64_t now_ns);
 bool gen_next_is_over(const struct gen_sender *s);
 

@@ -2,9 +2,15 @@
 /* What a thread that sends from userspace does for each frame: the same as
  * bpf/tools/shunt_gen.bpf.c. */
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "gen.h"
+
+/* What a sender sleeps at most: it may be stopped meanwhile. */
+#define NAP_NS 100000000
 
 static const struct shunt_gen_slot *slot_of(const struct gen_sender *s)
 {
@@ -32,6 +38,16 @@ uint64_t gen_next_ns(const struct gen_sender *s)
 	const uint64_t due = st->due > st->next ? st->due : st->next;
 
 	return is_paced(s) ? st->start_ns + (due >> SHUNT_GEN_PACE_SHIFT) + 1 : 0;
+}
+
+void gen_next_sleep(const struct gen_sender *s, uint64_t early_ns)
+{
+	const uint64_t ns = SHUNT_MIN(gen_next_ns(s) - early_ns, shunt_clock_ns() + NAP_NS);
+	const struct timespec ts = {.tv_sec = (time_t)(ns / SHUNT_NS_PER_SEC),
+				    .tv_nsec = (long)(ns % SHUNT_NS_PER_SEC)};
+
+	prctl(PR_SET_TIMERSLACK, 1); /* of this thread */
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
 static uint32_t take_flow(struct gen_sender *s, const struct shunt_gen_slot *slot)

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,15 +30,6 @@ static int open_socket(const struct gen_sender *s, struct shunt_err *err)
 	return rc;
 }
 
-static void sleep_until(uint64_t ns)
-{
-	const struct timespec ts = {.tv_sec = (time_t)(ns / SHUNT_NS_PER_SEC),
-				    .tv_nsec = (long)(ns % SHUNT_NS_PER_SEC)};
-
-	/* A signal ends it early: the caller looks at the clock again. */
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
 /* The same frame again while the device is full. */
 static int send_one(struct gen_sender *s, int fd, const uint8_t *buf, uint32_t len)
 {
@@ -61,14 +50,13 @@ int gen_send_packet(struct gen_sender *s)
 
 	if (fd < 0)
 		return fd;
-	prctl(PR_SET_TIMERSLACK, 1);
 	while (!rc && !gen_next_is_over(s)) {
 		const uint64_t now = shunt_clock_ns();
 
 		if (gen_next_due(s, now))
 			rc = send_one(s, fd, buf, gen_next_write(s, buf, now));
 		else
-			sleep_until(gen_next_ns(s));
+			gen_next_sleep(s, 0);
 	}
 	close(fd);
 	return rc;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Sending through AF_XDP, by a thread that watches the clock: frames leave within a
- * microsecond of when they are due, one call for those that are due together. */
+ * microsecond of when they are due, one call for those that are due together. Through a pause of a
+ * millisecond it sleeps. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@
 /* Frames a turn: a copying driver takes some 600 ns for each, so that the clock is
  * looked at often enough. */
 #define BATCH	 32
+/* A pause as long is slept through, but for its last part. */
+#define LONG_NS	 1000000
+#define EARLY_NS 100000
 /* How long the device may take for the last frames. */
 #define DRAIN_NS (2 * SHUNT_NS_PER_SEC)
 
@@ -176,13 +180,13 @@ static unsigned prepare(struct gen_sender *s, struct shunt_pkt *pkts, unsigned r
 	return n;
 }
 
-static void turn(struct gen_sender *s, struct shunt_pkt *pkts, unsigned *held)
+static void turn(struct gen_sender *s, struct shunt_pkt *pkts, unsigned *held, unsigned room)
 {
 	struct shunt_queue *q = s->xsk->queue;
 	unsigned sent;
 
 	q->ops->reclaim(q);
-	*held += prepare(s, pkts + *held, BATCH - *held);
+	*held += prepare(s, pkts + *held, room - *held);
 	sent = *held ? q->ops->tx(q, pkts, *held) : 0;
 	if (sent && sent < *held)
 		memmove(pkts, pkts + sent, (*held - sent) * sizeof(*pkts));
@@ -198,14 +202,19 @@ static bool is_drained(const struct shunt_queue *q)
 int gen_send_xsk(struct gen_sender *s)
 {
 	struct shunt_queue *q = s->xsk->queue;
-	struct shunt_pkt pkts[BATCH];
+	/* a burst by one call */
+	const unsigned room = s->plan->opts->arrival == SHUNT_ARRIVAL_BURST ? RING : BATCH;
+	struct shunt_pkt pkts[RING];
 	unsigned held = 0;
 	uint64_t until;
 
 	/* Of the capture's frames, longer ones before may have left bytes: each is
 	 * written whole. The others are zero behind their headers. */
-	while (!gen_next_is_over(s))
-		turn(s, pkts, &held);
+	while (!gen_next_is_over(s)) {
+		turn(s, pkts, &held, room);
+		if (!held && is_drained(q) && gen_next_ns(s) > shunt_clock_ns() + LONG_NS)
+			gen_next_sleep(s, EARLY_NS);
+	}
 	until = shunt_clock_ns() + DRAIN_NS;
 	while ((held || !is_drained(q)) && shunt_clock_ns() < until) {
 		unsigned sent = held ? q->ops->tx(q, pkts, held) : 0;
