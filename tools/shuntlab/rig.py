@@ -125,6 +125,35 @@ class Load:
     def seconds(self, bursts):
         return bursts * self.every_ns / 1e9
 
+    def sending(self, lab, dst_mac):
+        """A context in which it is sent."""
+        return generator(lab, dst_mac, self)
+
+
+class ManyFlows(Load):
+    """Bursts whose frames are each of another flow, the flows in turn: by addresses, both of which differ.
+    new: TCP SYN, which the sink's kernel answers with RST, instead of UDP."""
+
+    def __init__(self, flows, new=False, dear=0):
+        super().__init__(72 if new else 60, flows=flows, dear=dear)
+        self.options = ["--proto", "tcp-syn" if new else "udp", "--size", self.size, "--flows", flows,
+                        "--src-ip", "100.64.0.0/12" if flows > 1 else "100.64.0.1",
+                        "--dst-ip", "100.80.0.0/12" if flows > 1 else "100.80.0.1",
+                        "--way", "xsk", "--no-stamp", "--arrival", f"burst:{BURST}",
+                        "--rate", round(1e9 * BURST / self.every_ns)]
+
+    @contextlib.contextmanager
+    def sending(self, lab, dst_mac):
+        sender = self.start(lab, dst_mac, "--duration", 1e6)
+        try:
+            yield
+        finally:
+            sender.send_signal(signal.SIGINT)
+            sender.communicate(timeout=WAIT_S)
+
+    def start(self, lab, dst_mac, *options):
+        return lab.popen("gen", "shunt-gen", "send", "eth1", "--dst-mac", dst_mac, *self.options, *options)
+
 
 def pktgen_write(lab, name, *commands):
     with inside(f"/run/netns/shunt-{lab.name}-gen"):
@@ -286,6 +315,7 @@ table inet fw {{
 		{drops}
 		ct state established accept
 		udp dport 9 accept
+		tcp dport 9 accept
 	}}
 	{nat}
 }}
@@ -297,7 +327,7 @@ NAT = "chain post { type nat hook postrouting priority srcnat; oifname eth2 masq
 def ruled(forwarder, has_flowtable=True, has_nat=False):
     """The forwarder under a firewall."""
     rules = RULES.format(flowtable=FLOWTABLE if has_flowtable else "",
-                         add="meta l4proto udp flow add @ft" if has_flowtable else "",
+                         add="meta l4proto { tcp, udp } flow add @ft" if has_flowtable else "",
                          drops="\n".join(f"ip saddr 203.0.113.{n} drop" for n in range(96)),
                          nat=NAT if has_nat else "")
 
@@ -325,7 +355,7 @@ class Rig:
     @contextlib.contextmanager
     def running(self, mac, forwarder):
         """While the load, sent to that address, is forwarded: itself."""
-        with forwarder(self.lab) as self.daemon, generator(self.lab, mac, self.load), self.idler:
+        with forwarder(self.lab) as self.daemon, self.load.sending(self.lab, mac), self.idler:
             wait_for_traffic(self.counter, self.load)
             yield self
 
