@@ -15,8 +15,9 @@ enum shunt_flow_asks {
 
 /* The constant shunt_flow. */
 struct shunt_flow_opts {
-	__u32 asks;   /* enum shunt_flow_asks */
-	__u32 counts; /* packets and bytes of each connection are counted */
+	__u32 asks;	  /* enum shunt_flow_asks */
+	__u32 counts;	  /* packets and bytes of each connection are counted */
+	__u32 place_bits; /* 1 << of these are in shunt_flow_place (steer/flow_place.bpf.h) */
 };
 
 /* A connection's packet, and the key of what is counted of its direction: addresses in network
@@ -32,9 +33,12 @@ struct shunt_flow_key {
 	__u8 proto, is_ip6, zero[2];
 };
 
+/* Of shunt_flow_place, at most: 64 MiB a port. */
+#define SHUNT_FLOW_PLACES_MAX (1u << 20)
+
 /* AF_INET and AF_INET6 of both sides. */
-#define SHUNT_FLOW_INET	 2
-#define SHUNT_FLOW_INET6 10
+#define SHUNT_FLOW_INET	      2
+#define SHUNT_FLOW_INET6      10
 
 _Static_assert(sizeof(struct shunt_flow_key) == 40, "shared layout, without holes");
 

@@ -172,8 +172,9 @@ struct shunt_steer_ctl {
 	__u64 owner_ifindex;	 /* program may be on none meanwhile */
 	__u64 finishes;		 /* as shunt_steer_cfg's */
 	struct shunt_tables_cfg tables;
-	__u64 crosses;	/* the same */
-	__u64 restores; /* the same */
+	__u64 crosses;	  /* the same */
+	__u64 restores;	  /* the same */
+	__u64 flow_epoch; /* another when the kernel's flowtables are: shunt_xdp_forget_flows */
 	struct shunt_steer_half half[2];
 };
 

@@ -121,14 +121,16 @@ static __always_inline int ask_kernel(struct xdp_md *ctx, const struct shunt_flo
 				      const bool is_ip6)
 {
 	struct flow_memo *memo;
+	__u64 hash;
 
 	if (flow_has_device()) {
-		memo = memo_of(flow, is_ip6);
+		hash = flow_hash(flow, is_ip6);
+		memo = memo_of(hash);
 		if (!memo ||
-		    (!memo_holds(memo, flow, is_ip6) && !memo_ask(ctx, memo, flow, is_ip6)))
+		    (!memo_holds(memo, flow, is_ip6) && !memo_ask(ctx, memo, flow, hash, is_ip6)))
 			return SHUNT_STEER_NO_FLOW;
-		*to = &memo->to;
-		return memo->is_translated ? TRANSLATED : SAME;
+		*to = &memo->answer.to;
+		return memo->answer.is_translated ? TRANSLATED : SAME;
 	}
 	*to = room;
 	*room = (struct shunt_flow_key){.proto = flow->proto};

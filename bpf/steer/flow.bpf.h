@@ -52,6 +52,8 @@ struct flow_offload_tuple {
 	struct in6_addr src_v6;
 	struct in6_addr dst_v6;
 	__be16 src_port;
+	int iifidx;
+	__u8 l3proto, l4proto;
 	unsigned int dir : 2;
 } KERNELS;
 
@@ -93,11 +95,19 @@ struct flow_offload {
 	struct flow_offload_tuple_rhash tuplehash[2];
 	struct nf_conn *ct;
 	unsigned long flags;
+	__u32 timeout; /* as jiffies */
 } KERNELS;
 
+/* The running kernel's are found when the program is loaded. */
 enum nf_flow_flags {
-	NF_FLOW_TEARDOWN = 3, /* the running kernel's is found when the program is loaded */
+	NF_FLOW_SNAT = 0,
+	NF_FLOW_DNAT = 1,
+	NF_FLOW_TEARDOWN = 3,
 };
+
+struct timespec64 {
+	long long tv_sec;
+} KERNELS;
 
 struct bpf_flowtable_opts___shunt {
 	__s32 error;
@@ -121,9 +131,11 @@ void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym __weak; /* Linux
 #define IPS_DYING	(1 << 9)
 #define IPS_OFFLOAD	(1 << 14)
 
-/* Where the kernel's words lie that revoke a connection: each the address of 32 bits of which the
- * lowest are wanted. */
-struct flow_vouch {
+/* What the kernel says of a connection. The words that revoke it: each the address of 32 bits of
+ * which the lowest are wanted. */
+struct flow_answer {
+	struct shunt_flow_key to; /* what its packets leave with, where that is translated */
+	__u64 is_translated;
 	__u64 flags_at;	 /* of the flowtable's entry */
 	__u64 status_at; /* of the connection */
 };
@@ -137,12 +149,18 @@ static __always_inline const struct in6_addr *at(__u64 address)
 	return bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct in6_addr));
 }
 
-/* 64 bits of it. */
+/* 32 bits of it, and 64. */
+static __always_inline __u32 half_at(__u64 address)
+{
+	return at(address)->s6_addr32[0];
+}
+
 static __always_inline __u64 word_at(__u64 address)
 {
-	const struct in6_addr *words = at(address);
+	const struct timespec64 *word =
+		bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct timespec64));
 
-	return words->s6_addr32[0] | (__u64)words->s6_addr32[1] << 32;
+	return word->tv_sec;
 }
 
 static __always_inline void read_address(__u64 address, __u64 to[2], const bool is_ip6)
@@ -158,70 +176,116 @@ static __always_inline void read_address(__u64 address, __u64 to[2], const bool 
 	words[3] = from->s6_addr32[3];
 }
 
-/* As this packet leaves, the answer to it comes back: its addresses and ports, turned. */
-static __always_inline void read_other(const struct flow_offload_tuple_rhash *hash,
-				       struct shunt_flow_key *out, struct flow_vouch *vouch,
-				       const bool is_ip6)
-{
-	const __u64 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
-	const struct flow_offload_tuple *tuple = &hash->tuple;
-	__u64 other = (__u64)tuple, first = (__u64)hash;
+/* Where a field lies of the tuple in the half of an entry. */
+#define FIELD_AT(half, field)                                                     \
+	((half) + bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple) + \
+	 bpf_core_field_offset(struct flow_offload_tuple, field))
 
-	/* Of a connection's two, this one is the first or the second. Linux 6.12 adds to a pointer
-	 * what it knows alone, and clang would have it add what may be negative. */
-	if (BPF_CORE_READ_BITFIELD(tuple, dir)) {
-		asm volatile("%0 -= %1" : "+r"(other) : "r"(step));
-		asm volatile("%0 -= %1" : "+r"(first) : "r"(step));
-	} else {
-		asm volatile("%0 += %1" : "+r"(other) : "r"(step));
-	}
-	vouch->flags_at = first + bpf_core_field_offset(struct flow_offload, flags);
-	vouch->status_at = word_at(first + bpf_core_field_offset(struct flow_offload, ct)) +
-			   bpf_core_field_offset(struct nf_conn, status);
-	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, dst_v6), out->src,
-		     is_ip6);
-	read_address(other + bpf_core_field_offset(struct flow_offload_tuple, src_v6), out->dst,
-		     is_ip6);
+static __always_inline bool is_address(__u64 address, const __u64 key[2], const bool is_ip6)
+{
+	return is_ip6 ? word_at(address) == key[0] && word_at(address + 8) == key[1]
+		      : half_at(address) == (__u32)key[0];
+}
+
+/* Whether the half of an entry is that of the key's packets, as they come in by the device. Both
+ * ports and iifidx are read as one word, both protocols as another: where a kernel has them
+ * elsewhere, no entry is. */
+static __always_inline bool is_half(__u64 half, const struct shunt_flow_key *key, __u32 ifindex,
+				    const bool is_ip6)
+{
+	const __u32 protos = (is_ip6 ? SHUNT_FLOW_INET6 : SHUNT_FLOW_INET) | key->proto << 8;
+
+	return word_at(FIELD_AT(half, src_port)) == (key->ports | (__u64)ifindex << 32) &&
+	       is_address(FIELD_AT(half, src_v6), key->src, is_ip6) &&
+	       is_address(FIELD_AT(half, dst_v6), key->dst, is_ip6) &&
+	       (half_at(FIELD_AT(half, l3proto)) & 0xffff) == protos;
+}
+
+/* Of an entry's two halves, it is the second. */
+static __always_inline bool is_second(__u64 half)
+{
+	const struct flow_offload_tuple *none = NULL;
+	const __u64 word =
+		half_at(half + bpf_core_field_offset(struct flow_offload_tuple_rhash, tuple) +
+			__CORE_RELO(none, dir, BYTE_OFFSET));
+
+	return word << __CORE_RELO(none, dir, LSHIFT_U64) >> __CORE_RELO(none, dir, RSHIFT_U64);
+}
+
+/* As a packet leaves, the answer to it comes back: *out are the addresses and ports of the entry's
+ * other half, turned. */
+static __always_inline void read_other(__u64 other, struct shunt_flow_key *out, const bool is_ip6)
+{
+	read_address(FIELD_AT(other, dst_v6), out->src, is_ip6);
+	read_address(FIELD_AT(other, src_v6), out->dst, is_ip6);
 	/* both, as one word: source, then destination */
-	out->ports = at(other + bpf_core_field_offset(struct flow_offload_tuple, src_port))
-			     ->s6_addr32[0];
+	out->ports = half_at(FIELD_AT(other, src_port));
 	out->ports = out->ports << 16 | out->ports >> 16;
 }
 
-/* *out: the addresses and ports that the packet leaves with. */
-static __always_inline bool ask_flowtable(struct xdp_md *ctx, const struct shunt_flow_key *flow,
-					  struct shunt_flow_key *out, struct flow_vouch *vouch,
-					  const bool is_ip6)
+/* Until the entry's timer runs out, in jiffies. */
+static __always_inline __u32 time_left(__u64 half, __u32 now)
 {
-	struct bpf_fib_lookup tuple = {.family = is_ip6 ? SHUNT_FLOW_INET6 : SHUNT_FLOW_INET,
-				       .l4_protocol = flow->proto,
-				       .sport = flow->sport_be,
-				       .dport = flow->dport_be,
-				       .ifindex = ctx->ingress_ifindex};
-	struct bpf_flowtable_opts___shunt opts = {};
-	const struct flow_offload_tuple_rhash *hash;
+	const __u64 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
+	const __u64 entry = is_second(half) ? half - step : half;
+	const __u32 left =
+		half_at(entry + bpf_core_field_offset(struct flow_offload, timeout)) - now;
 
-	if (is_ip6) {
-		__builtin_memcpy(tuple.ipv6_src, flow->src, 16);
-		__builtin_memcpy(tuple.ipv6_dst, flow->dst, 16);
-	} else {
-		tuple.ipv4_src = (__u32)flow->src[0];
-		tuple.ipv4_dst = (__u32)flow->dst[0];
-	}
-	hash = bpf_xdp_flow_lookup(ctx, &tuple, &opts, sizeof(opts));
-	if (hash)
-		read_other(hash, out, vouch, is_ip6);
-	return hash;
+	return (__s32)left > 0 ? left : 0;
 }
 
-/* What bpf_xdp_flow_lookup asks of a connection that it has found. */
-static __always_inline bool still_vouches(const struct flow_vouch *vouch)
+/* The half of an entry that is the flow's; NULL. tuple: room, not on the stack. */
+static __always_inline const struct flow_offload_tuple_rhash *ask_flowtable(
+	struct xdp_md *ctx, const struct shunt_flow_key *flow, struct bpf_fib_lookup *tuple,
+	const bool is_ip6)
 {
-	const __u32 status = at(vouch->status_at)->s6_addr32[0];
-	const __u32 flags = at(vouch->flags_at)->s6_addr32[0];
+	struct bpf_flowtable_opts___shunt opts = {};
 
+	tuple->family = is_ip6 ? SHUNT_FLOW_INET6 : SHUNT_FLOW_INET;
+	tuple->l4_protocol = flow->proto;
+	tuple->sport = flow->sport_be;
+	tuple->dport = flow->dport_be;
+	tuple->ifindex = ctx->ingress_ifindex;
+	if (is_ip6) {
+		__builtin_memcpy(tuple->ipv6_src, flow->src, 16);
+		__builtin_memcpy(tuple->ipv6_dst, flow->dst, 16);
+	} else {
+		tuple->ipv4_src = (__u32)flow->src[0];
+		tuple->ipv4_dst = (__u32)flow->dst[0];
+	}
+	return bpf_xdp_flow_lookup(ctx, tuple, &opts, sizeof(opts));
+}
+
+#define FLOW_HAS(flags, flag) ((flags) >> bpf_core_enum_value(enum nf_flow_flags, flag) & 1)
+
+/* What bpf_xdp_flow_lookup asks of a connection that it has found. */
+static __always_inline bool are_alive(__u32 flags, __u32 status)
+{
 	return (status & (IPS_OFFLOAD | IPS_DYING)) == IPS_OFFLOAD &&
-	       !(flags >> bpf_core_enum_value(enum nf_flow_flags, NF_FLOW_TEARDOWN) & 1);
+	       !FLOW_HAS(flags, NF_FLOW_TEARDOWN);
+}
+
+static __always_inline bool still_vouches(const struct flow_answer *answer)
+{
+	return are_alive(half_at(answer->flags_at), half_at(answer->status_at));
+}
+
+/* Returns whether the entry is alive. half: the one of it that packets come in by. */
+static __always_inline bool read_answer(__u64 half, struct flow_answer *answer, const bool is_ip6)
+{
+	const __u64 step = bpf_core_type_size(struct flow_offload_tuple_rhash);
+	const bool comes_second = is_second(half);
+	const __u64 entry = comes_second ? half - step : half;
+	__u32 flags;
+
+	answer->flags_at = entry + bpf_core_field_offset(struct flow_offload, flags);
+	answer->status_at = word_at(entry + bpf_core_field_offset(struct flow_offload, ct)) +
+			    bpf_core_field_offset(struct nf_conn, status);
+	flags = half_at(answer->flags_at);
+	answer->is_translated = FLOW_HAS(flags, NF_FLOW_SNAT) | FLOW_HAS(flags, NF_FLOW_DNAT);
+	if (answer->is_translated)
+		read_other(comes_second ? entry : entry + step, &answer->to, is_ip6);
+	return are_alive(flags, half_at(answer->status_at));
 }
 
 /* ---- the connection ------------------------------------------------------------------------- */

@@ -12,7 +12,6 @@
 #include "device/tags.h"
 #include "engine/frames.h"
 #include "firewall/firewall.h"
-#include "firewall/flows.h"
 #include "xdp/flow_count.h"
 
 /* Connections that are counted at once, at most. */
@@ -147,7 +146,7 @@ int shunt_engine_open_ports(struct shunt_engine *engine, struct shunt_err *err)
 			     !shunt_firewall_can_manage(&why);
 	if (engine->config->flow_counts)
 		ret = shunt_xdp_flow_counts_create(&engine->flow_counts,
-						   2 * shunt_flows_limit(FLOWS_MAX), err);
+						   2 * shunt_xdp_flow_limit(FLOWS_MAX), err);
 	for (i = 0; i < engine->ports.cnt && !ret; i++)
 		ret = open_port(engine, &engine->ports.at[i], err);
 	return ret;

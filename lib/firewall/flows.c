@@ -6,7 +6,6 @@
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -108,19 +107,6 @@ int shunt_firewall_take_flow(const struct nlmsghdr *nlh, uint32_t status, struct
 	out->family = nfg->nfgen_family;
 	out->is_translated = f.status & (IPS_SRC_NAT | IPS_DST_NAT);
 	return 0;
-}
-
-unsigned shunt_flows_limit(unsigned max)
-{
-	FILE *file = fopen("/proc/sys/net/netfilter/nf_conntrack_max", "re");
-	unsigned cnt = 0;
-
-	if (!file)
-		return max;
-	if (fscanf(file, "%u", &cnt) != 1 || !cnt || cnt > max)
-		cnt = max;
-	fclose(file);
-	return cnt;
 }
 
 static int take(const struct nlmsghdr *nlh, void *arg)

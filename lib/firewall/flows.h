@@ -25,10 +25,6 @@ struct shunt_flow {
 	uint32_t mark; /* of the connection */
 };
 
-/* shunt_flows_limit returns how many connections the kernel tracks at once (nf_conntrack_max), max
- * where that is more or unknown. Thread: init. */
-unsigned shunt_flows_limit(unsigned max);
-
 /* shunt_flows_ask calls fn for each connection that has the kernel's mark OFFLOAD, in the kernel's
  * order; forget before, and again where the kernel has to be asked anew. Returns 0 or -errno;
  * -ENOSYS where the kernel has no connection tracking. Thread: control. Cost: a dump of these

@@ -126,8 +126,10 @@ bool shunt_lanes_bar_judged(struct shunt_lanes *lanes)
 		if (!port->xdp || lanes->ports->config->firewall == SHUNT_FIREWALL_IGNORE ||
 		    !shunt_lane_judge(lanes, i))
 			continue;
-		if (port->lane.asks_flows && shunt_lane_leaves_flows(lanes, i))
+		if (port->lane.asks_flows && shunt_lane_leaves_flows(lanes, i)) {
+			shunt_xdp_forget_flows(port->xdp);
 			continue;
+		}
 		shunt_xdp_bar(port->xdp, true);
 		are_any = true;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* When frames arrive: evenly; in bursts of so many, back to back, which come evenly (RFC 2544,
  * section 26.4); as a Poisson process; or as a compound Poisson process, whose batches come as a
- *Poisson process and hold as many frames as Zipf's law says (Li, Ren, Yang: Modeling and Analyzing
- *the Performance of High-Speed Packet I/O, section 3). All of the same mean rate.
+ * Poisson process and hold as many frames as Zipf's law says (Li, Ren, Yang: Modeling and Analyzing
+ * the Performance of High-Speed Packet I/O, section 3). All of the same mean rate.
  *
  *	shunt_arrival_init(&arrival, SHUNT_ARRIVAL_POISSON, 1000, NULL, seed);
  *	gap_ns = shunt_arrival_next(&arrival);

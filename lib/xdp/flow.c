@@ -90,6 +90,11 @@ static int ask(struct shunt_xdp *x, struct shunt_err *err)
 	return 0;
 }
 
+void shunt_xdp_forget_flows(struct shunt_xdp *x)
+{
+	__atomic_fetch_add(&x->ctl->flow_epoch, 1, __ATOMIC_RELAXED);
+}
+
 int shunt_xdp_ask_flows(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct shunt_xdp_log before;

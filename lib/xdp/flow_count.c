@@ -2,19 +2,35 @@
 #include "xdp/flow_count.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/bytes.h"
 #include "xdp/private.h"
+
+#define LIMIT_UNKNOWN (1u << 18)
 
 struct shunt_xdp_flow_counts {
 	int fd;
 	unsigned cpu_cnt;
 	struct shunt_count *by_cpu; /* as the kernel copies them */
 };
+
+unsigned shunt_xdp_flow_limit(unsigned max)
+{
+	FILE *file = fopen("/proc/sys/net/netfilter/nf_conntrack_max", "re");
+	unsigned cnt;
+
+	if (!file || fscanf(file, "%u", &cnt) != 1 || !cnt)
+		cnt = LIMIT_UNKNOWN;
+	if (file)
+		fclose(file);
+	return SHUNT_MIN(cnt, max);
+}
 
 int shunt_xdp_flow_counts_create(struct shunt_xdp_flow_counts **out, unsigned cnt,
 				 struct shunt_err *err)

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "xdp/private.h"
 #include "xdp/bound.h"
+#include "xdp/flow_count.h"
 #include "xdp/tap_opts.h"
 #include "shunt_steer.skel.h"
 #include "shunt_steer_flow.skel.h"
@@ -30,13 +31,29 @@ static bool is_bound(const char *name)
 	return !strcmp(name, SHUNT_STEER_PROG_TAG) || !strcmp(name, SHUNT_STEER_PROG_SGT);
 }
 
+/* Bits of so many places that all connections of both directions have room, where the kernel's
+ * function says where they lie: 16 MiB a port for 262144 connections. */
+static uint32_t place_bits(const struct shunt_xdp *x)
+{
+	unsigned cnt = x->asks_flows == SHUNT_FLOW_ASKS_FLOWTABLE
+			       ? shunt_xdp_flow_limit(SHUNT_FLOW_PLACES_MAX)
+			       : 1;
+
+	return 32u - (uint32_t)__builtin_clz(cnt) - 1;
+}
+
 /* The constant of objects that ask for approved connections. */
 static int set_flow_opts(const struct shunt_xdp *x, struct bpf_object *obj)
 {
-	const struct shunt_flow_opts opts = {.asks = x->asks_flows, .counts = !!x->flow_counts};
+	const struct shunt_flow_opts opts = {
+		.asks = x->asks_flows, .counts = !!x->flow_counts, .place_bits = place_bits(x)};
 	struct bpf_map *constants = bpf_object__find_map_by_name(obj, ".rodata.shunt_flow");
+	struct bpf_map *places = bpf_object__find_map_by_name(obj, "shunt_flow_place");
 
-	return constants ? bpf_map__set_initial_value(constants, &opts, sizeof(opts)) : 0;
+	if (!constants)
+		return 0;
+	bpf_map__set_max_entries(places, 1u << opts.place_bits);
+	return bpf_map__set_initial_value(constants, &opts, sizeof(opts));
 }
 
 /* The object with that program alone (NULL: none), and the maps of ports that it uses. */
@@ -91,8 +108,9 @@ int shunt_xdp_program_try_flows(struct shunt_xdp *x, enum shunt_flow_asks asks,
 /* Whether programs write it. */
 static bool is_written(const struct bpf_map *map)
 {
-	static const char *const names[] = {"shunt_rule_cnt", "shunt_number",	"shunt_csum_chunk",
-					    "shunt_flow_cnt", "shunt_flow_now", "shunt_flow_memo"};
+	static const char *const names[] = {"shunt_rule_cnt",  "shunt_number",	 "shunt_csum_chunk",
+					    "shunt_flow_cnt",  "shunt_flow_now", "shunt_flow_memo",
+					    "shunt_flow_place"};
 	unsigned i;
 
 	for (i = 0; i < SHUNT_ARRAY_LEN(names); i++)
