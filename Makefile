@@ -201,7 +201,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto unit e2e bench bench-auto report torture pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers fuzz-coverage format install uninstall clean help
+.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto bench-vm-flows unit e2e bench bench-auto report torture pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers fuzz-coverage format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -241,6 +241,9 @@ bench-vm: build-vm ## instructions a forwarded packet takes on zero-copy drivers
 
 bench-vm-auto: build-vm ## the same of guests: igb, virtio_net, Linux 6.1, 6.12, newest, in instructions; fails where slower
 	$(Q)B=$(VM_B) tests/vm/bench --auto
+
+bench-vm-flows: build-vm ## the same of connections under a firewall: a million in turn, and new ones (4 GB a guest)
+	$(Q)B=$(VM_B) tests/vm/bench --flows
 
 torture: deps ## random faults under load for SECONDS_ (600), from SEED; a table of what each cost (root)
 	$(Q)$(MAKE) $(SUB) all $(STACK)
