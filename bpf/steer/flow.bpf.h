@@ -256,7 +256,10 @@ static __always_inline const struct flow_offload_tuple_rhash *ask_flowtable(
 	return bpf_xdp_flow_lookup(ctx, tuple, &opts, sizeof(opts));
 }
 
-#define FLOW_HAS(flags, flag) ((flags) >> bpf_core_enum_value(enum nf_flow_flags, flag) & 1)
+/* A shift by what is known only at load is dearer; the verifier takes the other one out. */
+#define FLOW_BIT(flag) bpf_core_enum_value(enum nf_flow_flags, flag)
+#define FLOW_HAS(flags, flag) \
+	(!!((flags) & (FLOW_BIT(flag) == (flag) ? 1u << (flag) : 1u << FLOW_BIT(flag))))
 
 /* What bpf_xdp_flow_lookup asks of a connection that it has found. */
 static __always_inline bool are_alive(__u32 flags, __u32 status)
@@ -282,7 +285,7 @@ static __always_inline bool read_answer(__u64 half, struct flow_answer *answer, 
 	answer->status_at = word_at(entry + bpf_core_field_offset(struct flow_offload, ct)) +
 			    bpf_core_field_offset(struct nf_conn, status);
 	flags = half_at(answer->flags_at);
-	answer->is_translated = FLOW_HAS(flags, NF_FLOW_SNAT) | FLOW_HAS(flags, NF_FLOW_DNAT);
+	answer->is_translated = FLOW_HAS(flags, NF_FLOW_SNAT) || FLOW_HAS(flags, NF_FLOW_DNAT);
 	if (answer->is_translated)
 		read_other(comes_second ? entry : entry + step, &answer->to, is_ip6);
 	return are_alive(flags, half_at(answer->status_at));

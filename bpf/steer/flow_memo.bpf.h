@@ -65,11 +65,14 @@ static __always_inline bool memo_holds(const struct flow_memo *memo,
 				       const struct shunt_flow_key *key, const bool is_ip6)
 {
 	const __u64 *a = (const __u64 *)&memo->key, *b = (const __u64 *)key;
-	__u64 differs = (a[0] ^ b[0]) | (a[2] ^ b[2]) | (a[4] ^ b[4]);
+	const __u64 now = bpf_jiffies64(); /* first: a call, for which loads would be put by */
+	__u64 differs;
 
+	barrier();
+	differs = (memo->tick ^ now) | (a[0] ^ b[0]) | (a[2] ^ b[2]) | (a[4] ^ b[4]);
 	if (is_ip6)
 		differs |= (a[1] ^ b[1]) | (a[3] ^ b[3]);
-	return memo->tick == bpf_jiffies64() && !differs && still_vouches(&memo->answer);
+	return !differs && still_vouches(&memo->answer);
 }
 
 /* Apart: its stack is free again before the packet is routed. */

@@ -19,7 +19,7 @@ from shuntlab.rig import BURST, TOOLS, Counter, Idler, ManyFlows, Rig, nobody, r
 
 MANY = 1_000_000
 NEW_DEAR = 60000  # what a new connection takes more than an approved packet, at most,
-FILL_DEAR = 60000  # and a packet that is not approved yet
+FILL_DEAR = 30000  # and a packet that is not approved yet
 FILL_S = 900
 KEPT = ("net.netfilter.nf_flowtable_udp_timeout", "net.netfilter.nf_conntrack_udp_timeout")
 POLLS = {"virtio": ("virtnet_poll", "virtnet_poll_tx"), "igb": ("igb_poll",)}
