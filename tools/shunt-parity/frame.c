@@ -165,7 +165,9 @@ void parity_frame_make(const struct parity_source *src, uint64_t idx, struct par
 	struct parity_rng rng = {src->seed * 0x100000001b3ULL + idx * 0xd6e8feb86659fd93ULL};
 
 	frame->port = (uint8_t)(idx % PARITY_PORTS);
-	if (src->pcap)
+	if (src->rules)
+		parity_talk_frame(src, idx, frame);
+	else if (src->pcap)
 		replay(src, idx, frame);
 	else
 		make(&rng, frame);

@@ -13,6 +13,8 @@
 static const char usage[] =
 	"Usage: shunt-parity world VARIANT\n"
 	"           prints the links and routes of dut, for `ip -batch`\n"
+	"       shunt-parity rules RULES\n"
+	"           prints rules of dut, for `nft -f`\n"
 	"       shunt-parity run KERNEL SHUNT [OPTIONS]\n"
 	"           compares two labs; KERNEL and SHUNT are the network namespaces of their hosts gen\n"
 	"       shunt-parity explained SOCKET SHUNT [OPTIONS]\n"
@@ -24,6 +26,7 @@ static const char usage[] =
 	"  --seed S      seed of the frames (1)\n"
 	"  --from N      begin with frame N (0)\n"
 	"  --pcap FILE   frames of a capture instead; repeatable\n"
+	"  --rules RULES connections that these rules judge instead: filter, nat (filter and translate)\n"
 	"  --show N      print at most N differences (20)\n"
 	"\n"
 	"Exit status: 0 no difference, 1 differences or failed, 2 wrong usage.\n";
@@ -34,12 +37,40 @@ static int complain(const char *what)
 	return 2;
 }
 
+static enum parity_rules rules_of(const char *word)
+{
+	if (!strcmp(word, "nat"))
+		return PARITY_NAT;
+	return strcmp(word, "filter") ? PARITY_NO_RULES : PARITY_FILTER;
+}
+
+/* A run begins with a whole window; with connections, where all of them begin. */
+static int set_range(struct parity_run *run, struct shunt_err *err)
+{
+	struct parity_source *src = &run->src;
+	const uint64_t whole = src->rules ? PARITY_TALK_ROUND : PARITY_WINDOW;
+
+	if (!src->cnt)
+		src->cnt = src->pcap ? src->pcap_cnt * PARITY_PORTS : 20000;
+	src->cnt += run->sent;
+	run->sent -= run->sent % whole;
+	run->match.window = run->sent / PARITY_WINDOW;
+	if (src->rules && src->cnt - run->sent > PARITY_TALKS_MAX * PARITY_TALK_STEPS)
+		return shunt_err_set(err, EINVAL, "at most %u frames with --rules",
+				     PARITY_TALKS_MAX * PARITY_TALK_STEPS);
+	return 0;
+}
+
 static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err *err)
 {
 	static const struct option options[] = {
-		{"frames", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, 's'},
-		{"from", required_argument, NULL, 'f'},	  {"pcap", required_argument, NULL, 'p'},
-		{"show", required_argument, NULL, 'w'},	  {0},
+		{"frames", required_argument, NULL, 'n'},
+		{"seed", required_argument, NULL, 's'},
+		{"from", required_argument, NULL, 'f'},
+		{"pcap", required_argument, NULL, 'p'},
+		{"show", required_argument, NULL, 'w'},
+		{"rules", required_argument, NULL, 'r'},
+		{0},
 	};
 	int option;
 
@@ -56,14 +87,13 @@ static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err
 			run->sent = strtoull(optarg, NULL, 10);
 		else if (option == 'w')
 			run->show = (unsigned)strtoul(optarg, NULL, 10);
+		else if (option == 'r')
+			run->src.rules = rules_of(optarg);
 		else if (parity_pcap_add(&run->src, optarg, err))
 			return -1;
 	}
-	if (!run->src.cnt)
-		run->src.cnt = run->src.pcap ? run->src.pcap_cnt * PARITY_PORTS : 20000;
-	run->src.cnt += run->sent;
-	run->match.window = run->sent / PARITY_WINDOW;
-	run->sent = run->match.window * PARITY_WINDOW;
+	if (set_range(run, err))
+		return -1;
 	return argc - optind == 2 ? 0 : -1;
 }
 
@@ -99,6 +129,8 @@ static void print_allowed(const struct parity_match *match, unsigned anew)
 	       (unsigned long)match->multipath);
 	printf("explained              %lu looked as if a device should finish their checksums\n",
 	       (unsigned long)match->finished);
+	printf("explained              %lu without what followed them, which a flowtable sends along\n",
+	       (unsigned long)match->cut);
 }
 
 static uint64_t print_summary(const struct parity_run *run, uint64_t sent, double seconds)
@@ -157,6 +189,7 @@ static int open_labs(struct parity_run *run, char **names, struct shunt_err *err
 	run->lab[0].name = run->is_explained ? "the explanations" : "kernel";
 	run->lab[1].name = "shunt";
 	run->match.is_exact = run->is_explained;
+	run->match.is_tracked = run->src.rules != PARITY_NO_RULES;
 	for (lab = run->is_explained; lab < PARITY_LABS && !rc; lab++)
 		rc = parity_lab_open(&run->lab[lab], names[lab], err);
 	return rc;
@@ -181,7 +214,7 @@ static int run_labs(struct parity_run *run, char **names, struct shunt_err *err)
 	differences = print_summary(run, run->sent - first,
 				    (double)(to.tv_sec - from.tv_sec) +
 					    1e-9 * (double)(to.tv_nsec - from.tv_nsec));
-	if (!rc && differences) {
+	if (!rc && differences && !run->src.rules) {
 		printf("\neach frame of a window with differences, sent alone:\n");
 		rc = parity_run_blame(run, err);
 		printf("windows of which no single frame made the difference: %lu\n",
@@ -199,6 +232,10 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "world")) {
 		parity_world_print(stdout, (unsigned)strtoul(argv[2], NULL, 10));
+		return 0;
+	}
+	if (argc == 3 && !strcmp(argv[1], "rules") && rules_of(argv[2])) {
+		parity_rules_print(stdout, rules_of(argv[2]));
 		return 0;
 	}
 	if (argc < 2 || (strcmp(argv[1], "run") != 0 && strcmp(argv[1], "explained") != 0))

@@ -51,20 +51,21 @@ static void mask_icmp(uint8_t *icmp, unsigned len)
 	}
 }
 
-/* An IPv6 host fragments what it sends itself, by a random identification. */
-static void mask6(uint8_t *ip, unsigned len)
+/* An IPv6 host fragments what it sends itself, by a random identification. One that tracks
+ * connections does so again with what it has put together. */
+static void mask6(uint8_t *ip, unsigned len, bool is_tracked)
 {
-	if (len >= 48 && ip[6] == 44 && parity_is_own(true, ip + 8))
+	if (len >= 48 && ip[6] == 44 && (is_tracked || parity_is_own(true, ip + 8)))
 		memset(ip + 44, 0, 4);
 }
 
-static void mask(uint8_t *data, unsigned len)
+static void mask(uint8_t *data, unsigned len, bool is_tracked)
 {
 	uint8_t *ip = data + ETH;
 	unsigned header_len;
 
 	if (load16(data + 12) == 0x86dd)
-		mask6(ip, len - ETH);
+		mask6(ip, len - ETH, is_tracked);
 	if (len < ETH + 20 || load16(data + 12) != 0x0800)
 		return;
 	header_len = (ip[0] & 15u) * 4;
@@ -72,7 +73,8 @@ static void mask(uint8_t *data, unsigned len)
 		return;
 	if (header_len > 20)
 		mask_times(ip, len - ETH);
-	if (!parity_is_own(false, ip + 12))
+	/* the source of dut's own errors may be the service that it translates */
+	if (!parity_is_own(false, ip + 12) && !(is_tracked && ip[9] == 1))
 		return;
 	memset(ip + 4, 0, 2);
 	memset(ip + 10, 0, 2);
@@ -201,7 +203,7 @@ void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, c
 				   .port = (uint8_t)port,
 				   .lab = (uint8_t)lab};
 	memcpy(out->data, data, len);
-	mask(out->data, len);
+	mask(out->data, len, match->is_tracked);
 	match->out[lab][match->cnt[lab]++] = out;
 }
 
@@ -303,6 +305,18 @@ static bool is_finished(const struct parity_out *kernel, const struct parity_out
 	       !parity_sum(shunt->data + l4.at, l4.len, l4.pseudo);
 }
 
+/* The kernel's flowtables send what follows a packet along with it; the kernel itself and shunt do
+ * not. */
+static bool is_cut(const struct parity_out *kernel, const struct parity_out *shunt)
+{
+	const uint8_t *ip = shunt->data + ETH;
+	const unsigned len =
+		load16(shunt->data + 12) == 0x86dd ? 40u + load16(ip + 4) : load16(ip + 2);
+
+	return kernel->port == shunt->port && shunt->len == ETH + len && kernel->len > shunt->len &&
+	       !memcmp(kernel->data, shunt->data, shunt->len);
+}
+
 static void drop_explained(struct parity_match *match,
 			   bool (*is_explained)(const struct parity_out *kernel,
 						const struct parity_out *shunt),
@@ -331,6 +345,7 @@ unsigned parity_match_settle(struct parity_match *match, unsigned age,
 	if (!match->is_exact) {
 		drop_explained(match, is_other_path, &match->multipath);
 		drop_explained(match, is_finished, &match->finished);
+		drop_explained(match, is_cut, &match->cut);
 	}
 	for (lab = 0; lab < PARITY_LABS; lab++) {
 		for (i = 0; i < match->cnt[lab]; i++) {

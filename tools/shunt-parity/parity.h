@@ -65,6 +65,16 @@ bool parity_is_multipath(bool v6, const uint8_t *addr);
 /* parity_is_frequent: an IPv4 source that comes again and again. */
 bool parity_is_frequent(const uint8_t *addr);
 
+/* --- rules.c: what judges and translates --- */
+enum parity_rules {
+	PARITY_NO_RULES,
+	PARITY_FILTER,
+	PARITY_NAT, /* and filter */
+};
+
+/* parity_rules_print writes them for `nft -f`. */
+void parity_rules_print(FILE *out, enum parity_rules rules);
+
 /* --- frame.c: the frames --- */
 struct parity_frame {
 	uint16_t len;
@@ -72,10 +82,12 @@ struct parity_frame {
 	uint8_t data[PARITY_LEN_MAX + 2];
 };
 
-/* Where frames come from: a seed, or captures. */
+/* Where frames come from: a seed, as frames that have nothing to do with each other or as
+ * connections that rules judge; or captures. */
 struct parity_source {
 	uint64_t seed;
 	uint64_t cnt;
+	enum parity_rules rules;
 	uint8_t **pcap; /* NULL: from the seed */
 	uint16_t *pcap_len;
 	uint64_t pcap_cnt;
@@ -83,6 +95,22 @@ struct parity_source {
 
 /* parity_frame_make writes frame number idx of the source. */
 void parity_frame_make(const struct parity_source *src, uint64_t idx, struct parity_frame *frame);
+
+/* --- talk.c: the frames of connections --- */
+
+/* A window has a frame of each of PARITY_WINDOW connections, the next window each one's next, and
+ * after PARITY_TALK_STEPS windows others begin. */
+#define PARITY_TALK_STEPS 24
+#define PARITY_TALK_ROUND ((uint64_t)PARITY_TALK_STEPS * PARITY_WINDOW)
+/* Connections of a run: each has a source port of its own. */
+#define PARITY_TALKS_MAX  64000u
+
+void parity_talk_frame(const struct parity_source *src, uint64_t idx, struct parity_frame *frame);
+/* parity_talk_describe writes which step of which connection a frame is. */
+void parity_talk_describe(FILE *out, const struct parity_source *src, uint64_t idx);
+
+/* --- frame.c --- */
+
 /* parity_sum is the internet checksum of len bytes, start added, in network order. */
 uint16_t parity_sum(const uint8_t *p, unsigned len, uint32_t start);
 /* parity_pseudo_sum is what a pseudo header of len bytes of addresses adds to one. */
@@ -144,8 +172,9 @@ struct parity_match {
 	unsigned cnt[PARITY_LABS], cap[PARITY_LABS];
 	uint64_t window;
 	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
-	uint64_t identical, multipath, finished;
-	bool is_exact; /* nothing is explained */
+	uint64_t identical, multipath, finished, cut;
+	bool is_exact;	 /* nothing is explained */
+	bool is_tracked; /* connections, by conntrack */
 	struct parity_asked asked[PARITY_ASKED_MAX];
 };
 

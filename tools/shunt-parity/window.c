@@ -13,14 +13,15 @@
 
 #include "parity.h"
 
-#define WAYS	  (PARITY_PORTS + 1) /* from one port: to each, and with options */
-#define ALL_WAYS  ((1u << (PARITY_PORTS * WAYS)) - 1)
-#define MAGIC_LEN 8u
-#define WAIT_MS	  200
-#define TRIES	  25
+#define WAYS	     (PARITY_PORTS + 1) /* from one port: to each, and with options */
+#define ALL_WAYS     ((1u << (PARITY_PORTS * WAYS)) - 1)
+#define MAGIC_LEN    8u
+#define WAIT_MS	     200
+#define TRIES	     25
 /* Windows that a frame may be late by. */
-#define AGE	  2u
-#define ETH	  14u
+#define AGE	     2u
+#define ETH	     14u
+#define DISCARD_PORT 9u /* RFC 863 */
 
 static const uint8_t magic_word[MAGIC_LEN] = {'p', 'a', 'r', 'i', 't', 'y', '.', '.'};
 
@@ -29,10 +30,12 @@ struct sentinel_wait {
 	unsigned lab, seen;
 };
 
+/* Sentinels go both ways between two addresses, so that rules that want an answer first see one. */
 static void make_sentinel(struct parity_frame *frame, unsigned port, unsigned way, uint32_t epoch)
 {
 	unsigned options = way == PARITY_PORTS ? 4 : 0,
 		 to = options ? (port + 1) % PARITY_PORTS : way;
+	const bool is_back = port > to || (port == to && epoch & 1);
 	uint8_t *ip = frame->data + ETH, *udp = ip + 20 + options;
 	uint16_t sum;
 
@@ -45,12 +48,13 @@ static void make_sentinel(struct parity_frame *frame, unsigned port, unsigned wa
 	ip[3] = (uint8_t)(frame->len - ETH);
 	ip[8] = 64;
 	ip[9] = 17;
-	memcpy(ip + 12, (const uint8_t[]){198, (uint8_t)(18 + port), 255, 254}, 4);
-	memcpy(ip + 16, (const uint8_t[]){198, (uint8_t)(18 + to), 255, 253}, 4);
+	memcpy(ip + 12, (const uint8_t[]){198, (uint8_t)(18 + port), 255, 253 + !is_back}, 4);
+	memcpy(ip + 16, (const uint8_t[]){198, (uint8_t)(18 + to), 255, 253 + is_back}, 4);
 	memset(ip + 20, 1, options); /* no operation */
 	sum = parity_sum(ip, 20 + options, 0);
 	ip[10] = (uint8_t)(sum >> 8);
 	ip[11] = (uint8_t)sum;
+	udp[1] = udp[3] = DISCARD_PORT;
 	udp[5] = 8 + MAGIC_LEN + 8;
 	memcpy(udp + 8, magic_word, MAGIC_LEN);
 	memcpy(udp + 8 + MAGIC_LEN, &epoch, sizeof(epoch));
@@ -168,6 +172,36 @@ static void print_out(const struct parity_run *run, const struct parity_out *out
 	parity_decode(stdout, out->data, out->len);
 }
 
+/* Whether a packet is a frame's, or an error about it, by what nobody changes on the way: IPv4's
+ * identification, most of IPv6's flow label. */
+static bool is_of(const struct parity_frame *frame, const struct parity_out *out)
+{
+	const bool v6 = frame->data[12] == 0x86;
+	const unsigned at = v6 ? ETH + 2 : ETH + 4, len = v6 ? 40 : 20;
+	const bool is_error = out->data[ETH + (v6 ? 6 : 9)] == (v6 ? 58 : 1);
+
+	return !memcmp(frame->data + 12, out->data + 12, 2) &&
+	       !memcmp(frame->data + at, out->data + at + (is_error ? len + 8 : 0), 2);
+}
+
+/* Connections cannot be sent again, as a window of other frames can. */
+static void print_connection(const struct parity_run *run, const struct parity_out *out)
+{
+	const uint64_t first = out->window * PARITY_WINDOW;
+	struct parity_frame frame;
+	unsigned i;
+
+	for (i = 0; i < PARITY_WINDOW; i++) {
+		parity_frame_make(&run->src, first + i, &frame);
+		if (!is_of(&frame, out))
+			continue;
+		printf("    frame %lu, ", (unsigned long)(first + i));
+		parity_talk_describe(stdout, &run->src, first + i);
+		printf(", into eth%u: ", frame.port + 1);
+		parity_decode(stdout, frame.data, frame.len);
+	}
+}
+
 static void suspect(void *arg, const struct parity_out *out)
 {
 	struct parity_run *run = arg;
@@ -176,6 +210,8 @@ static void suspect(void *arg, const struct parity_out *out)
 	if (run->difference_cnt++ < run->show) {
 		printf("difference in window %lu:\n", (unsigned long)out->window);
 		print_out(run, out);
+		if (run->src.rules)
+			print_connection(run, out);
 	}
 	for (i = run->suspect_cnt; i--;)
 		if (run->suspects[i] == out->window)
