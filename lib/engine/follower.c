@@ -94,6 +94,7 @@ static void follow_firewall(struct shunt_follower *f, unsigned ready)
 		return;
 	shunt_firewall_ask(engine->firewall, SHUNT_FIREWALL_FOLLOWS, parts);
 	shunt_guard_enter(engine->ports.guard);
+	shunt_lanes_forget_flows(&engine->lanes);
 	if (shunt_firewall_put(engine->firewall, SHUNT_FIREWALL_FOLLOWS)) {
 		shunt_lanes_bar_judged(&engine->lanes);
 		f->news.are_lanes_due = true;

@@ -74,7 +74,7 @@ static bool has_flowtable(const struct shunt_judges *judges, int ifindex)
 
 void shunt_judges_add_flowtable(struct shunt_judges *judges, int ifindex)
 {
-	if (judges->flowtable_cnt < SHUNT_FLOWTABLES_MAX)
+	if (!has_flowtable(judges, ifindex) && judges->flowtable_cnt < SHUNT_FLOWTABLES_MAX)
 		judges->flowtables[judges->flowtable_cnt++] = ifindex;
 }
 

@@ -54,14 +54,14 @@ struct shunt_judge {
  * judged. */
 #define SHUNT_JUDGES_MAX     256
 
-/* Devices of all flowtables, at most: of more none is known. */
+/* Devices that flowtables have, at most: of more none is known. */
 #define SHUNT_FLOWTABLES_MAX 256
 
 struct shunt_judges {
 	unsigned cnt;
 	struct shunt_judge at[SHUNT_JUDGES_MAX];
 	/* What judges IP packets may have put connections into a flowtable: those need no judge any
-	 * more. By ifindex, once for each flowtable that has the device. */
+	 * more. By ifindex. */
 	unsigned flowtable_cnt;
 	int flowtables[SHUNT_FLOWTABLES_MAX];
 	uint64_t legacy; /* another when a rule of iptables-legacy is, of which no event tells */

@@ -126,15 +126,22 @@ bool shunt_lanes_bar_judged(struct shunt_lanes *lanes)
 		if (!port->xdp || lanes->ports->config->firewall == SHUNT_FIREWALL_IGNORE ||
 		    !shunt_lane_judge(lanes, i))
 			continue;
-		if (port->lane.asks_flows && shunt_lane_leaves_flows(lanes, i)) {
-			shunt_xdp_forget_flows(port->xdp);
+		if (port->lane.asks_flows && shunt_lane_leaves_flows(lanes, i))
 			continue;
-		}
 		shunt_xdp_bar(port->xdp, true);
 		are_any = true;
 	}
 	lanes->bar_cnt += are_any;
 	return are_any;
+}
+
+void shunt_lanes_forget_flows(struct shunt_lanes *lanes)
+{
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++)
+		if (lanes->ports->at[i].xdp)
+			shunt_xdp_forget_flows(lanes->ports->at[i].xdp);
 }
 
 void shunt_lanes_unbar(struct shunt_lanes *lanes)

@@ -21,6 +21,11 @@ void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_p
  * and takes the bars away. Thread: the one that holds the guard. Cost: a store a port. */
 bool shunt_lanes_bar_judged(struct shunt_lanes *lanes);
 
+/* shunt_lanes_forget_flows has the programs ask the kernel again about each connection. On any
+ * event of the firewall: a port may have changed flowtables, with the same judges as before.
+ * Thread: the follower, under the guard. */
+void shunt_lanes_forget_flows(struct shunt_lanes *lanes);
+
 /* shunt_lanes_unbar takes the bars away, unless judges barred more ports since the facts in force
  * were asked. Thread: control, without the guard, when the programs were told. */
 void shunt_lanes_unbar(struct shunt_lanes *lanes);

@@ -92,8 +92,8 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
  * or opts did not ask for it. Thread: any. */
 enum shunt_flow_asks shunt_xdp_asks_flows(const struct shunt_xdp *x);
 
-/* shunt_xdp_forget_flows has the program ask the kernel again about each connection, since its
- * flowtables are others. Thread: any. */
+/* shunt_xdp_forget_flows has the program ask the kernel again about each connection, since
+ * flowtables may be others. Thread: any. */
 void shunt_xdp_forget_flows(struct shunt_xdp *x);
 
 /* shunt_xdp_ask_flows has the program ask so from its next resume on, since a flowtable has come:

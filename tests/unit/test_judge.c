@@ -350,17 +350,6 @@ Test(judge, where_a_chain_stands)
 	cr_expect_eq(place_of("t", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
 }
 
-/* Its connections are the rules' again, though it has a flowtable. */
-Test(judge, a_device_that_leaves_one_of_two_flowtables_is_news)
-{
-	struct shunt_judges both = {0}, one = {0};
-
-	shunt_judges_add_flowtable(&both, 2);
-	shunt_judges_add_flowtable(&both, 2);
-	shunt_judges_add_flowtable(&one, 2);
-	cr_expect_not(shunt_judges_equal(&both, &one));
-}
-
 /* A flowtable of a table over these devices. */
 static const struct shunt_judges *take_flowtable(const char *table, uint32_t flags,
 						 const char *const *devices, uint16_t type)
@@ -390,7 +379,8 @@ static const struct shunt_judges *take_flowtable(const char *table, uint32_t fla
 
 Test(judge, of_a_flowtable_its_devices)
 {
-	const char *const devices[] = {"is-not-there", "lo", NULL}, *const prefix[] = {"l", NULL};
+	const char *const devices[] = {"is-not-there", "lo", "lo", NULL}, *const prefix[] = {"l",
+											     NULL};
 	const struct shunt_judges *judges = take_flowtable("t", 0, devices, NFTA_DEVICE_NAME);
 
 	cr_assert_eq(judges->flowtable_cnt, 1);

@@ -10,12 +10,11 @@ import contextlib
 import json
 import subprocess
 import sys
-import time
 
 from shuntlab import guest
 from shuntlab.lab import wait_until
 from shuntlab.napi import Polls
-from shuntlab.rig import BURST, TOOLS, Counter, Idler, ManyFlows, Rig, nobody, ruled, set_rings, shunt, sink
+from shuntlab.rig import TOOLS, Counter, Idler, ManyFlows, Rig, nobody, ruled, set_rings, shunt, sink
 
 MANY = 1_000_000
 NEW_DEAR = 60000  # what a new connection takes more than an approved packet, at most,
@@ -67,7 +66,9 @@ def packet_cost(rig, forwarder, flows, has_nat):
             yield daemon
 
     with rig.running(guest.DUT, filled):
-        time.sleep(rig.load.seconds(1 + flows / BURST))  # the first round of them is dearer
+        start = rig.counter.read()
+        # the first round of them is dearer
+        wait_until(lambda: rig.counter.read() - start > flows, FILL_S, "a packet of each connection")
         before = missed(rig)
         cost = rig.by_polls()
         assert missed(rig) == before, f"{missed(rig) - before} packets of no approved connection"

@@ -16,11 +16,6 @@ static unsigned len_max(const struct parity_frame *frame)
 	return frame->port == 2 ? 1280 + 18 : PARITY_LEN_MAX;
 }
 
-static void put_mac(uint8_t *mac, unsigned link, unsigned host)
-{
-	memcpy(mac, (const uint8_t[]){2, 0, 0, 0, (uint8_t)link, (uint8_t)host}, 6);
-}
-
 static void write_macs(struct parity_rng *rng, struct parity_frame *frame)
 {
 	static const uint8_t special[][6] = {
@@ -34,10 +29,10 @@ static void write_macs(struct parity_rng *rng, struct parity_frame *frame)
 		{2, 0, 0, 0, 9, 9},
 	};
 
-	put_mac(frame->data, frame->port + 1u, 1);
+	parity_put_mac(frame->data, frame->port + 1u, 1);
 	if (parity_chance(rng, 5))
 		memcpy(frame->data, special[parity_below(rng, 8)], 6);
-	put_mac(frame->data + 6, frame->port + 1u, 2 + parity_below(rng, 2));
+	parity_put_mac(frame->data + 6, frame->port + 1u, 2 + parity_below(rng, 2));
 }
 
 static unsigned write_arp(struct parity_rng *rng, const struct parity_frame *frame, uint8_t *p)
@@ -46,7 +41,7 @@ static unsigned write_arp(struct parity_rng *rng, const struct parity_frame *fra
 
 	memcpy(p, (const uint8_t[]){0, 1, 8, 0, 6, 4, 0, 1}, 8);
 	p[7] = (uint8_t)(1 + parity_chance(rng, 20));
-	put_mac(p + 8, link, 2);
+	parity_put_mac(p + 8, link, 2);
 	memcpy(p + 14, (const uint8_t[]){10, 0, (uint8_t)link, 2}, 4);
 	memset(p + 18, 0, 6);
 	if (parity_chance(rng, 60))
@@ -155,8 +150,8 @@ static void replay(const struct parity_source *src, uint64_t idx, struct parity_
 		frame->len = (uint16_t)len_max(frame);
 	memcpy(frame->data, src->pcap[which], frame->len);
 	if (!(frame->data[0] & 1)) {
-		put_mac(frame->data, frame->port + 1u, 1);
-		put_mac(frame->data + 6, frame->port + 1u, 2);
+		parity_put_mac(frame->data, frame->port + 1u, 1);
+		parity_put_mac(frame->data + 6, frame->port + 1u, 2);
 	}
 }
 

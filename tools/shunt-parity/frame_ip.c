@@ -5,13 +5,7 @@
 
 #define COUNT(a) ((unsigned)(sizeof(a) / sizeof((a)[0])))
 
-static void put16(uint8_t *p, unsigned v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static void fill(struct parity_rng *rng, uint8_t *p, unsigned len)
+void parity_fill(struct parity_rng *rng, uint8_t *p, unsigned len)
 {
 	for (; len >= 8; len -= 8, p += 8) {
 		uint64_t v = parity_rand(rng);
@@ -76,12 +70,12 @@ static void write_udp(struct parity_rng *rng, uint8_t *p, unsigned len, uint32_t
 
 	if (len < 8)
 		return;
-	put16(p + 4, len);
-	put16(p + 6, 0);
+	parity_put16(p + 4, len);
+	parity_put16(p + 6, 0);
 	sum = parity_sum(p, len, pseudo);
-	put16(p + 6, sum ? sum : 0xffff);
+	parity_put16(p + 6, sum ? sum : 0xffff);
 	if (parity_chance(rng, 5))
-		put16(p + 6, parity_below(rng, 3));
+		parity_put16(p + 6, parity_below(rng, 3));
 }
 
 static void write_tcp(struct parity_rng *rng, uint8_t *p, unsigned len, uint32_t pseudo)
@@ -89,8 +83,8 @@ static void write_tcp(struct parity_rng *rng, uint8_t *p, unsigned len, uint32_t
 	if (len < 20)
 		return;
 	p[12] = (uint8_t)(parity_chance(rng, 95) ? 0x50 : parity_rand(rng));
-	put16(p + 16, 0);
-	put16(p + 16, parity_sum(p, len, pseudo));
+	parity_put16(p + 16, 0);
+	parity_put16(p + 16, parity_sum(p, len, pseudo));
 }
 
 static void write_icmp(struct parity_rng *rng, uint8_t *p, unsigned len, uint32_t pseudo, bool v6)
@@ -104,8 +98,8 @@ static void write_icmp(struct parity_rng *rng, uint8_t *p, unsigned len, uint32_
 	p[0] = v6 ? types6[parity_below(rng, COUNT(types6))]
 		  : types4[parity_below(rng, COUNT(types4))];
 	p[1] = (uint8_t)(parity_chance(rng, 80) ? 0 : parity_below(rng, 16));
-	put16(p + 2, 0);
-	put16(p + 2, parity_sum(p, len, pseudo));
+	parity_put16(p + 2, 0);
+	parity_put16(p + 2, parity_sum(p, len, pseudo));
 	if (parity_chance(rng, 3))
 		p[2] ^= 1;
 }
@@ -113,7 +107,7 @@ static void write_icmp(struct parity_rng *rng, uint8_t *p, unsigned len, uint32_
 static void write_l4(struct parity_rng *rng, unsigned proto, uint8_t *p, unsigned len,
 		     uint32_t pseudo)
 {
-	fill(rng, p, len);
+	parity_fill(rng, p, len);
 	if (proto == 17)
 		write_udp(rng, p, len, pseudo);
 	else if (proto == 6)
@@ -155,7 +149,7 @@ static unsigned write_options(struct parity_rng *rng, uint8_t *p)
 		len = 4;
 	else if (kind != 68)
 		len--;
-	fill(rng, p, len);
+	parity_fill(rng, p, len);
 	p[0] = kind;
 	p[1] = (uint8_t)len;
 	p[2] = kind == 148 ? 0 : kind == 68 ? 5 : 4;
@@ -177,16 +171,16 @@ static void spoil_ip4(struct parity_rng *rng, uint8_t *p, unsigned header_len)
 		p[0] = (uint8_t)(0x40 | parity_below(rng, 16));
 		break;
 	case 2:
-		put16(p + 2, lens[parity_below(rng, COUNT(lens))]);
+		parity_put16(p + 2, lens[parity_below(rng, COUNT(lens))]);
 		break;
 	case 3:
-		put16(p + 2, (unsigned)(p[2] << 8 | p[3]) + parity_below(rng, 41) - 20);
+		parity_put16(p + 2, (unsigned)(p[2] << 8 | p[3]) + parity_below(rng, 41) - 20);
 		break;
 	default:
 		break;
 	}
-	put16(p + 10, 0);
-	put16(p + 10, parity_sum(p, header_len, 0));
+	parity_put16(p + 10, 0);
+	parity_put16(p + 10, parity_sum(p, header_len, 0));
 	if (parity_chance(rng, 2))
 		p[10 + parity_below(rng, 2)] ^= (uint8_t)(1 + parity_below(rng, 255));
 }
@@ -203,7 +197,7 @@ static void write_fragment(struct parity_rng *rng, uint8_t *p)
 		field = (parity_chance(rng, 50) ? 0x2000 : 0) | (1 + parity_below(rng, 200));
 	else if (roll < 41)
 		field = (unsigned)parity_rand(rng) & 0xffff;
-	put16(p + 6, field);
+	parity_put16(p + 6, field);
 }
 
 unsigned parity_write_ip4(struct parity_rng *rng, unsigned port, uint8_t *p, unsigned max)
@@ -215,8 +209,8 @@ unsigned parity_write_ip4(struct parity_rng *rng, unsigned port, uint8_t *p, uns
 	len = pick_size(rng, header_len, max);
 	p[0] = (uint8_t)(0x40 | header_len / 4);
 	p[1] = (uint8_t)(parity_chance(rng, 80) ? 0 : parity_rand(rng));
-	put16(p + 2, len);
-	put16(p + 4, (unsigned)parity_rand(rng));
+	parity_put16(p + 2, len);
+	parity_put16(p + 4, (unsigned)parity_rand(rng));
 	write_fragment(rng, p);
 	p[8] = (uint8_t)pick_ttl(rng);
 	p[9] = (uint8_t)proto;
@@ -259,17 +253,17 @@ static unsigned write_extension(struct parity_rng *rng, unsigned kind, uint8_t *
 	case 60:
 		return write_options6(rng, p);
 	case 43:
-		fill(rng, p + 1, 23);
+		parity_fill(rng, p + 1, 23);
 		p[1] = 2;
 		p[2] = routing_types[parity_below(rng, COUNT(routing_types))];
 		p[3] = (uint8_t)parity_below(rng, 2);
 		return 24;
 	case 44:
-		fill(rng, p + 1, 7);
-		put16(p + 2, parity_chance(rng, 50) ? 1 : parity_below(rng, 200) * 8);
+		parity_fill(rng, p + 1, 7);
+		parity_put16(p + 2, parity_chance(rng, 50) ? 1 : parity_below(rng, 200) * 8);
 		return 8;
 	default: /* authentication header */
-		fill(rng, p + 1, 15);
+		parity_fill(rng, p + 1, 15);
 		p[1] = 2;
 		return 16;
 	}
@@ -303,10 +297,10 @@ static void spoil_ip6(struct parity_rng *rng, uint8_t *p)
 		p[0] = (uint8_t)parity_rand(rng);
 		break;
 	case 1:
-		put16(p + 4, lens[parity_below(rng, COUNT(lens))]);
+		parity_put16(p + 4, lens[parity_below(rng, COUNT(lens))]);
 		break;
 	case 2:
-		put16(p + 4, (unsigned)(p[4] << 8 | p[5]) + parity_below(rng, 41) - 20);
+		parity_put16(p + 4, (unsigned)(p[4] << 8 | p[5]) + parity_below(rng, 41) - 20);
 		break;
 	default:
 		break;
@@ -321,8 +315,8 @@ unsigned parity_write_ip6(struct parity_rng *rng, unsigned port, uint8_t *p, uns
 	len = pick_size(rng, 40 + chain_len, max);
 	p[0] = 0x60;
 	if (parity_chance(rng, 20))
-		fill(rng, p + 1, 3);
-	put16(p + 4, len - 40);
+		parity_fill(rng, p + 1, 3);
+	parity_put16(p + 4, len - 40);
 	p[7] = (uint8_t)pick_ttl(rng);
 	parity_pick_src(rng, true, port, p + 8);
 	parity_pick_dst(rng, true, p + 24);

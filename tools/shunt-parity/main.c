@@ -87,8 +87,11 @@ static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err
 			run->sent = strtoull(optarg, NULL, 10);
 		else if (option == 'w')
 			run->show = (unsigned)strtoul(optarg, NULL, 10);
-		else if (option == 'r')
+		else if (option == 'r' && rules_of(optarg))
 			run->src.rules = rules_of(optarg);
+		else if (option == 'r')
+			return shunt_err_set(err, EINVAL, "--rules is '%s', expected filter or nat",
+					     optarg);
 		else if (parity_pcap_add(&run->src, optarg, err))
 			return -1;
 	}

@@ -96,6 +96,29 @@ struct parity_source {
 /* parity_frame_make writes frame number idx of the source. */
 void parity_frame_make(const struct parity_source *src, uint64_t idx, struct parity_frame *frame);
 
+/* parity_put16 writes in network order; parity_put_mac the station of a link. */
+static inline void parity_put16(uint8_t *p, unsigned v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static inline void parity_put_mac(uint8_t *mac, unsigned link, unsigned host)
+{
+	const uint8_t bytes[6] = {2, 0, 0, 0, (uint8_t)link, (uint8_t)host};
+
+	__builtin_memcpy(mac, bytes, sizeof(bytes));
+}
+
+/* parity_fill writes random bytes. */
+void parity_fill(struct parity_rng *rng, uint8_t *p, unsigned len);
+/* parity_sum is the internet checksum of len bytes, start added, in network order. */
+uint16_t parity_sum(const uint8_t *p, unsigned len, uint32_t start);
+/* parity_pseudo_sum is what a pseudo header of len bytes of addresses adds to one. */
+uint32_t parity_pseudo_sum(const uint8_t *addrs, unsigned len, unsigned proto, unsigned l4_len);
+/* parity_pcap_add appends a capture's Ethernet frames. Returns 0 or -errno. */
+int parity_pcap_add(struct parity_source *src, const char *path, struct shunt_err *err);
+
 /* --- talk.c: the frames of connections --- */
 
 /* A window has a frame of each of PARITY_WINDOW connections, the next window each one's next, and
@@ -108,15 +131,6 @@ void parity_frame_make(const struct parity_source *src, uint64_t idx, struct par
 void parity_talk_frame(const struct parity_source *src, uint64_t idx, struct parity_frame *frame);
 /* parity_talk_describe writes which step of which connection a frame is. */
 void parity_talk_describe(FILE *out, const struct parity_source *src, uint64_t idx);
-
-/* --- frame.c --- */
-
-/* parity_sum is the internet checksum of len bytes, start added, in network order. */
-uint16_t parity_sum(const uint8_t *p, unsigned len, uint32_t start);
-/* parity_pseudo_sum is what a pseudo header of len bytes of addresses adds to one. */
-uint32_t parity_pseudo_sum(const uint8_t *addrs, unsigned len, unsigned proto, unsigned l4_len);
-/* parity_pcap_add appends a capture's Ethernet frames. Returns 0 or -errno. */
-int parity_pcap_add(struct parity_source *src, const char *path, struct shunt_err *err);
 
 /* --- wire.c: a lab's ports, seen from its far end --- */
 struct parity_lab {

@@ -31,20 +31,13 @@ enum service {
 	SERVICE_CNT,
 };
 
-static void parse4(uint8_t *addr, const char *pattern, unsigned a, unsigned b)
+static void parse(const struct parity_ends *ends, uint8_t *addr, const char *pattern, unsigned a,
+		  unsigned b)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), pattern, a, b);
-	inet_pton(AF_INET, text, addr);
-}
-
-static void parse6(uint8_t *addr, const char *pattern, unsigned a, unsigned b)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), pattern, a, b);
-	inet_pton(AF_INET6, text, addr);
+	inet_pton(ends->v6 ? AF_INET6 : AF_INET, text, addr);
 }
 
 /* --- the rules --- */
@@ -127,24 +120,24 @@ static void pick_client(struct parity_rng *rng, bool is_nat, struct parity_ends 
 		ends->client[9] = (uint8_t)group;
 		ends->client[15] = (uint8_t)host;
 	} else {
-		parse4(ends->client, "198.%u.0.%u", 17 + from, host);
+		parse(ends, ends->client, "198.%u.0.%u", 17 + from, host);
 		ends->client[2] = (uint8_t)(64 + group);
 	}
 	memcpy(ends->seen, ends->client, sizeof(ends->seen));
 	if (!is_nat || group == PLAIN)
 		return;
 	if (ends->v6 && group == TO_ADDRESS)
-		parse6(ends->seen, "2001:db8:ffff::7", 0, 0);
+		parse(ends, ends->seen, "2001:db8:ffff::7", 0, 0);
 	else if (ends->v6 && group == TO_DEVICE)
-		parse6(ends->seen, "fd00:%u::1", to, 0);
+		parse(ends, ends->seen, "fd00:%u::1", to, 0);
 	else if (ends->v6)
-		parse6(ends->seen, "2001:db8:eeee:%u::%x", from, host);
+		parse(ends, ends->seen, "2001:db8:eeee:%u::%x", from, host);
 	else if (group == TO_ADDRESS)
-		parse4(ends->seen, "203.0.113.7", 0, 0);
+		parse(ends, ends->seen, "203.0.113.7", 0, 0);
 	else if (group == TO_DEVICE)
-		parse4(ends->seen, "10.0.%u.1", to, 0);
+		parse(ends, ends->seen, "10.0.%u.1", to, 0);
 	else
-		parse4(ends->seen, "203.0.%u.%u", 100 + from, host);
+		parse(ends, ends->seen, "203.0.%u.%u", 100 + from, host);
 }
 
 /* The server, and what the client takes for it. */
@@ -156,19 +149,20 @@ static void pick_server(struct parity_rng *rng, bool is_nat, struct parity_ends 
 	if (!is_nat || (service == SERVICE_PORT && ends->proto != 6))
 		service = SERVER;
 	if (ends->v6)
-		parse6(ends->server, "2001:2:0:%u:8000::%x", to, 1 + parity_below(rng, 0xffff));
+		parse(ends, ends->server, "2001:2:0:%u:8000::%x", to,
+		      1 + parity_below(rng, 0xffff));
 	else
-		parse4(ends->server, "198.%u.130.%u", 17 + to, 1 + parity_below(rng, 250));
+		parse(ends, ends->server, "198.%u.130.%u", 17 + to, 1 + parity_below(rng, 250));
 	memcpy(ends->service, ends->server, sizeof(ends->service));
 	if (service == SERVER)
 		return;
 	if (ends->v6) {
-		parse6(ends->server, "2001:2:0:%u:9000::%x", to, service == SERVICE ? 9 : 8);
-		parse6(ends->service,
-		       service == SERVICE ? "2001:db8:aaaa::%x" : "2001:db8:aaaa::1%x", to, 0);
+		parse(ends, ends->server, "2001:2:0:%u:9000::%x", to, service == SERVICE ? 9 : 8);
+		parse(ends, ends->service,
+		      service == SERVICE ? "2001:db8:aaaa::%x" : "2001:db8:aaaa::1%x", to, 0);
 	} else {
-		parse4(ends->server, "198.%u.140.%u", 17 + to, service == SERVICE ? 9 : 8);
-		parse4(ends->service, "192.0.2.%u", service == SERVICE ? to : 10 + to, 0);
+		parse(ends, ends->server, "198.%u.140.%u", 17 + to, service == SERVICE ? 9 : 8);
+		parse(ends, ends->service, "192.0.2.%u", service == SERVICE ? to : 10 + to, 0);
 	}
 	if (service == SERVICE_PORT) {
 		ends->dport = SERVED;

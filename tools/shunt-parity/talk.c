@@ -56,16 +56,10 @@ struct segment {
 	uint32_t seq, ack;
 };
 
-static void put16(uint8_t *p, unsigned v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
 static void put32(uint8_t *p, uint32_t v)
 {
-	put16(p, v >> 16);
-	put16(p + 2, v);
+	parity_put16(p, v >> 16);
+	parity_put16(p + 2, v);
 }
 
 static struct parity_rng rng_of(const struct talk *talk, unsigned step)
@@ -129,8 +123,7 @@ static unsigned pick_len(struct parity_rng *rng, const struct talk *talk,
 			 const struct segment *segment)
 {
 	static const uint16_t lens[] = {0, 1, 2, 7, 18, 40, 100, 511, 1100, 1200, 1201, 1236, 1420};
-	unsigned len = lens[parity_below(rng, sizeof(lens) / sizeof(*lens))];
-
+	const unsigned len = lens[parity_below(rng, sizeof(lens) / sizeof(*lens))];
 	const unsigned sender = segment->is_back ? talk->ends.to : talk->ends.from,
 		       receiver = segment->is_back ? talk->ends.from : talk->ends.to;
 
@@ -239,21 +232,20 @@ static unsigned write_l4(struct parity_rng *rng, const struct talk *talk,
 	const bool is_tcp = talk->ends.proto == 6;
 	const unsigned header_len = is_tcp ? 20 : 8, len = header_len + segment->len;
 	const unsigned field = is_tcp ? 16 : 6;
-	unsigned i, sum;
+	unsigned sum;
 
 	memset(p, 0, header_len);
-	for (i = header_len; i < len; i++)
-		p[i] = (uint8_t)parity_rand(rng);
-	put16(p, way->sport);
-	put16(p + 2, way->dport);
+	parity_fill(rng, p + header_len, segment->len);
+	parity_put16(p, way->sport);
+	parity_put16(p + 2, way->dport);
 	if (is_tcp) {
 		put32(p + 4, segment->seq);
 		put32(p + 8, segment->ack);
 		p[12] = 0x50;
 		p[13] = (uint8_t)segment->flags;
-		put16(p + 14, 0xffff);
+		parity_put16(p + 14, 0xffff);
 	} else {
-		put16(p + 4, len);
+		parity_put16(p + 4, len);
 	}
 	sum = parity_sum(p, len, pseudo_sum(talk, way, talk->ends.proto, len));
 	if (!is_tcp && !sum)
@@ -262,7 +254,7 @@ static unsigned write_l4(struct parity_rng *rng, const struct talk *talk,
 		sum = (sum + 0x0101) % 0xfffe + 1;
 	if (strchr("uU", segment->how) && !talk->ends.v6 && !is_tcp)
 		sum = 0;
-	put16(p + field, sum);
+	parity_put16(p + field, sum);
 	return len;
 }
 
@@ -277,7 +269,7 @@ static unsigned write_ip(struct parity_rng *rng, bool v6, const struct way *way,
 	memset(p, 0, v6 ? IP6_LEN + FRAG6_LEN : IP4_LEN);
 	if (v6) {
 		put32(p, 6u << 28 | tos << 20 | (ident & 0xfffff));
-		put16(p + 4, len + (has_header ? FRAG6_LEN : 0));
+		parity_put16(p + 4, len + (has_header ? FRAG6_LEN : 0));
 		p[6] = (uint8_t)(has_header ? 44 : proto);
 		p[7] = (uint8_t)ttl;
 		memcpy(p + 8, way->src, 16);
@@ -285,20 +277,20 @@ static unsigned write_ip(struct parity_rng *rng, bool v6, const struct way *way,
 		if (!has_header)
 			return IP6_LEN;
 		p[IP6_LEN] = (uint8_t)proto;
-		put16(p + IP6_LEN + 2, (frag & 0x1fff) << 3 | !!(frag & 0x2000));
+		parity_put16(p + IP6_LEN + 2, (frag & 0x1fff) << 3 | !!(frag & 0x2000));
 		put32(p + IP6_LEN + 4, ident);
 		return IP6_LEN + FRAG6_LEN;
 	}
 	p[0] = 0x45;
 	p[1] = (uint8_t)tos;
-	put16(p + 2, IP4_LEN + len);
-	put16(p + 4, ident);
-	put16(p + 6, frag ?: parity_chance(rng, 50) ? 0x4000 : 0);
+	parity_put16(p + 2, IP4_LEN + len);
+	parity_put16(p + 4, ident);
+	parity_put16(p + 6, frag ?: parity_chance(rng, 50) ? 0x4000 : 0);
 	p[8] = (uint8_t)ttl;
 	p[9] = (uint8_t)proto;
 	memcpy(p + 12, way->src, 4);
 	memcpy(p + 16, way->dst, 4);
-	put16(p + 10, parity_sum(p, IP4_LEN, 0));
+	parity_put16(p + 10, parity_sum(p, IP4_LEN, 0));
 	return IP4_LEN;
 }
 
@@ -323,11 +315,11 @@ static unsigned write_error(struct parity_rng *rng, const struct talk *talk,
 	memset(icmp, 0, 8);
 	memcpy(icmp, v6 ? kinds6[kind] : kinds4[kind], 2);
 	if (kind == 2)
-		put16(icmp + 6, 1280);
+		parity_put16(icmp + 6, 1280);
 	at += write_ip(rng, v6, &about, talk->ends.proto, 62, 0, len, icmp + at);
 	memcpy(icmp + at, l4, len);
 	len += at;
-	put16(icmp + 2, parity_sum(icmp, len, v6 ? pseudo_sum(talk, &way, proto, len) : 0));
+	parity_put16(icmp + 2, parity_sum(icmp, len, v6 ? pseudo_sum(talk, &way, proto, len) : 0));
 	return len + write_ip(rng, v6, &way, proto, 64, 0, len, p);
 }
 
@@ -364,9 +356,9 @@ void parity_talk_frame(const struct parity_source *src, uint64_t idx, struct par
 
 	memset(frame->data, 0, sizeof(frame->data));
 	frame->port = (uint8_t)port;
-	memcpy(frame->data, (const uint8_t[]){2, 0, 0, 0, (uint8_t)(port + 1), 1}, 6);
-	memcpy(frame->data + 6, (const uint8_t[]){2, 0, 0, 0, (uint8_t)(port + 1), 2}, 6);
-	put16(frame->data + 12, talk.ends.v6 ? 0x86dd : 0x0800);
+	parity_put_mac(frame->data, port + 1, 1);
+	parity_put_mac(frame->data + 6, port + 1, 2);
+	parity_put16(frame->data + 12, talk.ends.v6 ? 0x86dd : 0x0800);
 	if (strchr("iI", segment.how))
 		len = write_error(&rng, &talk, &segment, p);
 	else

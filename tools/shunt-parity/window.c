@@ -42,8 +42,9 @@ static void make_sentinel(struct parity_frame *frame, unsigned port, unsigned wa
 	memset(frame->data, 0, sizeof(frame->data));
 	frame->port = (uint8_t)port;
 	frame->len = (uint16_t)(ETH + 20 + options + 8 + MAGIC_LEN + 8);
-	memcpy(frame->data, (const uint8_t[]){2, 0, 0, 0, (uint8_t)(port + 1), 1}, 6);
-	memcpy(frame->data + 6, (const uint8_t[]){2, 0, 0, 0, (uint8_t)(port + 1), 2, 8, 0}, 8);
+	parity_put_mac(frame->data, port + 1, 1);
+	parity_put_mac(frame->data + 6, port + 1, 2);
+	frame->data[12] = 8;
 	ip[0] = (uint8_t)(0x45 + options / 4);
 	ip[3] = (uint8_t)(frame->len - ETH);
 	ip[8] = 64;
@@ -178,10 +179,12 @@ static bool is_of(const struct parity_frame *frame, const struct parity_out *out
 {
 	const bool v6 = frame->data[12] == 0x86;
 	const unsigned at = v6 ? ETH + 2 : ETH + 4, len = v6 ? 40 : 20;
-	const bool is_error = out->data[ETH + (v6 ? 6 : 9)] == (v6 ? 58 : 1);
+	bool is_error;
 
-	return !memcmp(frame->data + 12, out->data + 12, 2) &&
-	       !memcmp(frame->data + at, out->data + at + (is_error ? len + 8 : 0), 2);
+	if (out->len < at + len + 8 + 2 || memcmp(frame->data + 12, out->data + 12, 2))
+		return false;
+	is_error = out->data[ETH + (v6 ? 6 : 9)] == (v6 ? 58 : 1);
+	return !memcmp(frame->data + at, out->data + at + (is_error ? len + 8 : 0), 2);
 }
 
 /* Connections cannot be sent again, as a window of other frames can. */
