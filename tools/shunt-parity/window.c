@@ -5,7 +5,7 @@
  *
  * The ways from a port: by the worker to each other port; punted by the worker (back out of
  * the port that it came in on, for which the kernel redirects); never given to the worker
- * (IP options).
+ * (IP options). Bytes follow them, which lane xdp leaves to the worker where rules judge.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@
 #define AGE	     2u
 #define ETH	     14u
 #define DISCARD_PORT 9u /* RFC 863 */
+#define TRAILER_LEN  4u
 
 static const uint8_t magic_word[MAGIC_LEN] = {'p', 'a', 'r', 'i', 't', 'y', '.', '.'};
 
@@ -41,12 +42,12 @@ static void make_sentinel(struct parity_frame *frame, unsigned port, unsigned wa
 
 	memset(frame->data, 0, sizeof(frame->data));
 	frame->port = (uint8_t)port;
-	frame->len = (uint16_t)(ETH + 20 + options + 8 + MAGIC_LEN + 8);
+	frame->len = (uint16_t)(ETH + 20 + options + 8 + MAGIC_LEN + 8 + TRAILER_LEN);
 	parity_put_mac(frame->data, port + 1, 1);
 	parity_put_mac(frame->data + 6, port + 1, 2);
 	frame->data[12] = 8;
 	ip[0] = (uint8_t)(0x45 + options / 4);
-	ip[3] = (uint8_t)(frame->len - ETH);
+	ip[3] = (uint8_t)(frame->len - ETH - TRAILER_LEN);
 	ip[8] = 64;
 	ip[9] = 17;
 	memcpy(ip + 12, (const uint8_t[]){198, (uint8_t)(18 + port), 255, 253 + !is_back}, 4);
