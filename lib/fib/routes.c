@@ -5,9 +5,10 @@
 #include <string.h>
 
 /* An entry of IPv4: addr(32) | len(8) | nh(24). nh is never 0 but in an empty one. */
-#define NH_BITS	 24
-#define BITS_MIN 10
-#define BITS_MAX 30
+#define NH_BITS	  24
+#define BITS_MIN4 12
+#define BITS_MIN6 10
+#define BITS_MAX  30
 
 struct entry6 {
 	uint64_t hi, lo;
@@ -15,16 +16,21 @@ struct entry6 {
 	uint32_t len;
 };
 
-static struct shunt_route load(const struct shunt_routes *routes, uint32_t i)
+static struct shunt_route load_as(const struct shunt_routes *routes, uint32_t i, bool is_ip6)
 {
 	const struct entry6 *e6 = (const struct entry6 *)routes->arena.base + i;
 	uint64_t e4;
 
-	if (routes->is_ip6)
+	if (is_ip6)
 		return (struct shunt_route){(shunt_key)e6->hi << 64 | e6->lo, e6->nh, e6->len};
 	e4 = ((const uint64_t *)routes->arena.base)[i];
 	return (struct shunt_route){(shunt_key)(e4 >> 32) << 96, e4 & ((1u << NH_BITS) - 1),
 				    e4 >> NH_BITS & 0xff};
+}
+
+static struct shunt_route load(const struct shunt_routes *routes, uint32_t i)
+{
+	return load_as(routes, i, routes->is_ip6);
 }
 
 static void store(struct shunt_routes *routes, uint32_t i, const struct shunt_route *r)
@@ -50,17 +56,24 @@ static uint32_t home(const struct shunt_routes *routes, shunt_key addr, unsigned
 	return (uint32_t)((h ^ (h << 31)) >> (64 - routes->bits));
 }
 
-/* The entry of this route, or the empty one that it would take. */
-static uint32_t find(const struct shunt_routes *routes, shunt_key addr, unsigned len)
+static __always_inline uint32_t find_as(const struct shunt_routes *routes, shunt_key addr,
+					unsigned len, bool is_ip6)
 {
 	uint32_t mask = (1u << routes->bits) - 1, i = home(routes, addr, len);
 	struct shunt_route r;
 
 	for (;; i = (i + 1) & mask) {
-		r = load(routes, i);
+		r = load_as(routes, i, is_ip6);
 		if (!r.nh || (r.addr == addr && r.len == len))
 			return i;
 	}
+}
+
+/* The entry of this route, or the empty one that it would take. */
+static uint32_t find(const struct shunt_routes *routes, shunt_key addr, unsigned len)
+{
+	return routes->is_ip6 ? find_as(routes, addr, len, true)
+			      : find_as(routes, addr, len, false);
 }
 
 static int allocate(struct shunt_routes *routes, unsigned bits, struct shunt_err *err)
@@ -76,7 +89,7 @@ int shunt_routes_init(struct shunt_routes *routes, bool is_ip6, struct shunt_are
 	memset(routes, 0, sizeof(*routes));
 	routes->is_ip6 = is_ip6;
 	routes->budget = budget;
-	return allocate(routes, BITS_MIN, err);
+	return allocate(routes, is_ip6 ? BITS_MIN6 : BITS_MIN4, err);
 }
 
 void shunt_routes_fini(struct shunt_routes *routes)

@@ -14,7 +14,8 @@ import sys
 from shuntlab import guest
 from shuntlab.lab import wait_until
 from shuntlab.napi import Polls
-from shuntlab.rig import TOOLS, Counter, Idler, ManyFlows, Rig, nobody, ruled, set_rings, shunt, sink
+from shuntlab.forwarders import nobody, ruled, shunt
+from shuntlab.rig import TOOLS, Counter, Idler, ManyFlows, Rig, set_rings, sink
 
 MANY = 1_000_000
 NEW_DEAR = 60000  # what a new connection takes more than an approved packet, at most,

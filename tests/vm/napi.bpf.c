@@ -36,11 +36,14 @@ static __always_inline int enter(void)
 
 static __always_inline int leave(const struct napi_struct *napi)
 {
-	const unsigned char *addr = napi->dev->dev_addr;
-	unsigned at = (addr[4] << 4 | addr[5]) & (DEVICES - 1);
-
 	__u64 took_ns = bpf_ktime_get_ns() - entered_ns;
+	__u8 addr[2];
+	unsigned at;
 
+	/* Linux 6.12 lets a program follow the pointer no other way */
+	if (bpf_probe_read_kernel(addr, sizeof(addr), napi->dev->dev_addr + 4))
+		return 0;
+	at = (addr[0] << 4 | addr[1]) & (DEVICES - 1);
 	devices[at].spent_ns += took_ns;
 	devices[at].polls++;
 	if (bpf_get_current_pid_tgid() >> 32 == process.pid)

@@ -82,7 +82,14 @@ static void mask(uint8_t *data, unsigned len, bool is_tracked)
 		mask_icmp(ip + header_len, len - ETH - header_len);
 }
 
-static enum parity_kind classify4(const uint8_t *ip, unsigned len)
+/* ip_error() has a bucket of five for each source, whatever icmp_ratelimit says. */
+static bool is_limited(const uint8_t *ip, const uint8_t *icmp, bool is_tracked)
+{
+	return icmp[0] == 3 && (icmp[1] < 2 || icmp[1] == 13) &&
+	       (is_tracked || parity_is_frequent(ip + 16));
+}
+
+static enum parity_kind classify4(const uint8_t *ip, unsigned len, bool is_tracked)
 {
 	const uint8_t *icmp = ip + (ip[0] & 15u) * 4;
 
@@ -98,8 +105,7 @@ static enum parity_kind classify4(const uint8_t *ip, unsigned len)
 		return PARITY_TIMER;
 	if (icmp[0] == 3 && icmp[1] == 1 && parity_is_unresolved(false, icmp + 8 + 16))
 		return PARITY_UNRESOLVED;
-	/* ip_error() has a bucket of five for each source, whatever icmp_ratelimit says. */
-	if (icmp[0] == 3 && (icmp[1] < 2 || icmp[1] == 13) && parity_is_frequent(ip + 16))
+	if (is_limited(ip, icmp, is_tracked))
 		return PARITY_LIMITED;
 	return PARITY_FRAME;
 }
@@ -125,14 +131,14 @@ static enum parity_kind classify6(const uint8_t *ip, unsigned len)
 	return PARITY_FRAME;
 }
 
-static enum parity_kind classify(const uint8_t *data, unsigned len)
+static enum parity_kind classify(const uint8_t *data, unsigned len, bool is_tracked)
 {
 	uint16_t type = load16(data + 12);
 
 	if (type == 0x0806 && len >= ETH + 28 && load16(data + ETH + 6) == 1 && data[11] == 1)
 		return PARITY_ASK;
 	if (type == 0x0800)
-		return classify4(data + ETH, len - ETH);
+		return classify4(data + ETH, len - ETH, is_tracked);
 	return type == 0x86dd ? classify6(data + ETH, len - ETH) : PARITY_FRAME;
 }
 
@@ -181,7 +187,7 @@ static int compare_slots(const void *a, const void *b)
 void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, const uint8_t *data,
 		      unsigned len)
 {
-	enum parity_kind kind = classify(data, len);
+	enum parity_kind kind = classify(data, len, match->is_tracked);
 	struct parity_out *out;
 
 	match->kinds[kind][lab]++;

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Forwarders of a guest's lab, to be measured on a Rig (rig.py). Each is called with the lab and is a
+context: the daemon, or None."""
+import contextlib
+import os
+import signal
+
+from shuntlab import guest
+
+WAIT_S = 240
+
+
+class LeftOutError(Exception):
+    """This forwarder cannot be had here."""
+
+
+@contextlib.contextmanager
+def nobody(_):
+    yield None
+
+
+@contextlib.contextmanager
+def bridge(lab):
+    lab.sh("dut", f"""
+        ip link add br0 type bridge mcast_snooping 0; ip link set br0 up
+        ip link set eth1 master br0; ip link set eth2 master br0
+        bridge fdb replace {guest.SINK} dev eth2 master static
+        bridge fdb replace {guest.GEN} dev eth1 master static""")
+    lab.carriers()
+    try:
+        yield None
+    finally:
+        lab.sh("dut", "ip link del br0")
+
+
+def shunt(*args):
+    @contextlib.contextmanager
+    def forwarder(lab):
+        daemon = guest.Shuntd(lab, *args)
+        try:
+            yield daemon
+        finally:
+            daemon.stop()
+    return forwarder
+
+
+@contextlib.contextmanager
+def running_beside(lab, sign, *command):
+    """A program that captures what is forwarded, once it has said so. What it says at its end is shown: a
+    record that was lost is a cheap one."""
+    process = lab.popen("dut", *command)
+    line = process.stderr.readline()
+    while sign not in line:
+        assert line, f"{command} ended with {process.wait(WAIT_S)}"
+        line = process.stderr.readline()
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGCONT)
+        said = "".join(process.communicate(timeout=WAIT_S)).split("\n")
+    print(f"    {command[0]}:", ", ".join(line.strip() for line in said if line), flush=True)
+
+
+def captured(words, *args, is_stopped=True):
+    """shunt(*args) while somebody captures with these words. is_stopped: while that is measured, who reads
+    is stopped; its ring holds what comes meanwhile."""
+    @contextlib.contextmanager
+    def forwarder(lab):
+        with shunt(*args)(lab) as daemon, running_beside(
+                lab, "capturing", "shuntctl", "-s", daemon.control, "capture", "-w", "/dev/null", "-B", "64",
+                *words) as reader:
+            daemon.reader = reader if is_stopped else None
+            yield daemon
+    return forwarder
+
+
+def dumped(*args):
+    """shunt(*args) while xdpdump captures what its program gets and what it returns."""
+    @contextlib.contextmanager
+    def forwarder(lab):
+        with shunt(*args)(lab) as daemon, running_beside(
+                lab, "listening on", "xdpdump", "-i", "eth1", "--rx-capture", "entry,exit", "-s", "128",
+                "-w", "/dev/null"):
+            yield daemon
+    return forwarder
+
+
+@contextlib.contextmanager
+def xdp_forward(lab):
+    """xdp-tools' forwarder by the flowtable, with the libraries of its own release."""
+    root = os.environ.get("XDP_TOOLS")
+    if not root:
+        raise LeftOutError("Debian's xdp-tools could not be fetched")
+    libraries = f"{root}/usr/lib/x86_64-linux-gnu"
+    run = (f"LIBXDP_OBJECT_PATH={libraries}/bpf {libraries}/ld-linux-x86-64.so.2 --library-path {libraries} "
+           f"{root}/usr/sbin/xdp-forward")
+    said = lab.sh("dut", f"{run} load -f flowtable eth1 eth2 2>&1 || echo failed")
+    if "failed" in said.split("\n")[-2:]:
+        why = said.splitlines()[-2]
+        raise LeftOutError(f"xdp-forward does not load on Linux {os.uname().release}: {why}")
+    lab.carriers()
+    try:
+        yield None
+    finally:
+        lab.sh("dut", f"{run} unload eth1 eth2")
+
+
+# A firewall of a hundred rules, which the frames of a Load pass one by one; with a flowtable only the first
+# ones of a connection do.
+RULES = """
+table inet fw {{
+	{flowtable}
+	chain forward {{
+		type filter hook forward priority filter; policy drop;
+		{add}
+		{drops}
+		ct state established accept
+		udp dport 9 accept
+		tcp dport 9 accept
+	}}
+	{nat}
+}}
+"""
+FLOWTABLE = "flowtable ft { hook ingress priority filter; devices = { eth1, eth2 }; }"
+NAT = "chain post { type nat hook postrouting priority srcnat; oifname eth2 masquerade; }"
+
+
+def ruled(forwarder, has_flowtable=True, has_nat=False):
+    """The forwarder under a firewall."""
+    rules = RULES.format(flowtable=FLOWTABLE if has_flowtable else "",
+                         add="meta l4proto { tcp, udp } flow add @ft" if has_flowtable else "",
+                         drops="\n".join(f"ip saddr 203.0.113.{n} drop" for n in range(96)),
+                         nat=NAT if has_nat else "")
+
+    @contextlib.contextmanager
+    def made(lab):
+        # a connection of before would not be translated
+        lab.sh("dut", f"nft -f - <<'END'\n{rules}END\nconntrack -F")
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "nft flush ruleset")
+    return made
