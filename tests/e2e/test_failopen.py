@@ -35,9 +35,11 @@ def test_stopped(lab, poll):
         assert not held or held[0] >= stopped
         before = served(daemon)
         assert trickle.run(30, lambda: served(daemon) > before)
-        assert trickle.lost() == held and trickle.order == sorted(trickle.order)
-        late = [row["count"] for row in daemon.show("drops")["drops"] if row["name"] == "late"]
-        assert sum(late) >= len(held)  # and sink's answers to them
+        lost = trickle.lost()
+        # who waits for a processor again is taken for hung again
+        assert lost == held or daemon.worker()["hangs"] > 1
+        assert trickle.order == sorted(trickle.order)
+        assert daemon.drops()["late"] >= len(lost)  # and sink's answers to them
         assert daemon.steered("hung") > 0
 
 
