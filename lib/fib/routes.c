@@ -16,21 +16,16 @@ struct entry6 {
 	uint32_t len;
 };
 
-static struct shunt_route load_as(const struct shunt_routes *routes, uint32_t i, bool is_ip6)
+static struct shunt_route load(const struct shunt_routes *routes, uint32_t i)
 {
 	const struct entry6 *e6 = (const struct entry6 *)routes->arena.base + i;
 	uint64_t e4;
 
-	if (is_ip6)
+	if (routes->is_ip6)
 		return (struct shunt_route){(shunt_key)e6->hi << 64 | e6->lo, e6->nh, e6->len};
 	e4 = ((const uint64_t *)routes->arena.base)[i];
 	return (struct shunt_route){(shunt_key)(e4 >> 32) << 96, e4 & ((1u << NH_BITS) - 1),
 				    e4 >> NH_BITS & 0xff};
-}
-
-static struct shunt_route load(const struct shunt_routes *routes, uint32_t i)
-{
-	return load_as(routes, i, routes->is_ip6);
 }
 
 static void store(struct shunt_routes *routes, uint32_t i, const struct shunt_route *r)
@@ -48,32 +43,50 @@ static shunt_key mask_of(unsigned len)
 	return len ? ~(shunt_key)0 << (128 - len) : 0;
 }
 
+/* What an entry of IPv4 is without its next hop. */
+static uint64_t tag4(shunt_key addr, unsigned len)
+{
+	return (uint64_t)(addr >> 96) << 8 | len;
+}
+
+static uint32_t home4(const struct shunt_routes *routes, uint64_t tag)
+{
+	return (uint32_t)((tag * 0x9e3779b97f4a7c15ULL) >> (64 - routes->bits));
+}
+
 static uint32_t home(const struct shunt_routes *routes, shunt_key addr, unsigned len)
 {
 	uint64_t h = ((uint64_t)(addr >> 64) ^ len) * 0x9e3779b97f4a7c15ULL;
 
+	if (!routes->is_ip6)
+		return home4(routes, tag4(addr, len));
 	h = (h ^ (h >> 32) ^ (uint64_t)addr) * 0xbf58476d1ce4e5b9ULL;
 	return (uint32_t)((h ^ (h << 31)) >> (64 - routes->bits));
 }
 
-static __always_inline uint32_t find_as(const struct shunt_routes *routes, shunt_key addr,
-					unsigned len, bool is_ip6)
+static uint32_t find4(const struct shunt_routes *routes, uint64_t tag)
 {
-	uint32_t mask = (1u << routes->bits) - 1, i = home(routes, addr, len);
-	struct shunt_route r;
+	const uint64_t *entries = (const uint64_t *)routes->arena.base;
+	uint32_t mask = (1u << routes->bits) - 1, i = home4(routes, tag);
 
-	for (;; i = (i + 1) & mask) {
-		r = load_as(routes, i, is_ip6);
-		if (!r.nh || (r.addr == addr && r.len == len))
-			return i;
-	}
+	while (entries[i] && entries[i] >> NH_BITS != tag)
+		i = (i + 1) & mask;
+	return i;
 }
 
 /* The entry of this route, or the empty one that it would take. */
 static uint32_t find(const struct shunt_routes *routes, shunt_key addr, unsigned len)
 {
-	return routes->is_ip6 ? find_as(routes, addr, len, true)
-			      : find_as(routes, addr, len, false);
+	uint32_t mask = (1u << routes->bits) - 1, i = home(routes, addr, len);
+	struct shunt_route r;
+
+	if (!routes->is_ip6)
+		return find4(routes, tag4(addr, len));
+	for (;; i = (i + 1) & mask) {
+		r = load(routes, i);
+		if (!r.nh || (r.addr == addr && r.len == len))
+			return i;
+	}
 }
 
 static int allocate(struct shunt_routes *routes, unsigned bits, struct shunt_err *err)

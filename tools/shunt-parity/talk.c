@@ -225,8 +225,8 @@ static uint32_t pseudo_sum(const struct talk *talk, const struct way *way, unsig
 	return parity_pseudo_sum(addrs, 2 * addr_len, proto, len);
 }
 
-/* Another than the right one, and none that looks as if a device should finish it: what shunt then does
- * is seen without translation (is_finished in match.c). */
+/* Another than the right one, and none that looks as if a device should finish it: what shunt then
+ * does is seen without translation (is_finished in match.c). */
 static unsigned wrong_sum(unsigned right, uint32_t pseudo)
 {
 	const unsigned sum = (right + 0x0101) % 0xfffe + 1;
