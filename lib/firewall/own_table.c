@@ -103,21 +103,32 @@ static void add_elements(struct nftnl_set *set, const struct shunt_own_table_por
 	}
 }
 
+/* NULL where there is no memory. key_len: bytes. */
+static struct nftnl_set *new_set(const struct shunt_own_batch *batch, const char *name, uint32_t id,
+				 uint32_t key_type, uint32_t key_len)
+{
+	struct nftnl_set *object = nftnl_set_alloc();
+
+	if (object) {
+		nftnl_set_set_str(object, NFTNL_SET_TABLE, batch->table);
+		nftnl_set_set_str(object, NFTNL_SET_NAME, name);
+		nftnl_set_set_u32(object, NFTNL_SET_ID, id);
+		nftnl_set_set_u32(object, NFTNL_SET_FAMILY, NFPROTO_INET);
+		nftnl_set_set_u32(object, NFTNL_SET_KEY_TYPE, key_type);
+		nftnl_set_set_u32(object, NFTNL_SET_KEY_LEN, key_len);
+	}
+	return object;
+}
+
 static void put_set(struct shunt_own_batch *batch, const struct shunt_own_table_port *ports,
 		    unsigned cnt)
 {
-	struct nftnl_set *object = nftnl_set_alloc();
+	struct nftnl_set *object = new_set(batch, SET, 1, IFACE_INDEX, sizeof(ports->ifindex));
 
 	if (!object) {
 		batch->is_short = true;
 		return;
 	}
-	nftnl_set_set_str(object, NFTNL_SET_TABLE, batch->table);
-	nftnl_set_set_str(object, NFTNL_SET_NAME, SET);
-	nftnl_set_set_u32(object, NFTNL_SET_ID, 1);
-	nftnl_set_set_u32(object, NFTNL_SET_FAMILY, NFPROTO_INET);
-	nftnl_set_set_u32(object, NFTNL_SET_KEY_TYPE, IFACE_INDEX);
-	nftnl_set_set_u32(object, NFTNL_SET_KEY_LEN, sizeof(ports->ifindex));
 	add_elements(object, ports, cnt);
 	nftnl_set_nlmsg_build_payload(shunt_own_batch_head(batch, NFT_MSG_NEWSET, NLM_F_CREATE),
 				      object);
@@ -132,16 +143,10 @@ static void put_set(struct shunt_own_batch *batch, const struct shunt_own_table_
  * an answer counts. */
 static void put_answered(struct shunt_own_batch *batch)
 {
-	struct nftnl_set *object = nftnl_set_alloc();
+	struct nftnl_set *object = new_set(batch, ANSWERED, 2, MARK_PORTS, 3 * sizeof(uint32_t));
 
 	if (object) {
-		nftnl_set_set_str(object, NFTNL_SET_TABLE, batch->table);
-		nftnl_set_set_str(object, NFTNL_SET_NAME, ANSWERED);
-		nftnl_set_set_u32(object, NFTNL_SET_ID, 2);
-		nftnl_set_set_u32(object, NFTNL_SET_FAMILY, NFPROTO_INET);
 		nftnl_set_set_u32(object, NFTNL_SET_FLAGS, NFT_SET_EVAL | NFT_SET_TIMEOUT);
-		nftnl_set_set_u32(object, NFTNL_SET_KEY_TYPE, MARK_PORTS);
-		nftnl_set_set_u32(object, NFTNL_SET_KEY_LEN, 3 * sizeof(uint32_t));
 		nftnl_set_set_u32(object, NFTNL_SET_DESC_SIZE, ANSWERED_MAX);
 		nftnl_set_set_u64(object, NFTNL_SET_TIMEOUT, ANSWERED_MS);
 	}

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "firewall/flows.h"
+#include "show/flow_rows.h"
 #include "show/show.h"
 #include "steer/names.h"
 #include "tap/sieve.h"
@@ -22,17 +23,9 @@
 #define L4_LEN	   20u
 #define PACKET_MAX (14u + 40u + L4_LEN)
 
-struct row {
-	struct shunt_flow flow;
-	struct shunt_count out, back; /* of its two ways */
-};
-
-/* A heap: no row has more bytes than those below it, so that the first one goes when another with
- * more comes. */
 struct rows {
 	const struct shunt_show *show;
-	struct row *at;
-	unsigned cnt;
+	struct shunt_flow_rows top;
 	uint64_t passed; /* the filter, shown or not */
 };
 
@@ -86,49 +79,12 @@ static struct shunt_count count_of(const struct shunt_xdp_flow_counts *counts,
 	return shunt_xdp_flow_counts_read(counts, &key);
 }
 
-static uint64_t bytes_of(const struct row *row)
-{
-	return row->out.bytes + row->back.bytes;
-}
-
-/* --- the rows -------------------------------------------------------------------------------- */
-
-static void swap(struct row *a, struct row *b)
-{
-	const struct row before = *a;
-
-	*a = *b;
-	*b = before;
-}
-
-static void sift_down(struct rows *rows)
-{
-	unsigned at = 0, less;
-
-	for (;;) {
-		less = 2 * at + 1;
-		if (less + 1 < rows->cnt &&
-		    bytes_of(&rows->at[less + 1]) < bytes_of(&rows->at[less]))
-			less++;
-		if (less >= rows->cnt || bytes_of(&rows->at[less]) >= bytes_of(&rows->at[at]))
-			return;
-		swap(&rows->at[at], &rows->at[less]);
-		at = less;
-	}
-}
-
-static void sift_up(struct rows *rows, unsigned at)
-{
-	for (; at && bytes_of(&rows->at[at]) < bytes_of(&rows->at[(at - 1) / 2]); at = (at - 1) / 2)
-		swap(&rows->at[at], &rows->at[(at - 1) / 2]);
-}
-
 static void add_flow(void *arg, const struct shunt_flow *flow)
 {
 	struct rows *rows = arg;
 	const struct shunt_sieve *filter = rows->show->filter;
 	const struct shunt_xdp_flow_counts *counts = rows->show->engine->flow_counts;
-	struct row row = {.flow = *flow};
+	struct shunt_flow_row row = {.flow = *flow};
 
 	if (filter && !passes(filter, flow, &flow->out) && !passes(filter, flow, &flow->back))
 		return;
@@ -137,33 +93,15 @@ static void add_flow(void *arg, const struct shunt_flow *flow)
 		row.out = count_of(counts, flow, &flow->out);
 		row.back = count_of(counts, flow, &flow->back);
 	}
-	if (rows->cnt < SHOWN_MAX) {
-		rows->at[rows->cnt] = row;
-		sift_up(rows, rows->cnt++);
-	} else if (bytes_of(&row) > bytes_of(rows->at)) {
-		*rows->at = row;
-		sift_down(rows);
-	}
+	shunt_flow_rows_add(&rows->top, &row);
 }
 
 static void forget_flows(void *arg)
 {
 	struct rows *rows = arg;
 
-	rows->cnt = 0;
+	rows->top.cnt = 0;
 	rows->passed = 0;
-}
-
-/* Most bytes first; then by addresses. */
-static int compare(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (bytes_of(x) != bytes_of(y))
-		return bytes_of(x) < bytes_of(y) ? 1 : -1;
-	if (x->flow.family != y->flow.family)
-		return x->flow.family - y->flow.family;
-	return memcmp(&x->flow.out, &y->flow.out, sizeof(x->flow.out));
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
@@ -178,7 +116,7 @@ static void set_end(json_t *row, const char *key, const struct shunt_flow *flow,
 	set_text(row, key, end);
 }
 
-static json_t *print_row(const struct row *row, bool is_counted)
+static json_t *print_row(const struct shunt_flow_row *row, bool is_counted)
 {
 	const struct shunt_flow *flow = &row->flow;
 	const char *proto = shunt_proto_name(flow->proto);
@@ -203,25 +141,27 @@ static json_t *print_row(const struct row *row, bool is_counted)
 json_t *shunt_show_flows(const struct shunt_show *show)
 {
 	const bool is_counted = show->engine->flow_counts;
-	struct rows rows = {.show = show, .at = malloc(SHOWN_MAX * sizeof(*rows.at))};
+	struct rows rows = {
+		.show = show,
+		.top = {.at = malloc(SHOWN_MAX * sizeof(*rows.top.at)), .max = SHOWN_MAX}};
 	json_t *shown, *result;
 	unsigned i;
 	int ret;
 
-	if (!rows.at)
+	if (!rows.top.at)
 		return NULL;
 	shown = json_array();
 	result = timed("flows", shown);
 	ret = shunt_flows_ask(add_flow, forget_flows, &rows);
 	if (ret)
 		forget_flows(&rows);
-	qsort(rows.at, rows.cnt, sizeof(*rows.at), compare);
-	for (i = 0; i < rows.cnt; i++)
-		json_array_append_new(shown, print_row(&rows.at[i], is_counted));
+	shunt_flow_rows_sort(&rows.top);
+	for (i = 0; i < rows.top.cnt; i++)
+		json_array_append_new(shown, print_row(&rows.top.at[i], is_counted));
 	set_u64_if(result, "count", !ret, rows.passed);
-	set_u64(result, "shown", rows.cnt);
+	set_u64(result, "shown", rows.top.cnt);
 	json_object_set_new(result, "counted", json_boolean(is_counted));
 	json_object_set_new(result, "filtered", json_boolean(show->filter));
-	free(rows.at);
+	free(rows.top.at);
 	return result;
 }
