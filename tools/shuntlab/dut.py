@@ -262,6 +262,7 @@ class Dut:
 
     def snapshot(self):
         """Lines `subject: what is there`, without the numbers that a device made anew gets."""
+        self.lab.carriers()  # a bridge's port without one is disabled
         return {f"{what}: {re.sub(NUMBERS, '', line)}"
                 for what, lines in self.lab.snapshot("dut").items() for line in lines.splitlines()}
 
