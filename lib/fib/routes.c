@@ -77,12 +77,13 @@ static uint32_t find4(const struct shunt_routes *routes, uint64_t tag)
 /* The entry of this route, or the empty one that it would take. */
 static uint32_t find(const struct shunt_routes *routes, shunt_key addr, unsigned len)
 {
-	uint32_t mask = (1u << routes->bits) - 1, i = home(routes, addr, len);
+	const uint32_t mask = (1u << routes->bits) - 1;
 	struct shunt_route r;
+	uint32_t i;
 
 	if (!routes->is_ip6)
 		return find4(routes, tag4(addr, len));
-	for (;; i = (i + 1) & mask) {
+	for (i = home(routes, addr, len);; i = (i + 1) & mask) {
 		r = load(routes, i);
 		if (!r.nh || (r.addr == addr && r.len == len))
 			return i;

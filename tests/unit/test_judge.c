@@ -379,8 +379,8 @@ static const struct shunt_judges *take_flowtable(const char *table, uint32_t fla
 
 Test(judge, of_a_flowtable_its_devices)
 {
-	const char *const devices[] = {"is-not-there", "lo", "lo", NULL}, *const prefix[] = {"l",
-											     NULL};
+	const char *const devices[] = {"is-not-there", "lo", "lo", NULL};
+	const char *const prefix[] = {"l", NULL};
 	const struct shunt_judges *judges = take_flowtable("t", 0, devices, NFTA_DEVICE_NAME);
 
 	cr_assert_eq(judges->flowtable_cnt, 1);

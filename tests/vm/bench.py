@@ -8,9 +8,10 @@ import os
 import sys
 
 from shuntlab import guest
-from shuntlab.forwarders import LeftOutError, bridge, captured, dumped, nobody, ruled, shunt, xdp_forward
 from shuntlab.napi import Polls
 from shuntlab.rig import TOOLS, Idler, Load, Rig, set_rings, sink
+from shuntlab.rig_forwarders import LeftOutError, bridge, captured, dumped, nobody, ruled, shunt, \
+    xdp_forward
 from shuntlab.sampler import PARTS
 
 # A bridge hashes its table by a secret of its own. Where a station's address comes behind another's,

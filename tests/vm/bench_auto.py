@@ -12,8 +12,8 @@ import math
 import sys
 
 from shuntlab import guest
-from shuntlab.forwarders import bridge, nobody, shunt
 from shuntlab.rig import Idler, Load, Rig, set_rings, sink
+from shuntlab.rig_forwarders import bridge, nobody, shunt
 
 SLACK = 1.02
 WINDOWS, BRIDGES = 5, 3  # that the cost is the middle one of

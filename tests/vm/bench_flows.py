@@ -14,8 +14,8 @@ import sys
 from shuntlab import guest
 from shuntlab.lab import wait_until
 from shuntlab.napi import Polls
-from shuntlab.forwarders import nobody, ruled, shunt
 from shuntlab.rig import TOOLS, Counter, Idler, ManyFlows, Rig, set_rings, sink
+from shuntlab.rig_forwarders import nobody, ruled, shunt
 
 MANY = 1_000_000
 NEW_DEAR = 60000  # what a new connection takes more than an approved packet, at most,

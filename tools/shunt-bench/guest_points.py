@@ -16,7 +16,7 @@ import lab_points
 import paths
 import places
 from forwarders import Forwarder
-from shuntlab import forwarders, guest, rig
+from shuntlab import guest, rig, rig_forwarders
 
 HZ = 1e9  # a tick of the guest's clock, 1 ns of it, is an instruction
 
@@ -65,7 +65,7 @@ class Points:
     def alone(self, size=60, flows=1):
         """Instructions of generator and sink by packet."""
         if (size, flows) not in self._alone:
-            nobody = GuestForwarder("nobody", forwarders.nobody, guest.DUT)
+            nobody = GuestForwarder("nobody", rig_forwarders.nobody, guest.DUT)
             load = rig.Load(size, flows=flows)
             self._alone[size, flows] = self._look("dut", nobody, load, rig.Rig.busy)[0]
         return self._alone[size, flows]
@@ -146,7 +146,7 @@ def worker(mode, batch=64, cycles=0, copy_mode="zerocopy"):
             "interrupt", *(["--require", "zerocopy"] if copy_mode == "zerocopy" else []),
             *(["--node", f"emulate,cycles={cycles}"] if cycles else [])]
     to_dut = mode in ("static3", "route")
-    return GuestForwarder(f"shunt {mode} user {copy_mode}", forwarders.shunt(*argv),
+    return GuestForwarder(f"shunt {mode} user {copy_mode}", rig_forwarders.shunt(*argv),
                           guest.DUT if to_dut else guest.SINK)
 
 
@@ -161,7 +161,7 @@ def workers(count, batch):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             json.dump(config, file)
             file.flush()
-            with forwarders.shunt("-c", file.name)(lab) as daemon:
+            with rig_forwarders.shunt("-c", file.name)(lab) as daemon:
                 yield daemon
     return GuestForwarder(f"shunt xconnect user zerocopy, {count} workers", start, guest.SINK)
 
@@ -182,12 +182,12 @@ def devmap(lab):
 
 def guest_forwarders(batch):
     """Linux itself and shunt in each lane, cheapest way of each last."""
-    made = [GuestForwarder("kernel ip_forward", forwarders.nobody, guest.DUT),
-            GuestForwarder("kernel bridge", forwarders.bridge, guest.SINK),
+    made = [GuestForwarder("kernel ip_forward", rig_forwarders.nobody, guest.DUT),
+            GuestForwarder("kernel bridge", rig_forwarders.bridge, guest.SINK),
             GuestForwarder("XDP redirect", devmap, guest.SINK),
             worker("xconnect", batch, copy_mode="copy"), worker("static3", batch, copy_mode="copy")]
     made += [worker(mode, batch) for mode in ("xconnect", "static3", "route", "bridge")]
     for mode, mac in (("xconnect", guest.SINK), ("route", guest.DUT)):
         made.append(GuestForwarder(f"shunt {mode} lane xdp",
-                                   forwarders.shunt(mode, *guest.PORTS, "--lane", "xdp"), mac))
+                                   rig_forwarders.shunt(mode, *guest.PORTS, "--lane", "xdp"), mac))
     return made

@@ -82,11 +82,14 @@ static void mask(uint8_t *data, unsigned len, bool is_tracked)
 		mask_icmp(ip + header_len, len - ETH - header_len);
 }
 
-/* ip_error() has a bucket of five for each source, whatever icmp_ratelimit says. */
+/* ip_error() has a bucket of five for each source, whatever icmp_ratelimit says. Under rules it is
+ * asked for what was not translated, to addresses that no route leads to. */
 static bool is_limited(const uint8_t *ip, const uint8_t *icmp, bool is_tracked)
 {
-	return icmp[0] == 3 && (icmp[1] < 2 || icmp[1] == 13) &&
-	       (is_tracked || parity_is_frequent(ip + 16));
+	if (icmp[0] != 3)
+		return false;
+	return is_tracked ? !icmp[1]
+			  : (icmp[1] < 2 || icmp[1] == 13) && parity_is_frequent(ip + 16);
 }
 
 static enum parity_kind classify4(const uint8_t *ip, unsigned len, bool is_tracked)

@@ -6,8 +6,7 @@ import os
 import signal
 
 from shuntlab import guest
-
-WAIT_S = 240
+from shuntlab.rig import WAIT_S
 
 
 class LeftOutError(Exception):
@@ -93,17 +92,15 @@ def xdp_forward(lab):
     if not root:
         raise LeftOutError("Debian's xdp-tools could not be fetched")
     libraries = f"{root}/usr/lib/x86_64-linux-gnu"
-    run = (f"LIBXDP_OBJECT_PATH={libraries}/bpf {libraries}/ld-linux-x86-64.so.2 --library-path {libraries} "
-           f"{root}/usr/sbin/xdp-forward")
-    said = lab.sh("dut", f"{run} load -f flowtable eth1 eth2 2>&1 || echo failed")
-    if "failed" in said.split("\n")[-2:]:
-        why = said.splitlines()[-2]
-        raise LeftOutError(f"xdp-forward does not load on Linux {os.uname().release}: {why}")
+    command = ("env", f"LIBXDP_OBJECT_PATH={libraries}/bpf", f"{libraries}/ld-linux-x86-64.so.2",
+               "--library-path", libraries, f"{root}/usr/sbin/xdp-forward")
+    if lab.exec("dut", *command, "load", "-f", "flowtable", *guest.PORTS, check=False).returncode:
+        raise LeftOutError(f"xdp-forward does not load on Linux {os.uname().release}")
     lab.carriers()
     try:
         yield None
     finally:
-        lab.sh("dut", f"{run} unload eth1 eth2")
+        lab.exec("dut", *command, "unload", *guest.PORTS)
 
 
 # A firewall of a hundred rules, which the frames of a Load pass one by one; with a flowtable only the first
