@@ -3,6 +3,7 @@
 import json
 import signal
 import struct
+import subprocess
 
 import pytest
 
@@ -104,6 +105,25 @@ def test_send_stops_on_signal(lab, rate):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert '"interrupted": true' in out
+
+
+def test_send_waits_for_a_link(lab):
+    """One that is away when it starts, too, as a device's whose program has just gone."""
+    lab.link("dut", "eth1", "down")
+    process = lab.popen("gen", "shunt-gen", "send", "eth1", "-j", "--count", 10)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    lab.link("dut", "eth1", "up")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert json.loads(out)["confirmed"]
+
+
+def test_says_when_there_is_no_link(lab):
+    lab.link("dut", "eth1", "down")
+    done = lab.exec("gen", "shunt-gen", "send", "eth1", "--count", 10, check=False)
+    assert done.returncode == 1 and "no carrier" in done.stderr
+    assert done.stdout == ""
 
 
 def test_two_generators_are_told_apart(lab):

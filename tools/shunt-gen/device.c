@@ -17,7 +17,12 @@
 #include "base/clock.h"
 #include "gen.h"
 
-#define CARRIER_S 10
+/* A link that is lost is not LOWER_UP at once, and not RUNNING up to a second later; one that comes
+ * can be sent by when it is both. IFF_LOWER_UP is linux/if.h's, which net/if.h does not go with. */
+#define LINK_UP		(IFF_RUNNING | 1 << 16)
+
+#define CARRIER_S	10
+#define CARRIER_LOOK_US 20000
 
 static void set_name(struct ifreq *req, const char *name, void *data)
 {
@@ -68,7 +73,7 @@ static int take(struct gen_device *d, const struct ifaddrs *a, struct shunt_err 
 		return shunt_err_set(err, ENETDOWN, "%s is down: `ip link set %s up` first",
 				     a->ifa_name, a->ifa_name);
 	d->ifindex = ll->sll_ifindex;
-	d->has_carrier = a->ifa_flags & IFF_RUNNING;
+	d->has_carrier = (a->ifa_flags & LINK_UP) == LINK_UP;
 	memcpy(d->mac, ll->sll_addr, ETH_ALEN);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -106,16 +111,20 @@ bool gen_device_is_here(int ifindex)
 	return if_indextoname((unsigned)ifindex, name);
 }
 
-void gen_device_await(const struct gen_device *before, const char *name)
+int gen_device_await(const char *name, struct shunt_err *err)
 {
 	const uint64_t until = shunt_clock_ns() + CARRIER_S * SHUNT_NS_PER_SEC;
 	struct gen_device now;
 
-	while (before->has_carrier && shunt_clock_ns() < until) {
-		if (gen_device_get(&now, name, NULL) || now.has_carrier)
-			return;
-		usleep(20000);
-	}
+	do {
+		int rc = gen_device_get(&now, name, err);
+
+		if (rc || now.has_carrier || gen_signal_is_there())
+			return rc;
+		usleep(CARRIER_LOOK_US);
+	} while (shunt_clock_ns() < until);
+	return shunt_err_set(err, ENETDOWN, "%s has had no carrier for %d s: is its other end up?",
+			     name, CARRIER_S);
 }
 
 /* --- the driver's own counters ---------------------------------------------------------------- */

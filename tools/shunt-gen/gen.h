@@ -232,9 +232,10 @@ int gen_device_get(struct gen_device *d, const char *name, struct shunt_err *err
  * syscalls. */
 bool gen_device_is_here(int ifindex);
 
-/* gen_device_await waits up to ten seconds for the link of a device that had one
- * before it was changed: some drivers take it down for that. */
-void gen_device_await(const struct gen_device *before, const char *name);
+/* gen_device_await waits up to ten seconds for a device's link: some drivers take it down when they
+ * get a program or a socket, and when what had them before has ended. A signal that is there ends
+ * the wait, too. Returns -ENETDOWN if the link does not come. */
+int gen_device_await(const char *name, struct shunt_err *err);
 
 /* gen_device_xdp_tx sums the driver's counters tx*_xdp_tx of a device of this network
  * namespace. Returns 0 where it has none. virtio_net counts what it sends by zero-copy
@@ -339,6 +340,9 @@ int gen_pin(int cpu, struct shunt_err *err);
  * which returns the signal, or 0 when `seconds` passed without one. */
 void gen_signals_block(void);
 int gen_signal_wait(double seconds);
+
+/* gen_signal_is_there says whether gen_signal_wait would return one at once. */
+bool gen_signal_is_there(void);
 
 /* gen_json_print writes one line. */
 void gen_json_print(FILE *out, json_t *j);

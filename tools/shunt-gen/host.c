@@ -52,6 +52,14 @@ int gen_signal_wait(double seconds)
 	return sig > 0 ? sig : 0;
 }
 
+bool gen_signal_is_there(void)
+{
+	sigset_t there;
+
+	return !sigpending(&there) && (sigismember(&there, SIGINT) ||
+				       sigismember(&there, SIGTERM) || sigismember(&there, SIGHUP));
+}
+
 void gen_json_print(FILE *out, json_t *j)
 {
 	json_dumpf(j, out, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));

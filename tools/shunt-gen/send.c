@@ -211,7 +211,6 @@ static int start(struct crew *c, struct shunt_err *err)
 	const struct sigaction sa = {.sa_handler = wake};
 
 	sigaction(SIGUSR1, &sa, NULL);
-	gen_signals_block();
 	set_start(c);
 	for (unsigned i = 0; i < c->cnt; i++) {
 		struct gen_sender *s = &c->senders[i];
@@ -400,9 +399,11 @@ int gen_send(const struct gen_send_opts *opts, FILE *json, struct shunt_err *err
 	if (!rc)
 		rc = open_all(&c, r.run, err);
 	if (!rc) {
-		gen_device_await(&c.plan.dev, opts->dev);
-		rc = run(&c, &r, err);
+		gen_signals_block();
+		rc = gen_device_await(opts->dev, err);
 	}
+	if (!rc)
+		rc = run(&c, &r, err);
 	if (!rc)
 		rc = report(&c, &r, json);
 	close_all(&c);

@@ -280,7 +280,8 @@ static int run(struct gen_sink *s, FILE *json, struct shunt_err *err)
 	if (rc)
 		return rc;
 	gen_signals_block();
-	gen_device_await(&d, s->opts->dev);
+	if (d.has_carrier) /* else it may come whenever it likes */
+		gen_device_await(s->opts->dev, NULL);
 	say_ready(s);
 	watch(s);
 	gen_sink_report(s, json);
