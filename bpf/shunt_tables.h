@@ -69,8 +69,9 @@ struct shunt_tables_adj {
 	__u32 number; /* by which it is counted; 0: it is not */
 };
 
-/* What a program remembers of a destination. Its reader checks `sum`, which is made of all other
- * words: an entry that two queues have written at once is good for no destination.
+/* What a program remembers of a destination, or of a next hop. Its reader checks `sum`, which is
+ * made of all other words: an entry that two queues have written at once is good for no
+ * destination.
  *
  * eth: the first eight bytes of the Ethernet addresses, as they lie in the frame.
  * rest: bits 31..0 the other four bytes; 47..32 the MTU in bytes, without Ethernet header; 62..48
@@ -80,7 +81,7 @@ struct shunt_tables_adj {
 #define SHUNT_TABLES_REST_COUNTED    (1ULL << 63)
 
 struct shunt_tables_answer4 {
-	__u64 key; /* bits 63..32 destination, in network order; 31..0 generation */
+	__u64 key; /* 63..32 destination, in network order, or next hop's index; 31..0 generation */
 	__u64 eth;
 	__u64 rest;
 	__u64 sum;

@@ -65,14 +65,14 @@ static __always_inline __u32 leaf_of4(__u64 word, __u32 slot)
 	return word >> 32 ? word32(SHUNT_TABLE_LEAVES4, (__u32)word + rank) : (__u32)word;
 }
 
-/* A next hop's index, in the upper half, and its slot. */
-static __always_inline __u64 hop_of(__u32 nh)
+/* A next hop's slot. */
+static __always_inline __u32 slot_of_hop(__u32 nh)
 {
-	return (__u64)nh << 32 | word32(SHUNT_TABLE_SLOTS, nh);
+	return word32(SHUNT_TABLE_SLOTS, nh);
 }
 
-/* That of an address in host order. */
-__noinline __u64 hop4(__u32 addr)
+/* The index of an address's next hop. The address is in host order. */
+__noinline __u32 hop4(__u32 addr)
 {
 	__u64 word = word64(SHUNT_TABLE_ROOT4, addr >> SHUNT_TABLES_ROOT4_SHIFT);
 	__u32 leaf = leaf_of4(word, addr >> 8);
@@ -82,7 +82,7 @@ __noinline __u64 hop4(__u32 addr)
 
 		leaf = leaf_of4(word64(SHUNT_TABLE_TAILS4, tail), addr);
 	}
-	return hop_of(leaf & SHUNT_TABLES_NH);
+	return leaf & SHUNT_TABLES_NH;
 }
 
 /* hi, lo: the bits of the address that are yet to come, at the top. word: of the node reached. */
@@ -104,7 +104,7 @@ static long step6(__u32 i, struct walk6 *w)
 	return 0;
 }
 
-static __always_inline __u64 hop6(const __u64 dst[2])
+static __always_inline __u32 hop6(const __u64 dst[2])
 {
 	struct walk6 w = {bpf_be64_to_cpu(dst[0]), bpf_be64_to_cpu(dst[1]), 0};
 
@@ -112,7 +112,7 @@ static __always_inline __u64 hop6(const __u64 dst[2])
 	w.hi = w.hi << SHUNT_TABLES_ROOT6_BITS | w.lo >> (64 - SHUNT_TABLES_ROOT6_BITS);
 	w.lo <<= SHUNT_TABLES_ROOT6_BITS;
 	bpf_loop(STEPS6_MAX, step6, &w, 0);
-	return hop_of(w.word >> 32 ? 0 : w.word & SHUNT_TABLES_NH);
+	return w.word >> 32 ? 0 : w.word & SHUNT_TABLES_NH;
 }
 
 /* ---- next hops ------------------------------------------------------------------------------ */
@@ -256,6 +256,62 @@ static __always_inline __u32 generation(void)
 	return READ_ONCE(shunt_ctl.tables.generation);
 }
 
+/* True if the answer is that of the key. */
+static __always_inline bool recall(const struct shunt_tables_answer4 *answer, __u64 key,
+				   struct way *way)
+{
+	way->eth = READ_ONCE(answer->eth);
+	way->rest = READ_ONCE(answer->rest);
+	return READ_ONCE(answer->key) == key &&
+	       READ_ONCE(answer->sum) == (key ^ way->eth) + way->rest + PHI;
+}
+
+static __always_inline void remember(struct shunt_tables_answer4 *answer, __u64 key,
+				     const struct way *way)
+{
+	WRITE_ONCE(answer->key, key);
+	WRITE_ONCE(answer->eth, way->eth);
+	WRITE_ONCE(answer->rest, way->rest);
+	WRITE_ONCE(answer->sum, (key ^ way->eth) + way->rest + PHI);
+}
+
+/* What a next hop is for a packet. */
+enum hop_kind {
+	HOP_NONE,    /* no way leads on by it */
+	HOP_ONE,     /* the same way for each packet */
+	HOP_COUNTED, /* the same, and counted: nothing may remember it */
+	HOP_GROUP,   /* each flow has its own way: of the group in hop->slot */
+};
+
+struct hop {
+	__u32 nh, slot, route; /* route: see way_take */
+};
+
+/* Packets to many destinations take few next hops: what these are is remembered, too. */
+static __always_inline enum hop_kind way_of_hop(struct way *way, struct hop *hop, __u32 gen)
+{
+	const __u64 key = (__u64)hop->nh << 32 | gen;
+	struct shunt_tables_answer4 *answer =
+		&shunt_cache_hop[hop->nh & ((1 << CACHE_HOP_BITS) - 1)];
+
+	if (recall(answer, key, way))
+		return HOP_ONE;
+	hop->slot = slot_of_hop(hop->nh);
+	hop->route = 0;
+	if (is_alias(hop->slot)) {
+		hop->route = hop->nh;
+		hop->slot = target_of(hop->slot);
+	}
+	if (hop->slot & SHUNT_TABLES_GROUP)
+		return HOP_GROUP;
+	if (!way_take(way, hop->slot, hop->route))
+		return HOP_NONE;
+	if (is_counted(way))
+		return HOP_COUNTED;
+	remember(answer, key, way);
+	return HOP_ONE;
+}
+
 /* True if there is a way to the key's destination; one that is the only one is then remembered.
  * is_one: the packet, which is translated, must have no other. */
 __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
@@ -263,28 +319,18 @@ __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
 {
 	const void *end = (const void *)(long)ctx->data_end;
 	const struct ipv4 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
-	__u32 slot, route = 0;
-	__u64 hop;
+	struct hop hop;
+	enum hop_kind kind;
 
 	if (!way || !answer || (const void *)(ip + 1) > end)
 		return false;
-	hop = hop4(bpf_ntohl(key >> 32));
-	slot = (__u32)hop;
-	if (is_alias(slot)) {
-		route = hop >> 32;
-		slot = target_of(slot);
-	}
-	if (slot & SHUNT_TABLES_GROUP)
-		return !is_one && way_take(way, member_of(slot, flow4(ip, end)), route);
-	if (!way_take(way, slot, route))
-		return false;
-	if (is_counted(way))
-		return true;
-	WRITE_ONCE(answer->key, key);
-	WRITE_ONCE(answer->eth, way->eth);
-	WRITE_ONCE(answer->rest, way->rest);
-	WRITE_ONCE(answer->sum, (key ^ way->eth) + way->rest + PHI);
-	return true;
+	hop.nh = hop4(bpf_ntohl(key >> 32));
+	kind = way_of_hop(way, &hop, key);
+	if (kind == HOP_GROUP)
+		return !is_one && way_take(way, member_of(hop.slot, flow4(ip, end)), hop.route);
+	if (kind == HOP_ONE)
+		remember(answer, key, way);
+	return kind != HOP_NONE;
 }
 
 /* To the address dst_be, which is the packet's but where it is translated. */
@@ -294,12 +340,7 @@ static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, __be3
 	__u64 key = (__u64)dst_be << 32 | generation();
 	struct shunt_tables_answer4 *answer = &shunt_cache4[dst_be * PHI >> (64 - CACHE4_BITS)];
 
-	way->eth = READ_ONCE(answer->eth);
-	way->rest = READ_ONCE(answer->rest);
-	if (READ_ONCE(answer->key) == key &&
-	    READ_ONCE(answer->sum) == (key ^ way->eth) + way->rest + PHI)
-		return true;
-	return way_walk4(ctx, way, key, answer, is_one);
+	return recall(answer, key, way) || way_walk4(ctx, way, key, answer, is_one);
 }
 
 /* What a walk is for. is_one: see way_walk4. */
@@ -313,26 +354,22 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, const struct goal
 {
 	const void *end = (const void *)(long)ctx->data_end;
 	const struct ipv6 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
-	__u64 dst[2], hop, gen;
-	__u32 slot, route = 0;
+	enum hop_kind kind;
+	struct hop hop;
+	__u64 dst[2], gen;
 
 	if (!way || !answer || !goal || (const void *)(ip + 1) > end)
 		return false;
 	dst[0] = goal->dst[0];
 	dst[1] = goal->dst[1];
 	gen = goal->generation;
-	hop = hop6(dst);
-	slot = (__u32)hop;
-	if (is_alias(slot)) {
-		route = hop >> 32;
-		slot = target_of(slot);
-	}
-	if (slot & SHUNT_TABLES_GROUP)
-		return !goal->is_one && way_take(way, member_of(slot, flow6(ip, end)), route);
-	if (!way_take(way, slot, route))
-		return false;
-	if (is_counted(way))
-		return true;
+	hop.nh = hop6(dst);
+	kind = way_of_hop(way, &hop, gen);
+	if (kind == HOP_GROUP)
+		return !goal->is_one &&
+		       way_take(way, member_of(hop.slot, flow6(ip, end)), hop.route);
+	if (kind != HOP_ONE)
+		return kind != HOP_NONE;
 	WRITE_ONCE(answer->dst[0], dst[0]);
 	WRITE_ONCE(answer->dst[1], dst[1]);
 	WRITE_ONCE(answer->generation, gen);
@@ -362,9 +399,9 @@ static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const
 /* ---- where a packet may come from (fib_validate_source of the kernel) ----------------------- */
 
 /* The adjacency of a next hop, of a group's first member; NULL without memory. */
-static __always_inline const struct shunt_tables_adj *adj_back(__u64 hop)
+static __always_inline const struct shunt_tables_adj *adj_back(__u32 nh)
 {
-	__u32 slot = (__u32)hop;
+	__u32 slot = slot_of_hop(nh);
 
 	if (is_alias(slot))
 		slot = target_of(slot);
