@@ -93,8 +93,7 @@ void shunt_router_tables_follow(struct shunt_router *router)
 
 	if (!router->tables)
 		return;
-	/* 0 is the generation of empty memory. */
-	router->tables_cfg.generation += router->tables_cfg.generation == UINT32_MAX ? 2 : 1;
+	shunt_xdp_tables_change(router->tables);
 	for (i = 0; i < router->ports->cnt; i++) {
 		if (!reads(router->ports, i))
 			continue;

@@ -28,8 +28,9 @@ struct shunt_xdp_tables {
 	struct shunt_arena_source source;
 	int fds[SHUNT_TABLES_CHUNKS_MAX];	   /* -1: not made yet */
 	const struct shunt_xdp_delegate *delegate; /* makes the chunks; NULL: this process does */
-	const struct shunt_xdp *readers[SHUNT_PORT_MAX];
+	struct shunt_xdp *readers[SHUNT_PORT_MAX];
 	unsigned reader_cnt;
+	uint32_t generation;
 };
 
 static uint8_t *reserve(void *ctx, size_t bytes)
@@ -89,12 +90,28 @@ static int commit(void *ctx, uint8_t *at, size_t bytes)
 	return 0;
 }
 
-/* As shunt_xdp_quiesce in maps.c. */
+static void tell_generation(const struct shunt_xdp_tables *t, struct shunt_xdp *x)
+{
+	__atomic_store_n(&x->ctl->tables.generation, t->generation, __ATOMIC_RELEASE);
+}
+
+void shunt_xdp_tables_change(struct shunt_xdp_tables *t)
+{
+	unsigned i;
+
+	/* 0 is the generation of empty memory. */
+	t->generation += t->generation == UINT32_MAX ? 2 : 1;
+	for (i = 0; i < t->reader_cnt; i++)
+		tell_generation(t, t->readers[i]);
+}
+
+/* What is handed out again may be a next hop's index, by which programs remember what it was. Then
+ * as shunt_xdp_quiesce in maps.c. */
 static void grace(void *ctx)
 {
 	const struct timespec poll_and_more = {.tv_nsec = 2 * 1000 * 1000};
 
-	(void)ctx;
+	shunt_xdp_tables_change(ctx);
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		nanosleep(&poll_and_more, NULL);
 }
@@ -164,6 +181,7 @@ int shunt_xdp_tables_join(struct shunt_xdp_tables *t, struct shunt_xdp *x, struc
 		return shunt_err_set(err, -ret, "%s: cannot give its program the tables: %s",
 				     x->ifname, strerror(-ret));
 	t->readers[t->reader_cnt++] = x;
+	tell_generation(t, x);
 	return 0;
 }
 
@@ -175,7 +193,6 @@ void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg
 	memcpy(to->base, cfg->base, sizeof(to->base));
 	to->writer_cnt = cfg->writer_cnt;
 	to->flow_seed = cfg->flow_seed;
-	__atomic_store_n(&to->generation, cfg->generation, __ATOMIC_RELEASE);
 	__atomic_store_n(&to->flags, cfg->flags, __ATOMIC_RELEASE);
 }
 

@@ -10,7 +10,8 @@
  *	shunt_xdp_tables_create(&tables, &err);
  *	shunt_fib4_create_on(&fib, shunt_xdp_tables_source(tables), 0, &err); ...
  *	shunt_xdp_tables_join(tables, xdp, &err);	each port
- *	shunt_xdp_tables_publish(xdp, &cfg);		after each change
+ *	shunt_xdp_tables_change(tables);		after each change
+ *	shunt_xdp_tables_publish(xdp, &cfg);		each port
  *	... after the programs and the tables:
  *	shunt_xdp_tables_destroy(tables);
  */
@@ -56,8 +57,12 @@ uint32_t shunt_xdp_tables_chunk(const struct shunt_xdp_tables *tables, const voi
 int shunt_xdp_tables_join(struct shunt_xdp_tables *tables, struct shunt_xdp *x,
 			  struct shunt_err *err);
 
-/* shunt_xdp_tables_publish tells x's program where the tables are, or their new generation after a
- * change. Thread: control. Cost: some stores. */
+/* shunt_xdp_tables_change begins a new generation of the tables: whatever the programs that joined
+ * remember of them is forgotten. Thread: control. Cost: a store a port. */
+void shunt_xdp_tables_change(struct shunt_xdp_tables *tables);
+
+/* shunt_xdp_tables_publish tells x's program where the tables are and what the port does by them;
+ * the generation is not cfg's. Thread: control. Cost: some stores. */
 void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg *cfg);
 
 #endif

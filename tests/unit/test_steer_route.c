@@ -52,8 +52,8 @@ static uint32_t add_way(unsigned port, unsigned kind)
 
 static void follow(uint32_t flags)
 {
-	cfg.generation++;
 	cfg.flags = flags;
+	shunt_xdp_tables_change(tables);
 	shunt_xdp_tables_publish(&x, &cfg);
 }
 
@@ -487,6 +487,30 @@ Test(steer_route, follows_changes)
 }
 
 /* Flows take the path that the worker gives them. */
+/* An index that is handed out again before the tables are told of: a packet must not leave by what
+ * it was. */
+Test(steer_route, a_next_hop_is_forgotten_before_its_index_is_anothers)
+{
+	const struct shunt_arena_source *source;
+	struct shunt_adj adj = {.mtu = 1500, .port = OUT_TWO, .kind = SHUNT_ADJ_REWRITE};
+	struct shunt_err err;
+	struct frame f, out;
+
+	start();
+	adj.eth[11] = OUT_TWO;
+	good4(&f, "198.51.100.7");
+	expect_left(&f, XDP_FORWARD4);
+	cr_assert_eq(shunt_nexthop_set(nexthops, way_out, &adj, &err), 0, "%s", err.msg);
+	good4(&f, "198.51.100.8");
+	expect_left(&f, XDP_FORWARD4);
+	cr_expect_eq(out.data[11], OUT, "the remembered one");
+	source = shunt_xdp_tables_source(tables);
+	source->grace(source->ctx);
+	expect_left(&f, XDP_FORWARD4);
+	cr_expect_eq(out.data[11], OUT_TWO, "the new one");
+	stop();
+}
+
 Test(steer_route, spreads_as_the_worker_does)
 {
 	unsigned taken[2] = {0};
