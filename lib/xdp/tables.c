@@ -90,11 +90,6 @@ static int commit(void *ctx, uint8_t *at, size_t bytes)
 	return 0;
 }
 
-static void tell_generation(const struct shunt_xdp_tables *t, struct shunt_xdp *x)
-{
-	__atomic_store_n(&x->ctl->tables.generation, t->generation, __ATOMIC_RELEASE);
-}
-
 void shunt_xdp_tables_change(struct shunt_xdp_tables *t)
 {
 	unsigned i;
@@ -102,7 +97,8 @@ void shunt_xdp_tables_change(struct shunt_xdp_tables *t)
 	/* 0 is the generation of empty memory. */
 	t->generation += t->generation == UINT32_MAX ? 2 : 1;
 	for (i = 0; i < t->reader_cnt; i++)
-		tell_generation(t, t->readers[i]);
+		__atomic_store_n(&t->readers[i]->ctl->tables.generation, t->generation,
+				 __ATOMIC_RELEASE);
 }
 
 /* What is handed out again may be a next hop's index, by which programs remember what it was. Then
@@ -181,7 +177,6 @@ int shunt_xdp_tables_join(struct shunt_xdp_tables *t, struct shunt_xdp *x, struc
 		return shunt_err_set(err, -ret, "%s: cannot give its program the tables: %s",
 				     x->ifname, strerror(-ret));
 	t->readers[t->reader_cnt++] = x;
-	tell_generation(t, x);
 	return 0;
 }
 

@@ -116,7 +116,8 @@ def test_send_waits_for_a_link(lab):
     lab.link("dut", "eth1", "up")
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert json.loads(out)["confirmed"]
+    sent = json.loads(out)
+    assert sent["confirmed"] and sent["device_frames"] >= 10
 
 
 def test_says_when_there_is_no_link(lab):

@@ -486,7 +486,6 @@ Test(steer_route, follows_changes)
 	stop();
 }
 
-/* Flows take the path that the worker gives them. */
 /* An index that is handed out again before the tables are told of: a packet must not leave by what
  * it was. */
 Test(steer_route, a_next_hop_is_forgotten_before_its_index_is_anothers)
@@ -511,6 +510,7 @@ Test(steer_route, a_next_hop_is_forgotten_before_its_index_is_anothers)
 	stop();
 }
 
+/* Flows take the path that the worker gives them. */
 Test(steer_route, spreads_as_the_worker_does)
 {
 	unsigned taken[2] = {0};

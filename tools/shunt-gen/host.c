@@ -54,10 +54,10 @@ int gen_signal_wait(double seconds)
 
 bool gen_signal_is_there(void)
 {
-	sigset_t there;
+	sigset_t set, there;
 
-	return !sigpending(&there) && (sigismember(&there, SIGINT) ||
-				       sigismember(&there, SIGTERM) || sigismember(&there, SIGHUP));
+	stop_signals(&set);
+	return !sigpending(&there) && !sigandset(&there, &there, &set) && !sigisemptyset(&there);
 }
 
 void gen_json_print(FILE *out, json_t *j)
