@@ -15,6 +15,9 @@
 /* The answer of a packet that has left has the port by which it did, too. */
 #define APPROVED_OUT_SHIFT 8
 
+/* Beside enum shunt_lane: the lane user, whose gate was found open, and whose worker restores. */
+#define LANE_USER_OPEN	   SHUNT_LANE_CNT
+
 #ifndef SHUNT_FLOWS
 
 static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, __u32 lane,
@@ -156,19 +159,23 @@ static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *room,
 
 /* ---- what becomes of it --------------------------------------------------------------------- */
 
+/* As lane_user has it. */
+static __always_inline int user_shut_reason(struct xdp_md *ctx)
+{
+	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
+	const __u32 shut = READ_ONCE(slot->gate.shut);
+
+	return shut ? shut_reason(ctx, slot, shut) : SHUNT_STEER_OFF;
+}
+
 /* As lane_user has it, and lane_xdp. */
 static __always_inline int give_translated(struct xdp_md *ctx, const struct shunt_flow_key *to,
 					   const bool is_ip6)
 {
 	const __u32 queue = ctx->rx_queue_index;
-	struct shunt_steer_slot *slot = slot_of(queue);
-	const __u32 shut = READ_ONCE(slot->gate.shut);
-	const int why = shut ? shut_reason(ctx, slot, shut) : SHUNT_STEER_OFF;
 
-	if (why != SHUNT_STEER_OFF)
-		return why;
 	if (!takes_worker(queue)) {
-		slot->counters.unserved[SHUNT_STEER_TRANSLATED]++;
+		slot_of(queue)->counters.unserved[SHUNT_STEER_TRANSLATED]++;
 		return SHUNT_STEER_NO_SOCKET;
 	}
 	return change_packet(ctx, to, SHUNT_LANE_USER, is_ip6) ? SHUNT_STEER_TRANSLATED
@@ -196,14 +203,19 @@ static __always_inline int translated(struct xdp_md *ctx, const struct shunt_ste
 				      const struct shunt_flow_key *to, __u32 lane,
 				      const bool is_ip6, const bool is_sg)
 {
+	int why = SHUNT_STEER_OFF;
+
 	/* Not every port that takes frames from XDP takes those of several buffers (lane_of). */
 	if (is_sg && bpf_xdp_get_buff_len(ctx) > ctx->data_end - ctx->data)
 		return SHUNT_STEER_NO_XDP_PORT;
 	if (lane == SHUNT_LANE_KERNEL)
 		return SHUNT_STEER_LANE_KERNEL;
-	if (lane == SHUNT_LANE_USER && READ_ONCE(shunt_ctl.restores))
-		return give_translated(ctx, to, is_ip6);
-	return leave_translated(ctx, half, to, is_ip6, is_sg);
+	if (lane != LANE_USER_OPEN) {
+		if (lane != SHUNT_LANE_USER || !READ_ONCE(shunt_ctl.restores))
+			return leave_translated(ctx, half, to, is_ip6, is_sg);
+		why = user_shut_reason(ctx);
+	}
+	return why == SHUNT_STEER_OFF ? give_translated(ctx, to, is_ip6) : why;
 }
 
 static __always_inline int approve(struct xdp_md *ctx, __u32 live, int reason, __u32 lane,
@@ -244,9 +256,10 @@ __noinline int approve6_sg(struct xdp_md *ctx, __u32 live, int reason, __u32 lan
 	return approve(ctx, live, reason, lane, true, true);
 }
 
-/* reason: the mode's; lane: that of a packet that may go on. Returns the reason where the packet
- * may be forwarded as it is; why the packet is the kernel's; or that it has left, TRANSLATED to the
- * worker, or XDP_TRANSLATED, with the port in the bits above APPROVED_OUT_SHIFT. */
+/* reason: the mode's; lane: that of a packet that may go on, or LANE_USER_OPEN. Returns the reason
+ * where the packet may be forwarded as it is; why the packet is the kernel's; or that it has left,
+ * TRANSLATED to the worker, or XDP_TRANSLATED, with the port in the bits above APPROVED_OUT_SHIFT.
+ */
 static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, __u32 lane,
 				    const bool is_sg)
 {

@@ -19,10 +19,9 @@ static __always_inline __u64 words_of(const __u64 addr[2])
 static __always_inline __u16 changed(__u16 csum, __u64 change)
 {
 	change += (__u16)~csum;
-	change = (change & 0xffff) + (change >> 16 & 0xffff) + (change >> 32);
+	change = (change & 0xffff) + (change >> 16); /* of less than 1 << 37: less than 1 << 22 */
 	change = (change & 0xffff) + (change >> 16);
-	change = (change & 0xffff) + (change >> 16);
-	return ~change;
+	return ~(change + (change >> 16));
 }
 
 /* false: the header is not there. The verifier alone does not know that it is. */
@@ -46,13 +45,13 @@ static __always_inline bool translate_l4(void *l4, const void *end, const struct
 static __always_inline bool translate4(struct ipv4 *ip, const void *end,
 				       const struct shunt_flow_key *to)
 {
-	const __u64 change = (__u64)(__u32)to->src[0] + (__u32)to->dst[0] +
-			     (2 * 0xffffffffULL - ip->src_be - ip->dst_be);
+	const __u32 src = *(const __u32 *)to->src, dst = *(const __u32 *)to->dst;
+	const __u64 change = (__u64)src + dst + (2 * 0xffffffffULL - ip->src_be - ip->dst_be);
 
 	if (!translate_l4(ip + 1, end, to, change))
 		return false;
-	ip->src_be = (__u32)to->src[0];
-	ip->dst_be = (__u32)to->dst[0];
+	ip->src_be = src;
+	ip->dst_be = dst;
 	ip->csum_be = changed(ip->csum_be, change);
 	return true;
 }

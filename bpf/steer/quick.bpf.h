@@ -20,6 +20,14 @@
 #define QUICK_LAYER3 \
 	(SHUNT_STEER_QUICK_LAYER3_USER | (ASKS_FLOWS ? SHUNT_STEER_QUICK_FLOWS_USER : 0))
 
+static __always_inline int sent_quickly(struct shunt_steer_slot *slot, const enum shunt_lane lane,
+					const int reason, __u64 len)
+{
+	slot->counters.packets[reason]++;
+	slot->counters.bytes[lane] += len;
+	return XDP_REDIRECT;
+}
+
 /* Gate and count of every short way; a constant for lane and for reason. A frame that is to be
  * timed, or whose checksum is to be looked at, takes the long way. */
 static __always_inline int send_quickly(struct xdp_md *ctx, const enum shunt_lane lane,
@@ -39,9 +47,7 @@ static __always_inline int send_quickly(struct xdp_md *ctx, const enum shunt_lan
 		   !redirects(word & SHUNT_STEER_QUICK_PORT, false)) {
 		return LONG_WAY;
 	}
-	slot->counters.packets[reason]++;
-	slot->counters.bytes[lane] += ctx->data_end - ctx->data;
-	return XDP_REDIRECT;
+	return sent_quickly(slot, lane, reason, ctx->data_end - ctx->data);
 }
 
 /* Whatever its destination. */
@@ -89,17 +95,17 @@ static __always_inline int ask_quickly(struct xdp_md *ctx, __u64 word, bool may_
 	int done;
 
 	barrier_var(slot);
-	if (flow_is_counted() || READ_ONCE(slot->sample.looks) || !READ_ONCE(shunt_ctl.restores))
+	if (flow_is_counted() || READ_ONCE(slot->sample.looks) || READ_ONCE(slot->gate.shut) ||
+	    !READ_ONCE(shunt_ctl.restores))
 		return LONG_WAY;
 	done = approved(ctx, live, may_be_local ? SHUNT_STEER_LOCAL_ADDRESS : reason,
-			SHUNT_LANE_USER, false);
+			LANE_USER_OPEN, false);
 	if (done == reason)
-		return send_quickly(ctx, SHUNT_LANE_USER, reason, word);
-	if (done == SHUNT_STEER_TRANSLATED) {
-		slot->counters.packets[SHUNT_STEER_TRANSLATED]++;
-		slot->counters.bytes[SHUNT_LANE_USER] += len;
-		return XDP_REDIRECT;
-	}
+		return takes_worker(ctx->rx_queue_index)
+			       ? sent_quickly(slot, SHUNT_LANE_USER, reason, len)
+			       : LONG_WAY;
+	if (done == SHUNT_STEER_TRANSLATED)
+		return sent_quickly(slot, SHUNT_LANE_USER, SHUNT_STEER_TRANSLATED, len);
 	if (done < SHUNT_STEER_USER_REASON_CNT || done >= SHUNT_STEER_XDP_FORWARD4)
 		return LONG_WAY;
 	slot->counters.packets[done]++;

@@ -21,8 +21,8 @@ static __always_inline bool sum_is_right(const struct ipv4 *ip)
 	const __u32 *words = (const void *)ip;
 	__u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
 
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-	/* of 0xffff, 0x1fffe and 0x2fffd alone that comes to 0xffff */
+	sum = (sum & 0xffff) + (sum >> 16);
+	/* comes to 0xffff for a multiple of it alone, but 0 */
 	return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
