@@ -179,6 +179,7 @@ def test_stopped_with_a_bridge_alone(lab, each_lane):
     gen, sink = lab.ends()
     with Watched(lab, "bridge", "eth1", "eth2", chatty=True, check=False) as daemon:
         wait_until(lambda: crosses(gen, sink, daemon, each_lane))
+        before = daemon.packets(each_lane)
         daemon.process.send_signal(signal.SIGSTOP)
         try:
             time.sleep(3 * STALE_S)  # nobody answers who could be asked
@@ -187,7 +188,8 @@ def test_stopped_with_a_bridge_alone(lab, each_lane):
                 assert sink.receive(lambda frame: frame == sent(108), timeout=10)
         finally:
             daemon.process.send_signal(signal.SIGCONT)
-        assert daemon.steered("stale") == 0
+        # not that nothing was stale: a host's router solicitation goes to no station
+        assert daemon.packets(each_lane) - before >= 50
 
 
 def test_busy_control(lab, moving, each_lane):
