@@ -10,12 +10,11 @@ import re
 import pytest
 
 from shuntlab.frames import GEN, SINK, udp4
-from shuntlab.lab import BIN, OPTIONS, wait_until
+from shuntlab.lab import OPTIONS, OTHER, wait_until
 from shuntlab.modes import MACREWRITE, STATIC3
 from shuntlab.shuntd import Shuntd, with_lane
 from shuntlab.trickle import Trickle, numbered, rewritten, to_sink
 
-OTHER = os.path.join(BIN, "..", "tests", "other", "shuntd")
 XCONNECT = ("xconnect", "eth1", "eth2")
 
 

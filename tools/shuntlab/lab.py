@@ -14,6 +14,7 @@ from shuntlab.wire import Wire
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("B", "build"))
 BIN = os.path.join(BUILD, "bin")
+OTHER = os.path.join(BUILD, "tests", "other", "shuntd")  # of another version
 ENV = dict(os.environ, PATH=f"{BIN}:{ROOT}/tools:{os.environ['PATH']}")
 TOOL = os.path.join(ROOT, "tools", "lab")
 
@@ -198,11 +199,11 @@ class Lab:
         """`ip` on a host."""
         ip("-n", self.netns(host), *args)
 
-    def popen(self, host, *cmd):
+    def popen(self, host, *cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE):
         """Starts a command on a host; its pid is the command's own. Its output is text, in pipes;
         it is killed with the lab at the latest."""
         process = subprocess.Popen(self._argv(host, cmd), stdout=subprocess.PIPE, env=ENV,
-                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+                                   stderr=stderr, stdin=stdin, text=True)
         self._processes.append(process)
         return process
 
