@@ -16,31 +16,37 @@ struct entry6 {
 	uint32_t len;
 };
 
-static struct shunt_route load(const struct shunt_routes *routes, uint32_t i)
+/* is_ip6 is a constant in each caller: a table of one family is not asked which for each entry. */
+#define FAMILY static inline __attribute__((always_inline))
+
+FAMILY struct shunt_route load(const struct shunt_routes *routes, uint32_t i, const bool is_ip6)
 {
 	const struct entry6 *e6 = (const struct entry6 *)routes->arena.base + i;
 	uint64_t e4;
 
-	if (routes->is_ip6)
+	if (is_ip6)
 		return (struct shunt_route){(shunt_key)e6->hi << 64 | e6->lo, e6->nh, e6->len};
 	e4 = ((const uint64_t *)routes->arena.base)[i];
 	return (struct shunt_route){(shunt_key)(e4 >> 32) << 96, e4 & ((1u << NH_BITS) - 1),
 				    e4 >> NH_BITS & 0xff};
 }
 
-static void store(struct shunt_routes *routes, uint32_t i, const struct shunt_route *r)
+FAMILY void store(struct shunt_routes *routes, uint32_t i, const struct shunt_route *r,
+		  const bool is_ip6)
 {
 	const uint64_t hi = (uint64_t)(r->addr >> 64), lo = (uint64_t)r->addr;
 
-	if (routes->is_ip6)
+	if (is_ip6)
 		((struct entry6 *)routes->arena.base)[i] = (struct entry6){hi, lo, r->nh, r->len};
 	else
 		((uint64_t *)routes->arena.base)[i] = hi | r->len << NH_BITS | r->nh;
 }
 
-static shunt_key mask_of(unsigned len)
+FAMILY shunt_key mask_of(unsigned len, const bool is_ip6)
 {
-	return len ? ~(shunt_key)0 << (128 - len) : 0;
+	if (!len)
+		return 0;
+	return is_ip6 ? ~(shunt_key)0 << (128 - len) : (shunt_key)(~0u << (32 - len)) << 96;
 }
 
 /* What an entry of IPv4 is without its next hop. */
@@ -49,45 +55,42 @@ static uint64_t tag4(shunt_key addr, unsigned len)
 	return (uint64_t)(addr >> 96) << 8 | len;
 }
 
-static uint32_t home4(const struct shunt_routes *routes, uint64_t tag)
+FAMILY uint32_t home(const struct shunt_routes *routes, shunt_key addr, unsigned len,
+		     const bool is_ip6)
 {
-	return (uint32_t)((tag * 0x9e3779b97f4a7c15ULL) >> (64 - routes->bits));
-}
+	const unsigned shift = 64 - routes->bits;
+	uint64_t h;
 
-static uint32_t home(const struct shunt_routes *routes, shunt_key addr, unsigned len)
-{
-	uint64_t h = ((uint64_t)(addr >> 64) ^ len) * 0x9e3779b97f4a7c15ULL;
-
-	if (!routes->is_ip6)
-		return home4(routes, tag4(addr, len));
+	if (!is_ip6)
+		return (uint32_t)((tag4(addr, len) * 0x9e3779b97f4a7c15ULL) >> shift);
+	h = ((uint64_t)(addr >> 64) ^ len) * 0x9e3779b97f4a7c15ULL;
 	h = (h ^ (h >> 32) ^ (uint64_t)addr) * 0xbf58476d1ce4e5b9ULL;
-	return (uint32_t)((h ^ (h << 31)) >> (64 - routes->bits));
+	return (uint32_t)((h ^ (h << 31)) >> shift);
 }
 
-static uint32_t find4(const struct shunt_routes *routes, uint64_t tag)
+/* Whether an entry is this route's, or nobody's. */
+FAMILY bool ends_at(const struct shunt_routes *routes, uint32_t i, shunt_key addr, unsigned len,
+		    const bool is_ip6)
 {
-	const uint64_t *entries = (const uint64_t *)routes->arena.base;
-	uint32_t mask = (1u << routes->bits) - 1, i = home4(routes, tag);
+	const struct shunt_route r = load(routes, i, is_ip6);
+	uint64_t e4;
 
-	while (entries[i] && entries[i] >> NH_BITS != tag)
-		i = (i + 1) & mask;
-	return i;
+	if (is_ip6)
+		return !r.nh || (r.addr == addr && r.len == len);
+	e4 = ((const uint64_t *)routes->arena.base)[i];
+	return !e4 || e4 >> NH_BITS == tag4(addr, len);
 }
 
 /* The entry of this route, or the empty one that it would take. */
-static uint32_t find(const struct shunt_routes *routes, shunt_key addr, unsigned len)
+FAMILY uint32_t find(const struct shunt_routes *routes, shunt_key addr, unsigned len,
+		     const bool is_ip6)
 {
 	const uint32_t mask = (1u << routes->bits) - 1;
-	struct shunt_route r;
-	uint32_t i;
+	uint32_t i = home(routes, addr, len, is_ip6);
 
-	if (!routes->is_ip6)
-		return find4(routes, tag4(addr, len));
-	for (i = home(routes, addr, len);; i = (i + 1) & mask) {
-		r = load(routes, i);
-		if (!r.nh || (r.addr == addr && r.len == len))
-			return i;
-	}
+	while (!ends_at(routes, i, addr, len, is_ip6))
+		i = (i + 1) & mask;
+	return i;
 }
 
 static int allocate(struct shunt_routes *routes, unsigned bits, struct shunt_err *err)
@@ -117,11 +120,18 @@ size_t shunt_routes_bytes(const struct shunt_routes *routes)
 	return (routes->is_ip6 ? sizeof(struct entry6) : sizeof(uint64_t)) << routes->bits;
 }
 
+FAMILY void copy(struct shunt_routes *to, const struct shunt_routes *from, const bool is_ip6)
+{
+	struct shunt_route r;
+	uint32_t pos = 0;
+
+	while (shunt_routes_next(from, &pos, &r))
+		store(to, find(to, r.addr, r.len, is_ip6), &r, is_ip6);
+}
+
 int shunt_routes_reserve(struct shunt_routes *routes)
 {
 	struct shunt_routes old = *routes;
-	struct shunt_route r;
-	uint32_t pos = 0;
 	int ret;
 
 	if (routes->cnt + 1 <= (3u << routes->bits) / 4)
@@ -133,56 +143,81 @@ int shunt_routes_reserve(struct shunt_routes *routes)
 		*routes = old;
 		return ret;
 	}
-	while (shunt_routes_next(&old, &pos, &r))
-		store(routes, find(routes, r.addr, r.len), &r);
+	if (routes->is_ip6)
+		copy(routes, &old, true);
+	else
+		copy(routes, &old, false);
 	shunt_arena_fini(&old.arena);
 	return 0;
+}
+
+FAMILY void put(struct shunt_routes *routes, const struct shunt_route *r, const bool is_ip6)
+{
+	const uint32_t i = find(routes, r->addr, r->len, is_ip6);
+
+	if (!load(routes, i, is_ip6).nh) {
+		routes->cnt++;
+		routes->len_cnts[r->len]++;
+	}
+	store(routes, i, r, is_ip6);
 }
 
 void shunt_routes_put(struct shunt_routes *routes, shunt_key addr, unsigned len, uint32_t nh)
 {
 	const struct shunt_route r = {addr, nh, len};
-	uint32_t i = find(routes, addr, len);
 
-	if (!load(routes, i).nh) {
-		routes->cnt++;
-		routes->len_cnts[len]++;
-	}
-	store(routes, i, &r);
+	if (routes->is_ip6)
+		put(routes, &r, true);
+	else
+		put(routes, &r, false);
+}
+
+FAMILY uint32_t get(const struct shunt_routes *routes, shunt_key addr, unsigned len,
+		    const bool is_ip6)
+{
+	return load(routes, find(routes, addr, len, is_ip6), is_ip6).nh;
 }
 
 uint32_t shunt_routes_get(const struct shunt_routes *routes, shunt_key addr, unsigned len)
 {
-	return load(routes, find(routes, addr, len)).nh;
+	return routes->is_ip6 ? get(routes, addr, len, true) : get(routes, addr, len, false);
 }
 
 /* Deletion without tombstones: entries that probed past the hole move back into it. */
-void shunt_routes_del(struct shunt_routes *routes, shunt_key addr, unsigned len)
+FAMILY void del(struct shunt_routes *routes, shunt_key addr, unsigned len, const bool is_ip6)
 {
-	uint32_t mask = (1u << routes->bits) - 1, hole = find(routes, addr, len), i;
+	uint32_t mask = (1u << routes->bits) - 1, hole = find(routes, addr, len, is_ip6), i;
 	static const struct shunt_route none;
 	struct shunt_route r;
 
 	routes->cnt--;
 	routes->len_cnts[len]--;
-	for (i = (hole + 1) & mask; (r = load(routes, i)).nh; i = (i + 1) & mask) {
-		if (((i - home(routes, r.addr, r.len)) & mask) < ((i - hole) & mask))
+	for (i = (hole + 1) & mask; (r = load(routes, i, is_ip6)).nh; i = (i + 1) & mask) {
+		if (((i - home(routes, r.addr, r.len, is_ip6)) & mask) < ((i - hole) & mask))
 			continue;
-		store(routes, hole, &r);
+		store(routes, hole, &r, is_ip6);
 		hole = i;
 	}
-	store(routes, hole, &none);
+	store(routes, hole, &none, is_ip6);
 }
 
-uint32_t shunt_routes_covering(const struct shunt_routes *routes, shunt_key addr, unsigned len,
-			       unsigned *found_len)
+void shunt_routes_del(struct shunt_routes *routes, shunt_key addr, unsigned len)
+{
+	if (routes->is_ip6)
+		del(routes, addr, len, true);
+	else
+		del(routes, addr, len, false);
+}
+
+FAMILY uint32_t covering(const struct shunt_routes *routes, shunt_key addr, unsigned len,
+			 unsigned *found_len, const bool is_ip6)
 {
 	uint32_t nh;
 
 	while (len--) {
 		if (!routes->len_cnts[len])
 			continue;
-		nh = shunt_routes_get(routes, addr & mask_of(len), len);
+		nh = get(routes, addr & mask_of(len, is_ip6), len, is_ip6);
 		if (nh) {
 			*found_len = len;
 			return nh;
@@ -192,10 +227,18 @@ uint32_t shunt_routes_covering(const struct shunt_routes *routes, shunt_key addr
 	return 0;
 }
 
+uint32_t shunt_routes_covering(const struct shunt_routes *routes, shunt_key addr, unsigned len,
+			       unsigned *found_len)
+{
+	return routes->is_ip6 ? covering(routes, addr, len, found_len, true)
+			      : covering(routes, addr, len, found_len, false);
+}
+
 bool shunt_routes_next(const struct shunt_routes *routes, uint32_t *pos, struct shunt_route *out)
 {
 	while (*pos < 1u << routes->bits) {
-		*out = load(routes, (*pos)++);
+		*out = routes->is_ip6 ? load(routes, (*pos)++, true)
+				      : load(routes, (*pos)++, false);
 		if (out->nh)
 			return true;
 	}
