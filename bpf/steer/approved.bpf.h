@@ -118,32 +118,31 @@ static __always_inline __u32 ip_len(struct xdp_md *ctx, const bool is_ip6)
 	return (const void *)(ip4 + 1) > end ? 0 : bpf_ntohs(ip4->tot_len_be);
 }
 
-/* SAME or TRANSLATED; NO_FLOW. *to: what the packet leaves with, in *room or in the memo. */
+/* SAME or TRANSLATED; NO_FLOW. *to: what the packet leaves with, in a memo: where nothing is
+ * remembered, one is the room for it. */
 static __always_inline int ask_kernel(struct xdp_md *ctx, const struct shunt_flow_key *flow,
-				      struct shunt_flow_key *room, const struct shunt_flow_key **to,
-				      const bool is_ip6)
+				      const struct shunt_flow_key **to, const bool is_ip6)
 {
-	struct flow_memo *memo;
-	__u64 hash;
+	const bool remembers = flow_has_device();
+	const __u64 hash = remembers ? flow_hash(flow, is_ip6) : 0;
+	struct flow_memo *memo = memo_of(hash);
 
-	if (flow_has_device()) {
-		hash = flow_hash(flow, is_ip6);
-		memo = memo_of(hash);
-		if (!memo ||
-		    (!memo_holds(memo, flow, is_ip6) && !memo_ask(ctx, memo, flow, hash, is_ip6)))
+	if (!memo)
+		return SHUNT_STEER_NO_FLOW;
+	*to = &memo->answer.to;
+	if (remembers) {
+		if (!memo_holds(memo, flow, is_ip6) && !memo_ask(ctx, memo, flow, hash, is_ip6))
 			return SHUNT_STEER_NO_FLOW;
-		*to = &memo->answer.to;
 		return memo->answer.is_translated ? TRANSLATED : SAME;
 	}
-	*to = room;
-	*room = (struct shunt_flow_key){.proto = flow->proto};
-	if (!shunt_flow.asks || !ask_connections(ctx, flow, room, is_ip6))
+	memo->answer.to = (struct shunt_flow_key){.proto = flow->proto};
+	if (!shunt_flow.asks || !ask_connections(ctx, flow, &memo->answer.to, is_ip6))
 		return SHUNT_STEER_NO_FLOW;
-	return is_same_flow(flow, room) ? SAME : TRANSLATED;
+	return is_same_flow(flow, &memo->answer.to) ? SAME : TRANSLATED;
 }
 
-static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *room,
-			       const struct shunt_flow_key **to, const bool is_ip6)
+static __always_inline int ask(struct xdp_md *ctx, const struct shunt_flow_key **to,
+			       const bool is_ip6)
 {
 	const void *l3 = (const void *)(long)ctx->data + sizeof(struct eth);
 	struct shunt_flow_key flow = {};
@@ -151,7 +150,7 @@ static __always_inline int ask(struct xdp_md *ctx, struct shunt_flow_key *room,
 
 	if (why != SHUNT_STEER_OFF)
 		return why;
-	why = ask_kernel(ctx, &flow, room, to, is_ip6);
+	why = ask_kernel(ctx, &flow, to, is_ip6);
 	if (why < 0 && flow_is_counted())
 		flow_remember(&flow, ip_len(ctx, is_ip6));
 	return why;
@@ -223,8 +222,7 @@ static __always_inline int approve(struct xdp_md *ctx, __u32 live, int reason, _
 {
 	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
 	const struct shunt_flow_key *to = NULL;
-	struct shunt_flow_key room;
-	int why = ask(ctx, &room, &to, is_ip6);
+	int why = ask(ctx, &to, is_ip6);
 
 	/* Linux 6.1 takes an answer that it has seen before for this one, and what follows out. */
 	FORGET(why, live);

@@ -356,26 +356,26 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, const struct goal
 	const struct ipv6 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
 	enum hop_kind kind;
 	struct hop hop;
-	__u64 dst[2], gen;
+	__u64 hi, lo, gen;
 
 	if (!way || !answer || !goal || (const void *)(ip + 1) > end)
 		return false;
-	dst[0] = goal->dst[0];
-	dst[1] = goal->dst[1];
-	gen = goal->generation;
-	hop.nh = hop6(dst);
-	kind = way_of_hop(way, &hop, gen);
+	hop.nh = hop6(goal->dst);
+	kind = way_of_hop(way, &hop, goal->generation);
 	if (kind == HOP_GROUP)
 		return !goal->is_one &&
 		       way_take(way, member_of(hop.slot, flow6(ip, end)), hop.route);
 	if (kind != HOP_ONE)
 		return kind != HOP_NONE;
-	WRITE_ONCE(answer->dst[0], dst[0]);
-	WRITE_ONCE(answer->dst[1], dst[1]);
+	hi = goal->dst[0]; /* read again: all callers together have 512 bytes of stack */
+	lo = goal->dst[1];
+	gen = goal->generation;
+	WRITE_ONCE(answer->dst[0], hi);
+	WRITE_ONCE(answer->dst[1], lo);
 	WRITE_ONCE(answer->generation, gen);
 	WRITE_ONCE(answer->eth, way->eth);
 	WRITE_ONCE(answer->rest, way->rest);
-	WRITE_ONCE(answer->sum, (dst[0] ^ way->eth) + (dst[1] ^ way->rest) * 3 + gen + PHI);
+	WRITE_ONCE(answer->sum, (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI);
 	return true;
 }
 
