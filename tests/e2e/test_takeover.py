@@ -4,7 +4,6 @@ version's, under a trickle of numbered frames. What a takeover loses between equ
 is in test_failopen.py; libxdp's dispatcher is in tests/vm/cases/dispatcher."""
 import concurrent.futures
 import json
-import os
 import re
 
 import pytest
