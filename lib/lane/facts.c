@@ -224,8 +224,10 @@ static bool ask_follower(struct shunt_lanes *lanes)
 		lanes->ports->at[i].lane.judged = asked.judged[i];
 	for (i = 0; i < lanes->ports->cnt; i++)
 		lanes->ports->at[i].lane.facts.left = left_by(lanes, i, asked.takes_tags[i]);
-	for (i = 0; i < lanes->ports->cnt; i++)
-		is_new |= ask_for_tags(lanes, i) | ask_for_flows(lanes, i);
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		is_new |= ask_for_tags(lanes, i);
+		is_new |= ask_for_flows(lanes, i);
+	}
 	lanes->seen_bar_cnt = lanes->bar_cnt;
 	shunt_guard_leave(lanes->ports->guard);
 	return is_new;
