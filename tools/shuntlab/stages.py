@@ -6,11 +6,14 @@ stage: what a case has open across the router is to outlive each.
     stages.masquerade(lab)
     for stage in stages.of_life(lab):
         ..."""
+import time
+
 from shuntlab import guest
 from shuntlab.lab import OTHER, wait_until
 from shuntlab.talk import PATIENCE_S
 
 FEW = 300  # packets
+DEAF_S = 3
 RULES = """
 flush ruleset
 table inet fw {
@@ -48,6 +51,21 @@ def until_fast(daemon):
     wait_until(carries, PATIENCE_S, "the connections to be shunt's")
 
 
+def _heard(lab):
+    """Frames that each port has received."""
+    return [int(lab.sh("dut", f"cat /sys/class/net/{port}/statistics/rx_packets")) for port in guest.PORTS]
+
+
+def hear_again(lab):
+    """What shunt(7), LIMITS, has an operator of an igb do after a kill, if a port hears nothing any more."""
+    before = _heard(lab)
+    time.sleep(DEAF_S)
+    for port, old, new in zip(guest.PORTS, before, _heard(lab)):
+        if old == new and lab.sh("dut", f"ethtool -i {port}").startswith("driver: igb"):
+            print(f"{port} hears nothing since the kill: ethtool -r {port}", flush=True)
+            lab.sh("dut", f"ethtool -r {port}")
+
+
 def of_life(lab):
     """Yields each stage's name, while it lasts; shuntd has the packets of what is open where it runs."""
     yield "the kernel alone"
@@ -63,6 +81,7 @@ def of_life(lab):
             until_fast(first)
             first.kill()
             first.process.wait(PATIENCE_S)
+            hear_again(lab)
             yield f"lane {lane}, killed"
         with shuntd(program=OTHER) as first:
             until_fast(first)
