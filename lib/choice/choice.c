@@ -133,13 +133,20 @@ static bool needs_program(const struct shunt_lane_facts *facts, unsigned cnt,
 	return facts[port].restarts;
 }
 
+/* Its program may have to send frames to other ports: now, or when its worker has died. */
+static bool may_redirect(const struct shunt_lane_facts *f, const struct shunt_lane_choice *choice)
+{
+	return choice->lane == SHUNT_LANE_XDP || (f->crosses && choice->lane == SHUNT_LANE_USER);
+}
+
 static bool needs_detour(const struct shunt_lane_facts *facts, unsigned cnt,
 			 const struct shunt_lane_choice *choices, unsigned port)
 {
 	unsigned i;
 
 	for (i = 0; i < cnt && facts[port].can_detour; i++)
-		if (choices[i].lane == SHUNT_LANE_XDP && shunt_lane_wants_detour(&facts[i], port) &&
+		if (may_redirect(&facts[i], &choices[i]) &&
+		    shunt_lane_wants_detour(&facts[i], port) &&
 		    !shunt_lane_takes(&facts[i], &facts[port]))
 			return true;
 	return false;

@@ -139,6 +139,7 @@ struct shunt_lane_facts {
 	bool is_generic;   /* in generic mode */
 	bool has_nodes;	   /* nodes of the configuration's own stand in front */
 	bool has_fallback; /* the kernel forwards what it gets in the user lane's place */
+	bool crosses;	   /* where no worker serves it, its program carries its wire on */
 	bool is_pinned;	   /* rules, a share or an external program: the program stays */
 	/* the driver's (device/driver.h) */
 	bool sends_bare;      /* what is redirected to it leaves without a program of its own */

@@ -17,12 +17,11 @@ void shunt_lane_detours_open(struct shunt_lanes *lanes)
 		struct shunt_port *port = &lanes->ports->at[i];
 		const struct shunt_lane_facts *f = &port->lane.facts;
 
-		is_wanted |=
-			f->is_device && !f->has_fallback &&
-			(f->requested == SHUNT_REQUEST_AUTO || f->requested == SHUNT_REQUEST_XDP);
+		is_wanted |= f->is_device && !f->has_fallback &&
+			     (f->crosses || f->requested == SHUNT_REQUEST_AUTO ||
+			      f->requested == SHUNT_REQUEST_XDP);
 		/* of the daemon before, which hands over, or has died */
-		if (port->xdp && (lanes->ports->config->takeover ||
-				  shunt_ports_crosses_alone(lanes->ports, port)))
+		if (port->xdp && (lanes->ports->config->takeover || f->crosses))
 			port->detour.ifindex = shunt_detour_find(port->netdev.ifindex);
 	}
 	if (is_wanted)

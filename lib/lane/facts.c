@@ -58,6 +58,7 @@ static void open_one(const struct shunt_ports *ports, struct shunt_port *port)
 		return;
 	f->is_generic = port->config->driver_mode == SHUNT_DRIVER_GENERIC;
 	f->has_fallback = has_fallback(ports, port);
+	f->crosses = shunt_ports_crosses_alone(ports, port);
 	f->sends_bare = driver->sends_bare;
 	f->lacks_headroom = driver->lacks_headroom;
 	f->is_generic_dear = f->is_generic && is_generic_dear(driver);

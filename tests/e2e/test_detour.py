@@ -87,6 +87,22 @@ def test_killed_the_next_clears_up(net):
     assert ours(net) == []
 
 
+def test_a_wire_in_lane_user_goes_on_after_a_kill(net):
+    """The pairs stand by. Without on_death there are none."""
+    gen, sink = net.ends()
+    with Shuntd(net, "xconnect", "eth1", "eth2", "--lane", "user", "--on-death", "kernel"):
+        assert ours(net) == []
+    shuntd = Shuntd(net, "xconnect", "eth1", "eth2", "--lane", "user")
+    assert len(ours(net)) == 2 and shuntd.lane()["in_use"] == "user"
+    shuntd.kill()
+    for frame in FRAMES:
+        gen.reaches(sink, frame)
+        sink.reaches(gen, udp4(eth_src=SINK, eth_dst=GEN))
+    with Shuntd(net, "xconnect", "eth1", "eth2", "--lane", "user", check=False):
+        gen.reaches(sink, udp4(eth_dst=SINK))
+    assert ours(net) == []
+
+
 def test_killed_and_the_device_is_gone(net):
     shuntd = Shuntd(net, *AUTO, check=False)
     shuntd.kill()

@@ -154,6 +154,31 @@ Test(choice, every_reason)
 	}
 }
 
+/* A wire that goes on without its worker has a way to the far port in lane user, too. */
+Test(choice, detour_of_a_wire_that_crosses)
+{
+	struct shunt_lane_facts f[PORTS];
+	bool has_detour;
+
+	healthy(f);
+	put_asked(f);
+	put_detour(f);
+	cr_assert_eq(choose(f, &has_detour).lane, USER);
+	cr_expect_not(has_detour, "it does not cross");
+	f[NEAR].crosses = true;
+	cr_assert_eq(choose(f, &has_detour).lane, USER);
+	cr_expect(has_detour);
+	f[FAR].takes = true;
+	choose(f, &has_detour);
+	cr_expect_not(has_detour, "the far port takes frames");
+	f[FAR].lacks_headroom = f[NEAR].is_zerocopy = true;
+	choose(f, &has_detour);
+	cr_expect(has_detour, "of no zero-copy ring's");
+	f[NEAR].requested = SHUNT_REQUEST_KERNEL;
+	choose(f, &has_detour);
+	cr_expect_not(has_detour, "in lane kernel nothing crosses");
+}
+
 static bool is_left(const struct row *row)
 {
 	return row->reason >= SHUNT_LANE_REASON_isolated &&
