@@ -65,7 +65,11 @@ static inline void read_addresses(const struct bridge *br, const uint8_t *data, 
 	shunt_mac_prefetch(macs, a->dst);
 }
 
-static void read_batch(const struct batch *b, const struct shunt_pkt *pkts, unsigned cnt)
+/* Both halves of a batch's way are called from two places. The compiler would leave them apart,
+ * with the batch in memory. */
+#define STRAIGHT static inline __attribute__((always_inline))
+
+STRAIGHT void read_batch(const struct batch *b, const struct shunt_pkt *pkts, unsigned cnt)
 {
 	struct bridge *br = b->br;
 	unsigned bridge = br->params.bridge[b->port], i;
@@ -220,8 +224,8 @@ static bool is_tagged(const struct batch *b, const struct shunt_pkt *pkt)
 	return (type[0] == 0x81 && type[1] == 0) || (type[0] == 0x88 && type[1] == 0xa8);
 }
 
-static inline unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt,
-				 uint16_t *next, const bool leaves_tags)
+STRAIGHT unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next,
+			    const bool leaves_tags)
 {
 	unsigned i, diff = 0;
 
@@ -236,9 +240,9 @@ static inline unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsign
 }
 
 /* All that comes in on the port is the kernel's, or what carries a VLAN tag, and then all while the
- * port may not forward. */
-static unsigned run_left(struct batch *b, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next,
-			 bool forwards)
+ * port may not forward. Apart, so that the usual way keeps its registers. */
+static __attribute__((noinline)) unsigned run_left(struct batch *b, struct shunt_pkt *pkts,
+						   unsigned cnt, uint16_t *next, bool forwards)
 {
 	const uint64_t untagged = __atomic_load_n(&b->br->params.masks->untagged, __ATOMIC_RELAXED);
 
