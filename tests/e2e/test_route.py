@@ -236,27 +236,6 @@ def test_follows_routes_and_forwarding(lab, each_lane):
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
 
 
-@pytest.mark.parametrize("flows", [1, 20000])
-def test_more_than_the_punt_rate_is_the_kernels(lab, flows):
-    """What the worker would hand back more often than it may, the program passes itself: of one destination,
-    and of more than it can remember. Nothing is lost; where the route leads out of a port, shunt is back."""
-    left = lab.add_way_out()
-    with Shuntd(lab, "route", "eth1", "eth2", "--punt-rate", 100, check=False,
-                chatty=True) as d:
-        before = left()
-        sent = lab.send("gen", "eth1", "--rate", "40k", "--count", 60000, "--dst-ip",
-                        "10.77.0.1" if flows == 1 else "10.77.0.1-10.77.78.32", "--flows", flows)["sent"]
-        wait_until(lambda: left() - before >= sent, 10, "all of them out of the other device")
-        assert d.steered("punted") > sent / 2
-        assert sum(row["count"] for row in d.show("drops")["drops"]
-                   if row["where"] in ("graph", "punt-limited") and row["lost"]) == 0
-        lab.ip("route", "add", "10.77.0.1/32", "via", "10.0.2.2")
-        was = d.packets("user")
-        lab.send("gen", "eth1", "--rate", "2k", "--count", 4000, "--dst-ip", "10.77.0.1")
-        assert d.packets("user") - was > 1000
-    lab.ip("link", "del", "out0")
-
-
 def test_local_traffic_and_a_killed_daemon(lab, way):
     """The host itself answers through userspace; after a kill the next daemon removes what the
     first one made."""

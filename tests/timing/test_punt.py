@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from shuntlab.shuntd import Watched
+from shuntlab.lab import wait_until
+from shuntlab.shuntd import Shuntd, Watched
 
 RATE, SECONDS, RUNS = "200k", "1", 3
 # What goes to the worker until it knows that the kernel has to have it, at most.
@@ -40,6 +41,27 @@ def test_out_of_a_device_that_is_no_port(lab, each_lane, flows):
     last = "10.77.0.1" if flows == 1 else "10.77.0.1-10.77.78.32"
     compare(f"{flows} flows", lambda _: forwarded(lab, left, "--dst-ip", last, "--flows", flows),
             lambda: Watched(lab, "route", "eth1", "eth2", "--lane", each_lane, check=False, chatty=True))
+    lab.ip("link", "del", "out0")
+
+
+@pytest.mark.parametrize("flows", [1, 20000])
+def test_more_than_the_punt_rate_is_the_kernels(lab, flows):
+    """What the worker would hand back more often than it may, the program passes itself: of one destination,
+    and of more than it can remember. Nothing is lost; where the route leads out of a port, shunt is back."""
+    left = lab.add_way_out()
+    with Shuntd(lab, "route", "eth1", "eth2", "--punt-rate", 100, check=False,
+                chatty=True) as d:
+        before = left()
+        sent = lab.send("gen", "eth1", "--rate", "40k", "--count", 60000, "--dst-ip",
+                        "10.77.0.1" if flows == 1 else "10.77.0.1-10.77.78.32", "--flows", flows)["sent"]
+        wait_until(lambda: left() - before >= sent, 10, "all of them out of the other device")
+        assert d.steered("punted") > sent / 2
+        assert sum(row["count"] for row in d.show("drops")["drops"]
+                   if row["where"] in ("graph", "punt-limited") and row["lost"]) == 0
+        lab.ip("route", "add", "10.77.0.1/32", "via", "10.0.2.2")
+        was = d.packets("user")
+        lab.send("gen", "eth1", "--rate", "2k", "--count", 4000, "--dst-ip", "10.77.0.1")
+        assert d.packets("user") - was > 1000
     lab.ip("link", "del", "out0")
 
 
