@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the doctor judges. link.c and system.c gather the facts; device.c, place.c and host.c judge
- * them and ask nothing. For this folder, the engine's refusals and tests. */
+/* What the doctor judges. link.c, system.c and tunnels.c gather the facts; device.c, place.c and
+ * host.c judge them and ask nothing. For this folder, the engine's refusals and tests. */
 #ifndef SHUNT_DOCTOR_FACTS_H
 #define SHUNT_DOCTOR_FACTS_H
 
@@ -75,6 +75,7 @@ struct doctor_host_facts {
 	int jit;      /* net.core.bpf_jit_enable, -1: not told */
 	bool has_ip_forward, has_ip6_forward;
 	struct shunt_judges judges; /* of what is forwarded, by any device */
+	char tunnels[160];	    /* that are up: "wg0 (wireguard), gre1 (gre)"; "": none */
 	unsigned cpu_cnt;
 };
 
@@ -88,6 +89,10 @@ void shunt_doctor_host_facts(struct doctor_host_facts *out);
 /* shunt_doctor_read_text reads the first line of a file into buf, "" if it cannot.
  * Thread: control. */
 void shunt_doctor_read_text(const char *path, char *buf, unsigned len);
+
+/* shunt_doctor_list_tunnels names tunnels and the like that are up, as many as len bytes hold; ""
+ * for none, and where the kernel does not tell. Thread: control. Cost: a dump of links. */
+void shunt_doctor_list_tunnels(char *out, unsigned len);
 
 /* shunt_doctor_judge_device and _host turn facts into findings; _place those about what is on a
  * device and around it, for _device. Thread: any. */

@@ -186,6 +186,11 @@ void shunt_doctor_judge_host(struct shunt_doctor *d, const struct doctor_host_fa
 	judge_memory(d, facts, opts);
 	judge_fallback(d, facts);
 	judge_filters(d, facts);
+	if (*facts->tunnels)
+		shunt_doctor_add(d, SHUNT_DOCTOR_note, HOST, "tunnels",
+				 "what is routed out of %s, and what arrives for them, is the "
+				 "kernel's, at the kernel's rate",
+				 facts->tunnels);
 	if (opts->worker_cnt > facts->cpu_cnt) {
 		finding =
 			shunt_doctor_add(d, SHUNT_DOCTOR_warning, HOST, "cpus",

@@ -124,5 +124,6 @@ void shunt_doctor_host_facts(struct doctor_host_facts *out)
 	out->has_ip_forward = is_one("/proc/sys/net/ipv4/ip_forward");
 	out->has_ip6_forward = is_one("/proc/sys/net/ipv6/conf/all/forwarding");
 	ask_judges(&out->judges);
+	shunt_doctor_list_tunnels(out->tunnels, sizeof(out->tunnels));
 	out->cpu_cnt = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 }

@@ -351,9 +351,12 @@ Test(doctor, host)
 	cr_expect_eq(shunt_doctor_count(&d, SHUNT_DOCTOR_warning), 3, "with the JIT");
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_ok);
 	shunt_doctor_fini(&d);
+	snprintf(f.tunnels, sizeof(f.tunnels), "wg0 (wireguard)");
 	shunt_judges_add(&f.judges, SHUNT_JUDGE_untold, SHUNT_JUDGE_IP, 0, "nftables: EPERM");
 	shunt_doctor_judge_host(&d, &f, &two);
 	cr_expect_eq(find(&d, "filters")->level, SHUNT_DOCTOR_note);
+	cr_expect_eq(find(&d, "tunnels")->level, SHUNT_DOCTOR_note);
+	cr_expect(strstr(find(&d, "tunnels")->sentence, "wg0 (wireguard)"));
 	shunt_doctor_fini(&d);
 	shunt_judges_add(&f.judges, SHUNT_JUDGE_iptables, SHUNT_JUDGE_IP, 0, "iptables -t nat");
 	shunt_doctor_judge_host(&d, &f, &two);
