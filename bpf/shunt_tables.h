@@ -21,16 +21,18 @@ struct shunt_tables_line {
 };
 
 /* X(enumerator): where each table starts is told in chunks. */
-#define SHUNT_TABLES(X) \
-	X(ROOT4)        \
-	X(LEAVES4)      \
-	X(TAILS4)       \
-	X(ROOT6)        \
-	X(NODES6)       \
-	X(SLOTS)        \
-	X(ADJS)         \
-	X(BUCKETS)      \
-	X(COUNTS) /* of neighbours and routes, where they are counted: lib/fib/count.h */
+#define SHUNT_TABLES(X)                                                                    \
+	X(ROOT4)                                                                           \
+	X(LEAVES4)                                                                         \
+	X(TAILS4)                                                                          \
+	X(ROOT6)                                                                           \
+	X(NODES6)                                                                          \
+	X(SLOTS)                                                                           \
+	X(ADJS)                                                                            \
+	X(BUCKETS)                                                                         \
+	X(COUNTS)  /* of neighbours and routes, where they are counted: lib/fib/count.h */ \
+	X(TAGS)	   /* shunt_device.h: lines of tags, */                                    \
+	X(DEVICES) /* and devices */
 
 #define SHUNT_TABLES_X(e) SHUNT_TABLE_##e,
 enum shunt_table { SHUNT_TABLES(SHUNT_TABLES_X) SHUNT_TABLE_CNT };
@@ -58,10 +60,20 @@ enum shunt_tables_kind {
 	SHUNT_TABLES_LOCAL = 3,	  /* this host */
 };
 
+/* In the place of a port's number: the packet leaves tagged. With more added, in an answer: by the
+ * device of that number less this one. */
+#define SHUNT_TABLES_TAGGED 64
+
 /* struct shunt_adj, as a program reads it. */
 struct shunt_tables_adj {
-	__u64 eth[2]; /* twelve bytes: destination, source; then zeros */
-	__u32 mtu;    /* bytes, without Ethernet header */
+	union {
+		__u64 eth[2]; /* twelve bytes: destination, source */
+		struct {
+			__u8 addresses[14];
+			__u16 above; /* where port says TAGGED: the device's number */
+		};
+	};
+	__u32 mtu; /* bytes, without Ethernet header and tags */
 	__u16 port;
 	__u8 kind; /* enum shunt_tables_kind, or another: not this lane's */
 	__u8 flags;
@@ -75,7 +87,7 @@ struct shunt_tables_adj {
  *
  * eth: the first eight bytes of the Ethernet addresses, as they lie in the frame.
  * rest: bits 31..0 the other four bytes; 47..32 the MTU in bytes, without Ethernet header; 62..48
- * the port; 63: the packet is counted, which no remembered one is. */
+ * the port, or TAGGED and more; 63: the packet is counted, which no remembered one is. */
 #define SHUNT_TABLES_REST_MTU_SHIFT  32
 #define SHUNT_TABLES_REST_PORT_SHIFT 48
 #define SHUNT_TABLES_REST_COUNTED    (1ULL << 63)
@@ -101,6 +113,7 @@ enum shunt_tables_flags {
 	SHUNT_TABLES_IP6 = 2,
 	SHUNT_TABLES_RPF4 = 4,	   /* a source must be reached by the port it came in on */
 	SHUNT_TABLES_NO_LOCAL = 8, /* a source must not be routed to this host */
+	SHUNT_TABLES_ABOVE = 16,   /* of a port: there are devices above it */
 };
 
 /* What a port's program must know to route; all zeros: it does not. */
@@ -115,6 +128,6 @@ struct shunt_tables_cfg {
 
 _Static_assert(sizeof(struct shunt_tables_line) == 1 << SHUNT_TABLES_LINE_SHIFT, "a cache line");
 _Static_assert(sizeof(struct shunt_tables_adj) == 32, "two adjacencies a line");
-_Static_assert(sizeof(struct shunt_tables_cfg) == 56, "shared layout");
+_Static_assert(sizeof(struct shunt_tables_cfg) == 64, "shared layout");
 
 #endif

@@ -18,9 +18,42 @@
 #include "steer/route.bpf.h"
 #include "steer/switch.bpf.h"
 
+/* Whether the frame carries a tag: then this lane looks for the device that it came in by. */
+static __always_inline bool came_tagged(struct xdp_md *ctx)
+{
+	const struct eth *eth = (const void *)(long)ctx->data;
+
+	return (const void *)(eth + 1) <= (const void *)(long)ctx->data_end && is_tagged(eth);
+}
+
+static __always_inline int leave_untagged(struct xdp_md *ctx, const struct shunt_steer_half *half,
+					  __u32 *out, int reason, const bool is_sg,
+					  const bool can_trim)
+{
+	if (reason == SHUNT_STEER_FORWARD4)
+		return route(ctx, half, out, NULL, false, is_sg, can_trim);
+	return route(ctx, half, out, NULL, true, is_sg, can_trim);
+}
+
+static __always_inline int leave_tagged(struct xdp_md *ctx, __u32 live, __u32 *out, int reason,
+					const bool is_sg, const bool can_trim)
+{
+	if (is_sg)
+		reason = can_trim ? route_tagged_sg(ctx, live, reason)
+				  : route_tagged_sgd(ctx, live, reason);
+	else
+		reason = can_trim ? route_tagged(ctx, live, reason)
+				  : route_tagged_dp(ctx, live, reason);
+	if (reason < 0)
+		return reason;
+	*out = (__u32)reason >> ROUTE_OUT_SHIFT;
+	return reason & ((1 << ROUTE_OUT_SHIFT) - 1);
+}
+
 /* *out: the port that the frame leaves by, if it does. */
 static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 __u32 *out, int reason, const bool is_sg, const bool can_trim)
+				 __u32 live, __u32 *out, int reason, const bool is_sg,
+				 const bool can_trim)
 {
 	*out = half->out_port;
 	if (half->hop)
@@ -28,9 +61,20 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 	if (reason == SHUNT_STEER_BRIDGED)
 		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
 							: SHUNT_STEER_NO_XDP_PORT;
-	if (reason == SHUNT_STEER_FORWARD4)
-		return route(ctx, half, out, NULL, false, is_sg, can_trim);
-	return route(ctx, half, out, NULL, true, is_sg, can_trim);
+	if (!came_tagged(ctx)) {
+		const int done = leave_untagged(ctx, half, out, reason, is_sg, can_trim);
+
+		if (done != ROUTE_TAGGED)
+			return done;
+	}
+	return leave_tagged(ctx, live, out, reason, is_sg, can_trim);
+}
+
+/* What the mode would have said of a frame that came tagged. */
+static __always_inline int mode_reason_of(struct xdp_md *ctx, __u32 live, int reason, __u64 len)
+{
+	return reason == SHUNT_STEER_FORWARD4 && came_tagged(ctx) ? tagged_reason(ctx, live, len)
+								  : reason;
 }
 
 /* A bridge's: what lane xdp cannot finish, the worker floods, learns or drops. */
@@ -46,17 +90,21 @@ static __always_inline int switch_frame(struct xdp_md *ctx, const struct shunt_s
 			  SHUNT_LANE_XDP, to, len);
 }
 
-/* reason: the mode's, one of the lane user. is_ruled: a rule gave the frame to this lane. can_trim:
- * the program may cut what follows a packet. */
+/* live: as the caller has read it. reason: the mode's, one of the lane user. is_ruled: a rule gave
+ * the frame to this lane. can_trim: the program may cut what follows a packet. */
 static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				    struct shunt_steer_slot *slot, int reason, bool is_ruled,
-				    __u64 len, const bool is_sg, const bool can_trim)
+				    __u32 live, struct shunt_steer_slot *slot, int reason,
+				    bool is_ruled, __u64 len, const bool is_sg, const bool can_trim)
 {
 	__u32 queue = ctx->rx_queue_index, out;
 	int done;
 
-	if (!bpf_map_lookup_elem(&shunt_xsks, &queue))
-		return unserved(ctx, slot, reason, len, is_sg);
+	if (!bpf_map_lookup_elem(&shunt_xsks, &queue)) {
+		reason = mode_reason_of(ctx, live, reason, len);
+		return reason < SHUNT_STEER_USER_REASON_CNT
+			       ? unserved(ctx, slot, reason, len, is_sg)
+			       : lane_kernel(ctx, slot, reason, len);
+	}
 	if (READ_ONCE(slot->gate.is_stale)) {
 		/* all of the daemon stands still, and a wire goes on: as in the lane user */
 		if (READ_ONCE(slot->gate.is_hung) && crosses_alone(reason))
@@ -68,9 +116,10 @@ static __always_inline int lane_xdp(struct xdp_md *ctx, const struct shunt_steer
 	/* mix: routed here if there are tables for it */
 	if (half->bridge && !generation())
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
-	done = leave(ctx, half, &out, reason, is_sg, can_trim);
+	done = leave(ctx, half, live, &out, reason, is_sg, can_trim);
 	if (done == ROUTE_WORKER)
-		return lane_user(ctx, slot, queue, reason, len, is_sg);
+		return lane_user(ctx, slot, queue, mode_reason_of(ctx, live, reason, len), len,
+				 is_sg);
 	if (done < SHUNT_STEER_XDP_FORWARD4)
 		return lane_kernel(ctx, slot, done, len);
 	return redirected(ctx, slot, is_ruled ? SHUNT_STEER_XDP_RULE : done, SHUNT_LANE_XDP, out,

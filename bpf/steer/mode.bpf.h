@@ -5,6 +5,7 @@
 #ifndef SHUNT_STEER_MODE_BPF_H
 #define SHUNT_STEER_MODE_BPF_H
 
+#include "steer/device.bpf.h"
 #include "steer/flow.bpf.h"
 #include "steer/frame.bpf.h"
 #include "steer/local.bpf.h"
@@ -27,9 +28,9 @@ static __always_inline int odd4_reason(__u32 src, __u32 dst)
 	return SHUNT_STEER_MARTIAN;
 }
 
-/* beyond: bytes of the packet in later buffers, behind end. */
+/* l3_len: bytes from the header on, those of later buffers, behind end, included. */
 static __always_inline int ipv4_reason(const struct shunt_steer_half *half, const struct ipv4 *ip,
-				       const void *end, __s64 beyond)
+				       const void *end, __s64 l3_len)
 {
 	__u32 tot_len, src, dst;
 
@@ -40,11 +41,11 @@ static __always_inline int ipv4_reason(const struct shunt_steer_half *half, cons
 		__u32 ihl_bytes = (ip->version_ihl & 0xf) * 4;
 
 		if (ip->version_ihl >> 4 != 4 || ihl_bytes < 20 || tot_len < ihl_bytes ||
-		    tot_len > end - (const void *)ip + beyond)
+		    tot_len > l3_len)
 			return SHUNT_STEER_BAD_HEADER;
 		return SHUNT_STEER_IP_OPTIONS;
 	}
-	if (tot_len < 20 || tot_len > end - (const void *)ip + beyond)
+	if (tot_len < 20 || tot_len > l3_len)
 		return SHUNT_STEER_BAD_HEADER;
 	if (ip->ttl <= 1)
 		return SHUNT_STEER_TTL;
@@ -81,12 +82,12 @@ static __always_inline int odd6_reason(__u64 src_hi, __u64 dst_hi)
 }
 
 static __always_inline int ipv6_reason(const struct shunt_steer_half *half, const struct ipv6 *ip,
-				       const void *end, __s64 beyond)
+				       const void *end, __s64 l3_len)
 {
 	if ((const void *)(ip + 1) > end)
 		return SHUNT_STEER_TRUNCATED;
 	if (ip->version_class >> 4 != 6 ||
-	    bpf_ntohs(ip->payload_len_be) > end - (const void *)(ip + 1) + beyond)
+	    bpf_ntohs(ip->payload_len_be) > l3_len - (__s64)sizeof(*ip))
 		return SHUNT_STEER_BAD_HEADER;
 	if (ip->nexthdr == NEXTHDR_HOP)
 		return SHUNT_STEER_HOPBYHOP;
@@ -112,16 +113,57 @@ static __always_inline int other_mac_reason(const struct eth *eth)
 	return eth->dst[0] & 1 ? SHUNT_STEER_MULTICAST : SHUNT_STEER_OTHER_MAC;
 }
 
+/* Of the packet behind tags_len bytes of tags, as of an untagged one. len: of the whole frame. */
+static __always_inline int inner_reason(const struct shunt_steer_half *half, const struct eth *eth,
+					const void *end, __u32 tags_len, __s64 len)
+{
+	const __be16 *type_be;
+	const void *l3;
+
+	/* What clang would make of it has no bounds for the verifier. */
+	barrier_var(tags_len);
+	type_be = (const void *)&eth->type_be + (tags_len & 12);
+	l3 = type_be + 1;
+	len -= (__s64)sizeof(*eth) + (tags_len & 12);
+	if (l3 > end)
+		return SHUNT_STEER_TRUNCATED;
+	if (*type_be == bpf_htons(ETH_P_IP))
+		return ipv4_reason(half, l3, end, len);
+	if (*type_be == bpf_htons(ETH_P_IPV6))
+		return ipv6_reason(half, l3, end, len);
+	return *type_be == bpf_htons(ETH_P_ARP) ? SHUNT_STEER_ARP : SHUNT_STEER_ETHERTYPE;
+}
+
+/* A frame to the port's address by a device above it: as an untagged one of the port. (The kernel
+ * takes it for its own whatever address the device has, vlan_do_receive.) Where no device forwards
+ * it, the kernel's. Apart from the straight line. live: as the caller has read it; len: of the
+ * whole frame. */
+__noinline int tagged_reason(struct xdp_md *ctx, __u32 live, __u64 len)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
+	const struct eth *eth = (const void *)(long)ctx->data;
+	const void *end = (const void *)(long)ctx->data_end;
+	struct tags tags;
+
+	if ((const void *)(eth + 1) > end || !read_tags(eth, end, &tags))
+		return SHUNT_STEER_VLAN;
+	if (!shunt_device_flags(device_of(half->out_port, &tags)))
+		return SHUNT_STEER_VLAN;
+	return inner_reason(half, eth, end, tags.len, len);
+}
+
 static __always_inline int layer3_reason(const struct shunt_steer_half *half, const struct eth *eth,
 					 const void *end, __s64 beyond)
 {
+	const __s64 l3_len = end - (const void *)(eth + 1) + beyond;
+
 	if (shunt_steer_mac_word(*(const __u64 *)eth) != half->mac_word)
 		return other_mac_reason(eth);
 	switch (eth->type_be) {
 	case bpf_htons(ETH_P_IP):
-		return ipv4_reason(half, (const void *)(eth + 1), end, beyond);
+		return ipv4_reason(half, (const void *)(eth + 1), end, l3_len);
 	case bpf_htons(ETH_P_IPV6):
-		return ipv6_reason(half, (const void *)(eth + 1), end, beyond);
+		return ipv6_reason(half, (const void *)(eth + 1), end, l3_len);
 	case bpf_htons(ETH_P_ARP):
 		return SHUNT_STEER_ARP;
 	case bpf_htons(ETH_P_8021Q):

@@ -113,6 +113,34 @@ static __always_inline int ask_quickly(struct xdp_md *ctx, __u64 word, bool may_
 	return XDP_PASS;
 }
 
+/* Mode LAYER3, of a frame to the port's own address with one tag of 802.1Q. */
+static __always_inline int tagged_quickly(struct xdp_md *ctx, __u64 word, const struct eth *eth,
+					  const void *end)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[!!(word & SHUNT_STEER_QUICK_HALF1)];
+	const __be16 *at = &eth->type_be;
+	const void *l3 = at + 3;
+	struct tags tags = {.inner = SHUNT_DEVICE_NO_TAG};
+	__u32 flags;
+
+	if (!(READ_ONCE(shunt_ctl.tables.flags) & SHUNT_TABLES_ABOVE) || l3 > end)
+		return LONG_WAY;
+	tags.outer = bpf_ntohs(at[1]) & SHUNT_VLAN_VID;
+	if (!tags.outer)
+		return LONG_WAY;
+	flags = shunt_device_flags(device_of(half->out_port, &tags));
+	if (at[2] == bpf_htons(ETH_P_IP)) {
+		if (!(flags & SHUNT_TABLES_IP4) || !is_plain_from4(l3, end) ||
+		    may_be_local4(half, l3))
+			return LONG_WAY;
+		return send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
+	}
+	if (at[2] != bpf_htons(ETH_P_IPV6) || !(flags & SHUNT_TABLES_IP6) ||
+	    !is_plain_from6(l3, end) || may_be_local6(half, l3))
+		return LONG_WAY;
+	return send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD6, word);
+}
+
 /* Modes LAYER3 and LAYER3_FLOWS, of a frame to the port's own address. */
 static __always_inline int route_quickly(struct xdp_md *ctx, __u64 word, const struct eth *eth,
 					 const void *end)
@@ -131,6 +159,8 @@ static __always_inline int route_quickly(struct xdp_md *ctx, __u64 word, const s
 			       ? LONG_WAY
 			       : send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
 	}
+	if (!asks && eth->type_be == bpf_htons(ETH_P_8021Q))
+		return tagged_quickly(ctx, word, eth, end);
 	if (eth->type_be != bpf_htons(ETH_P_IPV6) || !is_plain_from6(l3, end))
 		return LONG_WAY;
 	if (asks)

@@ -4,8 +4,10 @@
 #ifndef SHUNT_STEER_ROUTE_BPF_H
 #define SHUNT_STEER_ROUTE_BPF_H
 
+#include "steer/device.bpf.h"
 #include "steer/hop.bpf.h"
 #include "steer/local.bpf.h"
+#include "steer/mode.bpf.h"
 #include "steer/nat.bpf.h"
 #include "steer/tables.bpf.h"
 
@@ -13,6 +15,7 @@
 enum route_verdict {
 	ROUTE_WORKER = -1, /* not for this lane but for the worker */
 	ROUTE_GOOD = -2,   /* nothing stands against it */
+	ROUTE_TAGGED = -3, /* it leaves tagged: for route_tagged */
 };
 
 /* The sum of the header's words is 0xffff, in whatever width it is taken (RFC 1071). */
@@ -26,11 +29,21 @@ static __always_inline bool sum_is_right(const struct ipv4 *ip)
 	return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
+/* Where a packet came in. */
+struct origin {
+	__u32 own;	/* the port, or the device above it, as an answer has it */
+	__u32 flags;	/* enum shunt_tables_flags: what is forwarded from there */
+	__u32 tags_len; /* bytes of tags before the packet */
+	__u32 pcp;	/* of the innermost of these */
+};
+
 /* Where a translated packet may come from, the connection says; its sum was looked at before that
  * was asked for. */
 static __always_inline int check4(const struct shunt_steer_half *half, const struct ipv4 *ip,
-				  __u32 flags, const struct shunt_flow_key *to)
+				  const struct origin *from, const struct shunt_flow_key *to)
 {
+	const __u32 flags = from->flags;
+
 	if (!(flags & SHUNT_TABLES_IP4))
 		return SHUNT_STEER_NOT_ROUTER;
 	if (!to && !sum_is_right(ip))
@@ -38,20 +51,42 @@ static __always_inline int check4(const struct shunt_steer_half *half, const str
 	if (is_local4(half, ip->src_be))
 		return SHUNT_STEER_OWN_SOURCE;
 	if (!to && flags & (SHUNT_TABLES_RPF4 | SHUNT_TABLES_NO_LOCAL) &&
-	    !source_is_plain(bpf_ntohl(ip->src_be), flags, half->out_port))
+	    !source_is_plain(bpf_ntohl(ip->src_be), flags, from->own))
 		return SHUNT_STEER_OTHER_SOURCE;
 	return ROUTE_GOOD;
 }
 
+/* What a packet leaves by: the port, and the tags that it gets. */
+struct exit {
+	__u32 port;
+	const struct shunt_device *device; /* NULL: no tags */
+	__u32 tags_len;			   /* bytes of tags */
+};
+
+static __always_inline bool find_exit(const struct way *way, struct exit *out, const bool may_tag)
+{
+	out->port = way_port(way);
+	out->device = NULL;
+	out->tags_len = 0;
+	if (!may_tag || out->port < SHUNT_TABLES_TAGGED)
+		return true;
+	out->device = device_at(out->port - SHUNT_TABLES_TAGGED);
+	if (!out->device)
+		return false;
+	out->port = out->device->port;
+	out->tags_len = out->device->tag_cnt * sizeof(struct shunt_vlan_tag) & 12;
+	return true;
+}
+
 /* A packet of l3_len bytes. The redirect is asked for here. */
-static __always_inline int check_way(const struct shunt_steer_half *half, const struct way *way,
-				     __u32 l3_len, const bool is_sg)
+static __always_inline int check_way(const struct origin *from, const struct way *way,
+				     const struct exit *by, __u32 l3_len, const bool is_sg)
 {
 	if (l3_len > way_mtu(way))
 		return SHUNT_STEER_TOO_BIG;
-	if (way_port(way) == half->out_port)
+	if (way_port(way) == from->own)
 		return SHUNT_STEER_SAME_PORT;
-	return redirects(way_port(way), is_sg) ? ROUTE_GOOD : SHUNT_STEER_NO_XDP_PORT;
+	return redirects(by->port, is_sg) ? ROUTE_GOOD : SHUNT_STEER_NO_XDP_PORT;
 }
 
 /* Cuts what follows the packet, as the kernel does, but its flowtables. */
@@ -62,12 +97,61 @@ static __always_inline int trim(struct xdp_md *ctx, __u32 trailer, const bool ca
 	return bpf_xdp_adjust_tail(ctx, -(int)trailer) ? SHUNT_STEER_TRUNCATED : ROUTE_GOOD;
 }
 
-static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const void *l3,
-				     const struct shunt_flow_key *to, const bool is_ip6)
+/* The priority of an IPv6 packet, which its tag gives it; that of an IPv4 packet is its TOS's. */
+static __always_inline __u32 priority6(const struct origin *from)
 {
+	const struct shunt_device *device = NULL;
+
+	if (from->tags_len)
+		device = device_at(from->own - SHUNT_TABLES_TAGGED);
+	return device ? device->priorities >> from->pcp * 4 & 0xf : 0;
+}
+
+/* The tags of a device, for which there is room, and the type. Apart from the straight line. */
+static __noinline bool write_tags(struct xdp_md *ctx, const struct shunt_device *device,
+				  __u32 priority)
+{
+	const __u32 cnt = device ? device->tag_cnt : 0;
+	__be16 *at = (void *)(long)ctx->data + offsetof(struct eth, type_be);
+
+	if ((void *)(at + 6) > (void *)(long)ctx->data_end)
+		return false;
+	if (cnt) {
+		*at++ = device->tags[0].type_be;
+		*at++ = shunt_device_tci_be(device, 0, priority);
+	}
+	if (cnt > 1) {
+		*at++ = device->tags[1].type_be;
+		*at++ = shunt_device_tci_be(device, 1, priority);
+	}
+	*at = *(__u8 *)(at + 1) >> 4 == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	return true;
+}
+
+/* The tags of a device before the packet, in the place of tags_len bytes of them, and the type.
+ * Returns false where the frame cannot be made longer or shorter. A program under libxdp's
+ * dispatcher must not even hold the call. */
+static __always_inline bool change_tags(struct xdp_md *ctx, const struct exit *by, __u32 tags_len,
+					__u32 priority, const bool can_trim)
+{
+	const int more = (int)by->tags_len - (int)tags_len;
+
+	if (more && !can_trim)
+		return false;
+	if (can_trim && more && bpf_xdp_adjust_head(ctx, -more))
+		return false;
+	return write_tags(ctx, by->device, priority);
+}
+
+static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const void *l3,
+				     __u32 l3_at, const struct shunt_flow_key *to,
+				     const bool is_ip6)
+{
+	if (to)
+		l3_at = WAY_MUST_BE_ONE;
 	if (is_ip6)
-		return way_find6(ctx, way, to ? to->dst : ((struct ipv6 *)l3)->dst, to);
-	return way_find4(ctx, way, to ? (__be32)to->dst[0] : ((struct ipv4 *)l3)->dst_be, to);
+		return way_find6(ctx, way, to ? to->dst : ((struct ipv6 *)l3)->dst, l3_at);
+	return way_find4(ctx, way, to ? (__be32)to->dst[0] : ((struct ipv4 *)l3)->dst_be, l3_at);
 }
 
 /* What else of a packet was left to do, before it is translated: a checksum. */
@@ -79,33 +163,40 @@ static __always_inline bool change_packet(struct xdp_md *ctx, const struct shunt
 	return translate(ctx, to, is_ip6);
 }
 
-/* Returns the reason for which the packet left, by port *out, or did not, or ROUTE_WORKER. to: what
- * it is translated to; NULL: it is not. */
-static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_half *half,
-				 __u32 *out, const struct shunt_flow_key *to, const bool is_ip6,
-				 const bool is_sg, const bool can_trim)
+/* Returns the reason for which the packet left, by port *out, or did not, or a verdict. to: what it
+ * is translated to; NULL: it is not. may_tag: it may come and leave tagged. */
+static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				      const struct origin *from, __u32 *out,
+				      const struct shunt_flow_key *to, const bool is_ip6,
+				      const bool is_sg, const bool can_trim, const bool may_tag)
 {
 	const __u32 hdr_len = is_ip6 ? sizeof(struct ipv6) : sizeof(struct ipv4);
+	__u32 l3_at = sizeof(struct eth) + from->tags_len, len, priority = 0;
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *l3 = data + sizeof(struct eth);
-	__u32 flags = READ_ONCE(shunt_ctl.tables.flags), len;
+	void *l3 = data + l3_at;
 	bool is_new = to;
 	struct way way;
+	struct exit by;
 	int reason;
 
 	if (l3 + hdr_len > end)
 		return SHUNT_STEER_TRUNCATED;
 	if (is_ip6)
-		reason = flags & SHUNT_TABLES_IP6 ? ROUTE_GOOD : SHUNT_STEER_NOT_ROUTER;
+		reason = from->flags & SHUNT_TABLES_IP6 ? ROUTE_GOOD : SHUNT_STEER_NOT_ROUTER;
 	else
-		reason = check4(half, l3, flags, to);
+		reason = check4(half, l3, from, to);
 	if (reason != ROUTE_GOOD)
 		return reason;
-	if (!find_way(ctx, &way, l3, to, is_ip6))
+	if (!find_way(ctx, &way, l3, l3_at, to, is_ip6) || !find_exit(&way, &by, may_tag))
 		return SHUNT_STEER_NO_WAY;
+	if (!may_tag && by.port >= SHUNT_TABLES_TAGGED)
+		return to ? SHUNT_STEER_NO_WAY : ROUTE_TAGGED;
+	if (by.device)
+		priority = is_ip6 ? priority6(from)
+				  : shunt_device_tos_priority(((struct ipv4 *)l3)->tos);
 	len = is_ip6 ? hdr_len + bpf_ntohs(((struct ipv6 *)l3)->payload_len_be)
 		     : bpf_ntohs(((struct ipv4 *)l3)->tot_len_be);
-	reason = check_way(half, &way, to ? end - l3 : len, is_sg);
+	reason = check_way(from, &way, &by, to ? end - l3 : len, is_sg);
 	if (reason != ROUTE_GOOD)
 		return reason;
 	if (!to && end - l3 != len) {
@@ -116,22 +207,115 @@ static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_ha
 	}
 	if (to && !change_packet(ctx, to, SHUNT_LANE_XDP, is_ip6))
 		return SHUNT_STEER_TRUNCATED;
+	if (from->tags_len || by.device) {
+		if (!change_tags(ctx, &by, from->tags_len, priority, can_trim))
+			return ROUTE_WORKER;
+		l3_at = sizeof(struct eth) + (by.tags_len & 12);
+		is_new = true;
+	}
 	if (is_new) { /* the verifier knows the packet no more */
 		data = (void *)(long)ctx->data;
 		end = (void *)(long)ctx->data_end;
-		l3 = data + sizeof(struct eth);
-		if (l3 + hdr_len > end)
+		l3 = data + l3_at;
+		if (l3 + hdr_len > end || data + sizeof(struct eth) > end)
 			return SHUNT_STEER_TRUNCATED;
 	}
 	if (is_counted(&way))
 		way_count(ctx);
-	*out = way_port(&way);
+	*out = by.port;
 	write_eth(data, way.eth, (__u32)way.rest);
 	if (is_ip6)
 		((struct ipv6 *)l3)->hop_limit--;
 	else
 		decrease_ttl(l3);
 	return is_ip6 ? SHUNT_STEER_XDP_FORWARD6 : SHUNT_STEER_XDP_FORWARD4;
+}
+
+static __always_inline struct origin origin_of_port(const struct shunt_steer_half *half)
+{
+	return (struct origin){.own = half->out_port, .flags = READ_ONCE(shunt_ctl.tables.flags)};
+}
+
+/* Of a packet that came untagged, and leaves so. */
+static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_half *half,
+				 __u32 *out, const struct shunt_flow_key *to, const bool is_ip6,
+				 const bool is_sg, const bool can_trim)
+{
+	const struct origin from = origin_of_port(half);
+
+	return route_from(ctx, half, &from, out, to, is_ip6, is_sg, can_trim, false);
+}
+
+/* By the device above the port that the frame's tags name; false where none forwards it. */
+static __always_inline bool origin_of_tags(const struct shunt_steer_half *half,
+					   const struct eth *eth, const void *end,
+					   struct origin *out)
+{
+	struct tags tags;
+	__u64 word;
+
+	if (!read_tags(eth, end, &tags))
+		return false;
+	word = device_of(half->out_port, &tags);
+	out->own = SHUNT_TABLES_TAGGED + shunt_device_number(word);
+	out->flags = shunt_device_flags(word);
+	out->tags_len = tags.len;
+	out->pcp = bpf_ntohs(*(&eth->type_be + (tags.len > 4 ? 3 : 1))) >> SHUNT_VLAN_PCP_SHIFT;
+	return out->flags;
+}
+
+/* Beside the reason, the port that a packet has left by. */
+#define ROUTE_OUT_SHIFT 8
+
+/* Of a packet that came tagged, or leaves so. reason: of one that came untagged, the mode's. */
+static __always_inline int route_by_device(struct xdp_md *ctx, __u32 live, int reason,
+					   const bool is_sg, const bool can_trim)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct eth *eth = (const void *)(long)ctx->data;
+	struct origin from;
+	__u32 out = 0;
+	__s64 len;
+
+	if ((const void *)(eth + 1) > end)
+		return SHUNT_STEER_TRUNCATED;
+	from = origin_of_port(half);
+	if (is_tagged(eth)) {
+		if (!origin_of_tags(half, eth, end, &from))
+			return SHUNT_STEER_VLAN;
+		len = end - (const void *)eth;
+		barrier_var(len); /* which is a number from now on */
+		reason = inner_reason(half, eth, end, from.tags_len, len);
+		if (reason >= SHUNT_STEER_USER_REASON_CNT)
+			return reason;
+	}
+	if (reason == SHUNT_STEER_FORWARD4)
+		reason = route_from(ctx, half, &from, &out, NULL, false, is_sg, can_trim, true);
+	else
+		reason = route_from(ctx, half, &from, &out, NULL, true, is_sg, can_trim, true);
+	return reason < SHUNT_STEER_XDP_FORWARD4 ? reason : reason | (int)(out << ROUTE_OUT_SHIFT);
+}
+
+/* Each verified once. live: as the caller has read it; reason: see route_by_device. */
+__noinline int route_tagged(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_device(ctx, live, reason, false, true);
+}
+
+__noinline int route_tagged_dp(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_device(ctx, live, reason, false, false);
+}
+
+__noinline int route_tagged_sg(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_device(ctx, live, reason, true, true);
+}
+
+__noinline int route_tagged_sgd(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_device(ctx, live, reason, true, false);
 }
 
 #endif

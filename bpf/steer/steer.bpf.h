@@ -53,6 +53,12 @@ static __always_inline int to_lane(struct xdp_md *ctx, const bool is_sg, const b
 	is_ruled = reason == RULE_XDP;
 	if (reason < 0)
 		reason = mode_reason(half, data, end, beyond);
+	if (reason == SHUNT_STEER_VLAN && half->mode == SHUNT_STEER_MODE_LAYER3 &&
+	    READ_ONCE(shunt_ctl.tables.flags) & SHUNT_TABLES_ABOVE)
+		/* lane xdp looks for itself what is behind the tags */
+		reason = lane_of(ctx, half, live, is_ruled, beyond) == SHUNT_LANE_XDP
+				 ? SHUNT_STEER_FORWARD4
+				 : tagged_reason(ctx, live, len);
 	if (ASKS_FLOWS && half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS) {
 		reason = approved(ctx, live, reason, lane_of(ctx, half, live, is_ruled, beyond),
 				  is_sg);
@@ -72,7 +78,7 @@ static __always_inline int to_lane(struct xdp_md *ctx, const bool is_sg, const b
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	lane = lane_of(ctx, half, live, is_ruled, beyond);
 	if (lane == SHUNT_LANE_XDP)
-		return lane_xdp(ctx, half, slot, reason, is_ruled, len, is_sg, can_trim);
+		return lane_xdp(ctx, half, live, slot, reason, is_ruled, len, is_sg, can_trim);
 	if (lane == SHUNT_LANE_USER)
 		return lane_user(ctx, slot, queue, reason, len, is_sg);
 	return lane_kernel(ctx, slot, SHUNT_STEER_LANE_KERNEL, len);

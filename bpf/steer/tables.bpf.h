@@ -230,6 +230,12 @@ static __noinline void way_count(struct xdp_md *ctx)
 	count_number(ctx, numbers->route);
 }
 
+/* As an answer has it: by a port, or by a device above one. */
+static __always_inline __u32 port_of_adj(const struct shunt_tables_adj *adj)
+{
+	return adj->port == SHUNT_TABLES_TAGGED ? SHUNT_TABLES_TAGGED + adj->above : adj->port;
+}
+
 /* route: the number by which the route is counted; 0: it is not. */
 static __always_inline bool way_take(struct way *way, __u32 slot, __u32 route)
 {
@@ -240,7 +246,7 @@ static __always_inline bool way_take(struct way *way, __u32 slot, __u32 route)
 		return false;
 	mtu = adj->mtu > 0xffff ? 0xffff : adj->mtu;
 	way->eth = adj->eth[0];
-	way->rest = (__u32)adj->eth[1] | (__u64)adj->port << SHUNT_TABLES_REST_PORT_SHIFT |
+	way->rest = (__u32)adj->eth[1] | (__u64)port_of_adj(adj) << SHUNT_TABLES_REST_PORT_SHIFT |
 		    mtu << SHUNT_TABLES_REST_MTU_SHIFT;
 	if (adj->number || route) {
 		way_number(adj->number, route);
@@ -312,22 +318,34 @@ static __always_inline enum hop_kind way_of_hop(struct way *way, struct hop *hop
 	return HOP_ONE;
 }
 
-/* True if there is a way to the key's destination; one that is the only one is then remembered.
- * is_one: the packet, which is translated, must have no other. */
-__noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
-			  struct shunt_tables_answer4 *answer, bool is_one)
+/* In the place of where the packet's header starts in the frame: it must have one way alone, since
+ * it is translated. */
+#define WAY_MUST_BE_ONE 0
+
+/* 0 without a header there. */
+static __always_inline __u32 flow4_at(struct xdp_md *ctx, __u32 l3_at)
 {
 	const void *end = (const void *)(long)ctx->data_end;
-	const struct ipv4 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
+	const struct ipv4 *ip = (const void *)(long)ctx->data + (l3_at & 31);
+
+	return (const void *)(ip + 1) > end ? 0 : flow4(ip, end);
+}
+
+/* True if there is a way to the key's destination; one that is the only one is then remembered.
+ * l3_at: bytes before the packet, or WAY_MUST_BE_ONE. */
+__noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
+			  struct shunt_tables_answer4 *answer, __u32 l3_at)
+{
 	struct hop hop;
 	enum hop_kind kind;
 
-	if (!way || !answer || (const void *)(ip + 1) > end)
+	if (!way || !answer)
 		return false;
 	hop.nh = hop4(bpf_ntohl(key >> 32));
 	kind = way_of_hop(way, &hop, key);
 	if (kind == HOP_GROUP)
-		return !is_one && way_take(way, member_of(hop.slot, flow4(ip, end)), hop.route);
+		return l3_at != WAY_MUST_BE_ONE &&
+		       way_take(way, member_of(hop.slot, flow4_at(ctx, l3_at)), hop.route);
 	if (kind == HOP_ONE)
 		remember(answer, key, way);
 	return kind != HOP_NONE;
@@ -335,36 +353,43 @@ __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
 
 /* To the address dst_be, which is the packet's but where it is translated. */
 static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, __be32 dst_be,
-				      const bool is_one)
+				      __u32 l3_at)
 {
 	__u64 key = (__u64)dst_be << 32 | generation();
 	struct shunt_tables_answer4 *answer = &shunt_cache4[dst_be * PHI >> (64 - CACHE4_BITS)];
 
-	return recall(answer, key, way) || way_walk4(ctx, way, key, answer, is_one);
+	return recall(answer, key, way) || way_walk4(ctx, way, key, answer, l3_at);
 }
 
-/* What a walk is for. is_one: see way_walk4. */
+/* What a walk is for. l3_at: see way_walk4. */
 struct goal6 {
 	__u64 dst[2];
-	__u32 generation, is_one;
+	__u32 generation, l3_at;
 };
+
+/* 0 without a header there. */
+static __always_inline __u32 flow6_at(struct xdp_md *ctx, __u32 l3_at)
+{
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct ipv6 *ip = (const void *)(long)ctx->data + (l3_at & 31);
+
+	return (const void *)(ip + 1) > end ? 0 : flow6(ip, end);
+}
 
 __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, const struct goal6 *goal,
 			  struct shunt_tables_answer6 *answer)
 {
-	const void *end = (const void *)(long)ctx->data_end;
-	const struct ipv6 *ip = (const void *)(long)ctx->data + sizeof(struct eth);
 	enum hop_kind kind;
 	struct hop hop;
 	__u64 hi, lo, gen;
 
-	if (!way || !answer || !goal || (const void *)(ip + 1) > end)
+	if (!way || !answer || !goal)
 		return false;
 	hop.nh = hop6(goal->dst);
 	kind = way_of_hop(way, &hop, goal->generation);
 	if (kind == HOP_GROUP)
-		return !goal->is_one &&
-		       way_take(way, member_of(hop.slot, flow6(ip, end)), hop.route);
+		return goal->l3_at != WAY_MUST_BE_ONE &&
+		       way_take(way, member_of(hop.slot, flow6_at(ctx, goal->l3_at)), hop.route);
 	if (kind != HOP_ONE)
 		return kind != HOP_NONE;
 	hi = goal->dst[0]; /* read again: all callers together have 512 bytes of stack */
@@ -380,9 +405,9 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, const struct goal
 }
 
 static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const __u64 *dst,
-				      const bool is_one)
+				      __u32 l3_at)
 {
-	struct goal6 goal = {{dst[0], dst[1]}, generation(), is_one};
+	struct goal6 goal = {{dst[0], dst[1]}, generation(), l3_at};
 	__u64 hi = goal.dst[0], lo = goal.dst[1], gen = goal.generation;
 	struct shunt_tables_answer6 *answer =
 		&shunt_cache6[(hi * 3 ^ lo) * PHI >> (64 - CACHE6_BITS)];
@@ -410,14 +435,15 @@ static __always_inline const struct shunt_tables_adj *adj_back(__u32 nh)
 	return adj_of(slot);
 }
 
-__noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own_port)
+/* own: the packet's port or device, as an answer has it. */
+__noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own)
 {
 	const struct shunt_tables_adj *adj = adj_back(hop4(src));
 
 	if (!adj)
 		return false;
 	if (flags & SHUNT_TABLES_RPF4)
-		return adj->kind == SHUNT_TABLES_REWRITE && adj->port == own_port;
+		return adj->kind == SHUNT_TABLES_REWRITE && port_of_adj(adj) == own;
 	return adj->kind != SHUNT_TABLES_LOCAL;
 }
 

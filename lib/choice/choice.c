@@ -32,7 +32,7 @@ static enum shunt_lane asked_lane(const struct shunt_lane_facts *f)
 
 bool shunt_lane_takes(const struct shunt_lane_facts *from, const struct shunt_lane_facts *to)
 {
-	if (!from->is_device || !to->is_device || from == to)
+	if (!from->is_device || !to->is_device)
 		return false;
 	/* A generic program's redirect goes through the device's ordinary transmit. */
 	if (from->is_generic)

@@ -134,7 +134,7 @@ enum shunt_lane_reason {
 struct shunt_lane_facts {
 	/* the configuration's */
 	enum shunt_lane_request requested;
-	uint64_t far;	   /* bit p: its frames can leave by port p */
+	uint64_t far;	   /* bit p: its frames can leave by port p, itself by devices above it */
 	bool is_device;	   /* has a steering program */
 	bool is_generic;   /* in generic mode */
 	bool has_nodes;	   /* nodes of the configuration's own stand in front */
@@ -182,8 +182,8 @@ struct shunt_lane_choice {
 void shunt_lane_choose(const struct shunt_lane_facts *facts, unsigned cnt,
 		       struct shunt_lane_choice *out);
 
-/* shunt_lane_takes says whether what comes in on `from` can be redirected to `to`, another port.
- * Thread: any. */
+/* shunt_lane_takes says whether what comes in on `from` can be redirected to `to`, which may be
+ * the same port. Thread: any. */
 bool shunt_lane_takes(const struct shunt_lane_facts *from, const struct shunt_lane_facts *to);
 
 /* shunt_lane_wants_detour says whether frames of `from` may have to take a detour to port `to`.

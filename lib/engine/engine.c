@@ -375,8 +375,7 @@ bool shunt_engine_has_network(const struct shunt_engine *engine)
 
 bool shunt_engine_wants_tables(const struct shunt_engine *engine)
 {
-	return shunt_ports_any_routes(&engine->ports) &&
-	       shunt_router_tables_are_wanted(&engine->ports);
+	return shunt_ports_any_routes(&engine->ports) && shunt_ports_any_device(&engine->ports);
 }
 
 bool shunt_engine_is_dispatched(const struct shunt_engine *engine)

@@ -46,8 +46,8 @@ void shunt_engine_on_worker(struct shunt_engine *engine, int (*enter)(void *, st
 /* shunt_engine_punts tells whether workers hand frames back to the kernel. Thread: control. */
 bool shunt_engine_punts(const struct shunt_engine *engine);
 
-/* shunt_engine_wants_tables tells whether lane xdp reads the forwarding tables, or will once open
- * has made them. shunt_engine_has_network tells whether ports route or bridge, for which the
+/* shunt_engine_wants_tables tells whether programs read tables of routing, or will once open has
+ * made them. shunt_engine_has_network tells whether ports route or bridge, for which the
  * kernel's tables are asked and told. Thread: control. */
 bool shunt_engine_has_network(const struct shunt_engine *engine);
 bool shunt_engine_wants_tables(const struct shunt_engine *engine);

@@ -2,6 +2,7 @@
 #include "engine/graph.h"
 
 #include <net/ethernet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bridge/bridge.h"
@@ -81,34 +82,47 @@ static uint32_t min_len_of(const struct shunt_worker *worker)
 	return 0;
 }
 
-static int add_route_nodes(struct shunt_worker *worker, const struct shunt_eth_params *eth,
-			   const struct shunt_ip_params *ip, struct shunt_err *err)
-{
-	/* In this order: edges lead to later nodes. */
-	const struct {
-		const struct shunt_node_type *type;
-		const void *params;
-	} nodes[] = {
-		{&shunt_node_eth_input, eth},  {&shunt_node_ip4_input, ip},
-		{&shunt_node_ip6_input, ip},   {&shunt_node_ip4_rpf, ip},
-		{&shunt_node_ip4_lookup, ip},  {&shunt_node_ip6_lookup, ip},
-		{&shunt_node_ip4_rewrite, ip}, {&shunt_node_ip6_rewrite, ip},
-	};
-	unsigned i;
-	int ret = 0;
-
-	for (i = 0; i < SHUNT_ARRAY_LEN(nodes) && ret >= 0; i++)
-		ret = shunt_graph_add(&worker->graph, nodes[i].type, NULL, nodes[i].params, err);
-	return SHUNT_MIN(ret, 0);
-}
-
 /* What the nodes behind groups of ports are made with; must live until the graph is sealed. */
 struct group_params {
 	struct shunt_eth_params eth;
-	struct shunt_ip_params ip;
+	struct shunt_ip_params ip, ip_above;
 	struct shunt_bridge_params bridge;
-	struct shunt_punt_params punt;
+	struct shunt_punt_params punt, punt_above;
 };
+
+/* In this order: edges lead to later nodes. */
+static int add_ip_nodes(struct shunt_worker *worker, const struct shunt_ip_params *ip,
+			struct shunt_err *err)
+{
+	static const struct shunt_node_type *const types[] = {
+		&shunt_node_ip4_input,	 &shunt_node_ip6_input,	 &shunt_node_ip4_rpf,
+		&shunt_node_ip4_lookup,	 &shunt_node_ip6_lookup, &shunt_node_ip4_rewrite,
+		&shunt_node_ip6_rewrite, &shunt_node_tag_output,
+	};
+	char name[sizeof(worker->graph.nodes[0].name)];
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(types) && ret >= 0; i++) {
+		snprintf(name, sizeof(name), "%s%s", types[i]->name,
+			 ip->is_above ? SHUNT_NODE_ABOVE : "");
+		ret = shunt_graph_add(&worker->graph, types[i], name, ip, err);
+	}
+	return SHUNT_MIN(ret, 0);
+}
+
+static int add_route_nodes(struct shunt_worker *worker, const struct group_params *params,
+			   struct shunt_err *err)
+{
+	int ret = shunt_graph_add(&worker->graph, &shunt_node_eth_input, NULL, &params->eth, err);
+
+	if (ret >= 0)
+		ret = shunt_graph_add(&worker->graph, &shunt_node_tag_input, NULL, &params->ip,
+				      err);
+	if (ret >= 0)
+		ret = add_ip_nodes(worker, &params->ip, err);
+	return ret < 0 ? ret : add_ip_nodes(worker, &params->ip_above, err);
+}
 
 /* The queues of ports with that mode enter the graph at node. */
 static void enter_at(const struct shunt_engine *engine, struct shunt_worker *worker,
@@ -138,13 +152,16 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 		.flow_seed = router->flow_seed,
 		.counts = router->counts,
 		.writer = router->first_worker + worker->opts.id,
+		.devices = router->devices,
 		.min_len = min_len_of(worker),
 	};
+	params->ip_above = params->ip;
+	params->ip_above.is_above = true;
 	for (i = 0; i < engine->ports.cnt; i++)
 		params->eth.bridges[i] = shunt_config_mode(engine->config, i) == SHUNT_FORWARD_MIX;
 	enter_at(engine, worker, SHUNT_FORWARD_ROUTE, entry);
 	enter_at(engine, worker, SHUNT_FORWARD_MIX, entry);
-	return add_route_nodes(worker, &params->eth, &params->ip, err);
+	return add_route_nodes(worker, params, err);
 }
 
 static int add_bridge(struct shunt_engine *engine, struct shunt_worker *worker,
@@ -188,7 +205,12 @@ static int add_punt(struct shunt_engine *engine, struct shunt_worker *worker,
 					   .restore_arg = engine->lanes.origin};
 	for (i = 0; i < engine->ports.cnt; i++)
 		params->punt.ifindex[i] = (uint32_t)engine->ports.at[i].netdev.ifindex;
+	params->punt_above = params->punt;
+	params->punt_above.is_above = true;
 	ret = shunt_graph_add(&worker->graph, &shunt_node_punt, NULL, &params->punt, err);
+	if (ret >= 0 && engine->router)
+		ret = shunt_graph_add(&worker->graph, &shunt_node_punt, "punt" SHUNT_NODE_ABOVE,
+				      &params->punt_above, err);
 	return SHUNT_MIN(ret, 0);
 }
 

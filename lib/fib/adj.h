@@ -26,12 +26,17 @@ enum shunt_adj_kind {
 		SHUNT_ADJ_KIND_CNT
 };
 
+/* In the place of a port's index: packets leave tagged, by the device above a port whose number
+ * (fib/device.h) the adjacency has. */
+#define SHUNT_ADJ_TAGGED 64
+
 struct shunt_adj {
-	uint8_t eth[16]; /* destination, source, EtherType; two bytes unused: copy 16, advance 14 */
-	uint32_t mtu;	 /* of the port, in bytes from the network header on */
-	uint16_t port;	 /* output port's index */
-	uint8_t kind;	 /* enum shunt_adj_kind */
-	uint8_t flags;	 /* the owner's */
+	uint8_t eth[14];  /* destination, source, EtherType: copy 16, advance 14 */
+	uint16_t above;	  /* where port says TAGGED: the device's number */
+	uint32_t mtu;	  /* of the device, in bytes from the network header on */
+	uint16_t port;	  /* output port's index, or SHUNT_ADJ_TAGGED */
+	uint8_t kind;	  /* enum shunt_adj_kind */
+	uint8_t flags;	  /* the owner's */
 	uint32_t ifindex; /* of the device behind it; 0: none */
 	uint32_t number;  /* by which it is counted (fib/count.h); 0: it is not */
 };

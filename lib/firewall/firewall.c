@@ -87,20 +87,28 @@ static int add_masters(const int *ifindexes, unsigned cnt, int *out, unsigned *o
 	return failed;
 }
 
-static void ask_tc(const int *ifindexes, unsigned cnt, struct shunt_judges *out)
+/* The devices, the bridges that they are ports of, and the VLAN devices above them. */
+static void ask_tc(const int *ifindexes, unsigned cnt, const struct shunt_firewall_aboves *aboves,
+		   struct shunt_judges *out)
 {
-	int devices[DEVICES_MAX];
-	unsigned device_cnt;
-	const int ret = add_masters(ifindexes, cnt, devices, &device_cnt);
+	int *devices = calloc(DEVICES_MAX + aboves->cnt, sizeof(*devices));
+	unsigned device_cnt, i;
+	int ret = devices ? add_masters(ifindexes, cnt, devices, &device_cnt) : -ENOMEM;
 
 	if (ret)
 		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "tc of bridges: %s",
 				 strerror(-ret));
+	if (!devices)
+		return;
+	for (i = 0; i < aboves->cnt; i++)
+		devices[device_cnt++] = aboves->at[i].ifindex;
 	shunt_firewall_ask_tc(devices, device_cnt, out);
+	free(devices);
 }
 
-static void ask(enum part part, const struct shunt_firewall_asker *asker, const int *ifindexes,
-		unsigned cnt, struct shunt_judges *out)
+static void ask_part(enum part part, const struct shunt_firewall_asker *asker, const int *ifindexes,
+		     unsigned cnt, const struct shunt_firewall_aboves *aboves,
+		     struct shunt_judges *out)
 {
 	switch (part) {
 	case NFT:
@@ -108,7 +116,7 @@ static void ask(enum part part, const struct shunt_firewall_asker *asker, const 
 		shunt_firewall_ask_flowtables(out);
 		break;
 	case TC:
-		ask_tc(ifindexes, cnt, out);
+		ask_tc(ifindexes, cnt, aboves, out);
 		break;
 	case IPSEC:
 		shunt_firewall_ask_ipsec(out);
@@ -119,6 +127,22 @@ static void ask(enum part part, const struct shunt_firewall_asker *asker, const 
 		shunt_firewall_ask_ipvs(out);
 		shunt_firewall_ask_hooks(asker, out);
 	}
+}
+
+static void ask(enum part part, const struct shunt_firewall_asker *asker, const int *ifindexes,
+		unsigned cnt, struct shunt_judges *out)
+{
+	struct shunt_firewall_aboves aboves = {.cnt = 0};
+	const bool is_of_devices = part == NFT || part == TC;
+	const int ret = is_of_devices ? shunt_firewall_aboves_ask(&aboves, ifindexes, cnt) : 0;
+
+	if (ret)
+		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "VLAN devices: %s",
+				 strerror(-ret));
+	out->aboves = &aboves;
+	ask_part(part, asker, ifindexes, cnt, &aboves, out);
+	out->aboves = NULL;
+	shunt_firewall_aboves_free(&aboves);
 }
 
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out)

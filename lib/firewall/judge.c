@@ -33,9 +33,11 @@ static void overflow(struct shunt_judges *judges)
 void shunt_judges_add(struct shunt_judges *judges, enum shunt_judge_kind kind,
 		      enum shunt_judge_place place, int ifindex, const char *what, ...)
 {
-	struct shunt_judge *judge = find_same(judges, kind, place, ifindex);
+	struct shunt_judge *judge;
 	va_list args;
 
+	ifindex = shunt_firewall_base(judges->aboves, ifindex);
+	judge = find_same(judges, kind, place, ifindex);
 	if (judge) {
 		judge->cnt++;
 		return;
@@ -60,6 +62,7 @@ void shunt_judges_clear(struct shunt_judges *judges)
 	judges->cnt = 0;
 	judges->flowtable_cnt = 0;
 	judges->legacy = 0;
+	judges->aboves = NULL;
 }
 
 static bool has_flowtable(const struct shunt_judges *judges, int ifindex)

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "firewall/above.h"
+
 /* X(kind, what it is called) */
 #define SHUNT_JUDGE_KINDS(X)                                                        \
 	X(nftables, "nftables")	  /* a base chain with a rule, or that drops */     \
@@ -65,6 +67,8 @@ struct shunt_judges {
 	unsigned flowtable_cnt;
 	int flowtables[SHUNT_FLOWTABLES_MAX];
 	uint64_t legacy; /* another when a rule of iptables-legacy is, of which no event tells */
+	/* While they are added: a judge at one of these is one at the device beneath; NULL. */
+	const struct shunt_firewall_aboves *aboves;
 };
 
 /* shunt_judges_clear empties the list. Thread: the list's. */

@@ -2,25 +2,39 @@
 #include "graph/ip.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-/* A packet that leaves by the port it came in on is punted: the kernel also sends a redirect. */
-static void fill_tx(struct shunt_ip *ip, const struct shunt_graph *graph, unsigned in)
+/* A packet that leaves by the device it came in on is punted: the kernel also sends a redirect. */
+static void fill_tx(struct shunt_ip *ip, const struct shunt_graph *graph, unsigned in, int tag)
 {
 	unsigned out;
 
 	for (out = 0; out < SHUNT_PORT_MAX; out++) {
 		uint16_t node = shunt_graph_tx_or_drop(graph, (uint16_t)out);
+		bool is_back = in == out && !ip->tables.is_above;
 
-		ip->tx[in][out] = node == graph->drop_node || in == out ? ip->punt : node;
+		ip->tx[in][out] = node == graph->drop_node || is_back ? ip->punt : node;
 	}
+	ip->tx[in][SHUNT_ADJ_TAGGED] = tag < 0 ? ip->punt : (uint16_t)tag;
+}
+
+/* The node of that name among those for packets of devices above a port, or among the others. */
+static int find(const struct shunt_graph *graph, const struct shunt_ip_params *params,
+		const char *name)
+{
+	char text[sizeof(graph->nodes[0].name)];
+
+	snprintf(text, sizeof(text), "%s%s", name, params->is_above ? SHUNT_NODE_ABOVE : "");
+	return shunt_graph_find(graph, text);
 }
 
 int shunt_ip_init(struct shunt_node *node, const struct shunt_ip_params *params, const char *on,
 		  struct shunt_err *err)
 {
 	const struct shunt_graph *graph = node->graph;
-	int next = on ? shunt_graph_find(graph, on) : 0, punt = shunt_graph_find(graph, "punt");
+	int next = on ? find(graph, params, on) : 0, punt = find(graph, params, "punt");
+	const int tag = find(graph, params, "tag_output");
 	struct shunt_ip *ip;
 	unsigned port;
 
@@ -32,12 +46,12 @@ int shunt_ip_init(struct shunt_node *node, const struct shunt_ip_params *params,
 		return shunt_err_set(err, ENOMEM, "node %s: not enough memory", node->name);
 	ip->tables = *params;
 	ip->on = (uint16_t)next;
-	next = shunt_graph_find(graph, "ip4_rpf");
+	next = find(graph, params, "ip4_rpf");
 	ip->rpf = next < 0 ? ip->on : (uint16_t)next;
 	ip->punt = (uint16_t)punt;
 	ip->drop = graph->drop_node;
 	for (port = 0; port < SHUNT_PORT_MAX; port++)
-		fill_tx(ip, graph, port);
+		fill_tx(ip, graph, port, tag);
 	node->priv = ip;
 	return 0;
 }
@@ -89,7 +103,7 @@ uint16_t shunt_ip_hold_back(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 {
 	if (pkt->len - SHUNT_ETH_LEN > adj->mtu)
 		return shunt_ip_punt(ip, pkt, SHUNT_PUNT_too_big);
-	if (adj->port == pkt->port)
+	if (adj->port == pkt->port || adj->port == SHUNT_ADJ_TAGGED)
 		return shunt_ip_punt(ip, pkt, SHUNT_PUNT_redirect);
 	return shunt_ip_punt(ip, pkt, SHUNT_PUNT_other_path);
 }

@@ -10,6 +10,7 @@
 
 #include "fib/count.h"
 #include "graph/nodes.h"
+#include "graph/tag.h"
 
 #define SHUNT_ETH_LEN ((uint32_t)sizeof(struct ether_header))
 
@@ -17,13 +18,16 @@
 struct shunt_ip {
 	struct shunt_ip_params tables;
 	uint16_t on;  /* the next node of good packets: lookup, or rewrite */
+	uint16_t on6; /* tag_input: of IPv6 */
 	uint16_t rpf; /* the next node of packets whose source is looked up first */
 	uint16_t punt;
 	uint16_t drop;
-	/* by input and output port: a transmit node; punt where a packet must not, or cannot, leave
-	 */
-	uint16_t tx[SHUNT_PORT_MAX][SHUNT_PORT_MAX];
+	/* By input and output port: a transmit node; punt where a packet must not, or cannot,
+	 * leave. By SHUNT_ADJ_TAGGED: the node that tags, or punt. */
+	uint16_t tx[SHUNT_PORT_MAX][SHUNT_PORT_MAX + 1];
 };
+
+_Static_assert(SHUNT_ADJ_TAGGED == SHUNT_PORT_MAX, "behind the ports");
 
 /* shunt_ip_init is the init of every IP node: on is the name of the node that good packets
  * go to, NULL for transmit. Frees with shunt_ip_fini. Thread: init. */
@@ -156,7 +160,7 @@ static inline void shunt_ip_write_eth(uint8_t *l3, const struct shunt_adj *adj)
 	typedef uint32_t four_words __attribute__((vector_size(16)));
 	four_words header;
 
-	memcpy(&header, adj->eth, sizeof(header));
+	memcpy(&header, adj, sizeof(header)); /* its addresses come first */
 	header[3] = shunt_ip_load32(l3 - 2);
 	memcpy(l3 - SHUNT_ETH_LEN, &header, sizeof(header));
 }
@@ -192,13 +196,22 @@ static inline void shunt_ip_tally_add(const struct shunt_ip *state, struct shunt
 	tally->bytes += len;
 }
 
+/* Whether a packet that came in by a device above a port would leave by it: the kernel may
+ * redirect.
+ */
+static inline bool shunt_ip_goes_back(const uint8_t *frame, const struct shunt_adj *adj)
+{
+	return adj->port == SHUNT_ADJ_TAGGED && adj->above == shunt_tag_of(frame)->device;
+}
+
 /* shunt_ip_rewrite is the function of both rewrite nodes; decrease is what the family does to TTL
- * or hop limit. is_counted: neighbours and routes are counted. Nothing is written before the
- * packet is known to leave: a punted packet is as it came. Inlined, so that decrease is, and
- * is_counted costs nothing. Thread: owner worker. Cost: batch. */
+ * or hop limit. is_counted: neighbours and routes are counted. is_above: the packets came in by
+ * devices above a port. Nothing is written before the packet is known to leave: a punted packet is
+ * as it came. Inlined, so that decrease is, and is_counted costs nothing. Thread: owner worker.
+ * Cost: batch. */
 static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct shunt_pkt *pkts,
 					unsigned cnt, uint16_t *next, void (*decrease)(uint8_t *ip),
-					const bool is_counted)
+					const bool is_counted, const bool is_above)
 {
 	const struct shunt_ip *const state = node->priv;
 	const struct shunt_adj *const adjs = state->tables.nexthops->adjs;
@@ -213,7 +226,8 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 		uint8_t *ip = shunt_pkt_data(&pkts[i], mem) + SHUNT_ETH_LEN;
 		uint16_t to = tx[adj->port];
 
-		if (unlikely(to == punt || pkts[i].len - SHUNT_ETH_LEN > adj->mtu)) {
+		if (unlikely(to == punt || pkts[i].len - SHUNT_ETH_LEN > adj->mtu ||
+			     (is_above && shunt_ip_goes_back(ip - SHUNT_ETH_LEN, adj)))) {
 			to = shunt_ip_hold_back(state, &pkts[i], adj);
 		} else {
 			if (is_counted) {

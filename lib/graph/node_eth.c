@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <net/ethernet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 enum class {
 	OURS_IP4,
 	OURS_IP6,
+	OURS_TAGGED,
 	OURS_OTHER, /* to the port's address, another EtherType */
 	FOREIGN,    /* to another address */
 	OURS_OFF,   /* IP of a family that the port does not forward */
@@ -57,13 +59,19 @@ static inline uint64_t own_mac(const struct eth *eth, unsigned port)
 	return MAC_SHIFT(__atomic_load_n(&eth->macs[port], __ATOMIC_RELAXED));
 }
 
+static inline bool is_tag(uint16_t ethertype_be)
+{
+	return ethertype_be == htons(ETH_P_8021Q) || ethertype_be == htons(ETH_P_8021AD);
+}
+
 static inline enum class classify(const uint8_t *data, uint64_t mac) {
 	uint16_t ethertype_be;
 
 	memcpy(&ethertype_be, data + 12, sizeof(ethertype_be));
 	if (unlikely(mac_of(data) != mac)) return FOREIGN;
 	if (likely(ethertype_be == htons(ETHERTYPE_IP))) return OURS_IP4;
-	return ethertype_be == htons(ETHERTYPE_IPV6) ? OURS_IP6 : OURS_OTHER;
+	if (ethertype_be == htons(ETHERTYPE_IPV6)) return OURS_IP6;
+	return is_tag(ethertype_be) ? OURS_TAGGED : OURS_OTHER;
 }
 
 /* The verdicts of the port's classes as control has set them now. */
@@ -125,6 +133,8 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		return eth->verdicts[OURS_IP4].next;
 	if (any == htons(ETHERTYPE_IPV6) && __atomic_load_n(&live->ip6, __ATOMIC_RELAXED))
 		return eth->verdicts[OURS_IP6].next;
+	if (is_tag(any) && eth->verdicts[OURS_TAGGED].reason == SHUNT_PUNT_none)
+		return eth->verdicts[OURS_TAGGED].next;
 	return sort(node, pkts, cnt, next);
 }
 
@@ -136,6 +146,7 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 	uint16_t ip6 = (uint16_t)shunt_graph_find(graph, "ip6_input");
 	uint16_t punt = (uint16_t)shunt_graph_find(graph, "punt");
 	uint16_t bridge = (uint16_t)shunt_graph_find(graph, "bridge");
+	int tag = shunt_graph_find(graph, "tag_input");
 	struct eth *eth = calloc(1, sizeof(*eth));
 
 	if (!eth)
@@ -143,6 +154,8 @@ static int init(struct shunt_node *node, const void *params, struct shunt_err *e
 	eth->macs = in->macs;
 	eth->verdicts[OURS_IP4] = (struct verdict){ip4, SHUNT_PUNT_none};
 	eth->verdicts[OURS_IP6] = (struct verdict){ip6, SHUNT_PUNT_none};
+	eth->verdicts[OURS_TAGGED] = tag < 0 ? (struct verdict){punt, SHUNT_PUNT_not_ip}
+					     : (struct verdict){(uint16_t)tag, SHUNT_PUNT_none};
 	eth->verdicts[OURS_OTHER] = (struct verdict){punt, SHUNT_PUNT_not_ip};
 	eth->verdicts[FOREIGN] = (struct verdict){punt, SHUNT_PUNT_other_mac};
 	eth->verdicts[OURS_OFF] = (struct verdict){punt, SHUNT_PUNT_not_router};

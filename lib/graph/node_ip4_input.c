@@ -103,6 +103,8 @@ static inline uint16_t next_of(const struct shunt_ip *state, unsigned port)
 {
 	const struct shunt_port_live *live = state->tables.live;
 
+	if (state->tables.is_above)
+		return state->rpf; /* which asks each packet's device */
 	if (unlikely(live && __atomic_load_n(&live[port].rpf4, __ATOMIC_RELAXED)) &&
 	    !is_approved(&live[port]))
 		return state->rpf;

@@ -4,19 +4,33 @@
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
-	return shunt_ip_rewrite(node, pkts, cnt, next, shunt_ip4_decrease_ttl, false);
+	return shunt_ip_rewrite(node, pkts, cnt, next, shunt_ip4_decrease_ttl, false, false);
 }
 
 static unsigned run_counted(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 			    uint16_t *next)
 {
-	return shunt_ip_rewrite(node, pkts, cnt, next, shunt_ip4_decrease_ttl, true);
+	return shunt_ip_rewrite(node, pkts, cnt, next, shunt_ip4_decrease_ttl, true, false);
+}
+
+static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			  uint16_t *next)
+{
+	return shunt_ip_rewrite(node, pkts, cnt, next, shunt_ip4_decrease_ttl, false, true);
+}
+
+static unsigned run_above_counted(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+				  uint16_t *next)
+{
+	return shunt_ip_rewrite(node, pkts, cnt, next, shunt_ip4_decrease_ttl, true, true);
 }
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
-	if (((const struct shunt_ip_params *)params)->counts)
-		node->fn = run_counted;
+	static const shunt_node_fn fns[2][2] = {{run, run_counted}, {run_above, run_above_counted}};
+	const struct shunt_ip_params *in = params;
+
+	node->fn = fns[in->is_above][!!in->counts];
 	return shunt_ip_init(node, params, NULL, err);
 }
 

@@ -7,6 +7,7 @@
  * (fib_has_custom_local_routes): then packets whose source is routed to this host are punted.
  */
 #include "graph/ip.h"
+#include "shunt_tables.h"
 
 static inline bool is_plain(const struct shunt_adj *adj, unsigned port, uint8_t check)
 {
@@ -39,8 +40,70 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	return likely(!bad) ? state->on : SHUNT_NEXT_EACH;
 }
 
+/* By devices above a port: each has its own way of looking. */
+static uint8_t check_of(const struct shunt_ip *state, const struct shunt_tag *tag)
+{
+	const struct shunt_device *device = shunt_devices_at(state->tables.devices, tag->device);
+	const uint32_t flags = __atomic_load_n(&device->flags, __ATOMIC_RELAXED);
+
+	return flags & SHUNT_TABLES_RPF4       ? SHUNT_SOURCE_RPF
+	       : flags & SHUNT_TABLES_NO_LOCAL ? SHUNT_SOURCE_NOT_LOCAL
+					       : SHUNT_SOURCE_ANY;
+}
+
+static bool is_plain_above(const struct shunt_adj *adj, const struct shunt_tag *tag, uint8_t check)
+{
+	if (check == SHUNT_SOURCE_ANY)
+		return true;
+	if (check == SHUNT_SOURCE_NOT_LOCAL)
+		return adj->kind != SHUNT_ADJ_LOCAL;
+	return adj->kind == SHUNT_ADJ_REWRITE && adj->port == SHUNT_ADJ_TAGGED &&
+	       adj->above == tag->device;
+}
+
+static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			  uint16_t *next)
+{
+	const struct shunt_ip *state = node->priv;
+	uint32_t src_be[SHUNT_BATCH_MAX], nh[SHUNT_BATCH_MAX];
+	uint8_t checks[SHUNT_BATCH_MAX], check = 0, any = 0;
+	uint32_t device = 0; /* that check is of; 0 is none's number */
+	unsigned i, bad = 0;
+
+	for (i = 0; i < cnt; i++) {
+		const struct shunt_tag *tag = shunt_tag_of(shunt_pkt_data(&pkts[i], node->mem));
+
+		if (tag->device != device) {
+			device = tag->device;
+			check = check_of(state, tag);
+		}
+		checks[i] = check;
+		any |= check;
+	}
+	if (!any)
+		return state->on;
+	src_be[0] = 0; /* for the compiler: a batch is never empty */
+	for (i = 0; i < cnt; i++)
+		src_be[i] =
+			shunt_ip_load32(shunt_pkt_data(&pkts[i], node->mem) + SHUNT_ETH_LEN + 12);
+	shunt_fib4_lookup_bulk(state->tables.fib4, src_be, nh, cnt);
+	for (i = 0; i < cnt; i++) {
+		const struct shunt_adj *adj = shunt_nexthop_adj(state->tables.nexthops, nh[i], 0);
+		const uint8_t *frame = shunt_pkt_data(&pkts[i], node->mem);
+
+		next[i] = state->on;
+		if (unlikely(!is_plain_above(adj, shunt_tag_of(frame), checks[i]))) {
+			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_rp_filter);
+			bad = 1;
+		}
+	}
+	return likely(!bad) ? state->on : SHUNT_NEXT_EACH;
+}
+
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
+	if (((const struct shunt_ip_params *)params)->is_above)
+		node->fn = run_above;
 	return shunt_ip_init(node, params, "ip4_lookup", err);
 }
 

@@ -9,19 +9,33 @@ static inline void decrease_hop_limit(uint8_t *ip)
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
-	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, false);
+	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, false, false);
 }
 
 static unsigned run_counted(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 			    uint16_t *next)
 {
-	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, true);
+	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, true, false);
+}
+
+static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			  uint16_t *next)
+{
+	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, false, true);
+}
+
+static unsigned run_above_counted(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+				  uint16_t *next)
+{
+	return shunt_ip_rewrite(node, pkts, cnt, next, decrease_hop_limit, true, true);
 }
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
-	if (((const struct shunt_ip_params *)params)->counts)
-		node->fn = run_counted;
+	static const shunt_node_fn fns[2][2] = {{run, run_counted}, {run_above, run_above_counted}};
+	const struct shunt_ip_params *in = params;
+
+	node->fn = fns[in->is_above][!!in->counts];
 	return shunt_ip_init(node, params, NULL, err);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "graph/nodes.h"
+#include "graph/tag.h"
 #include "io/chain.h"
 
 /* A bucket holds a tenth of a second's packets, at least 32. Less: a burst of first packets to new
@@ -130,6 +131,8 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	unsigned i;
 
 	(void)next;
+	for (i = 0; i < cnt && ((struct punt *)node->priv)->params.is_above; i++)
+		shunt_tag_give(&pkts[i], node->mem);
 	for (i = 0; i < cnt; i++)
 		is_known[i] = is_as_received(node, &pkts[i]);
 	if (unlikely(graph->taps))

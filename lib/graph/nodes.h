@@ -4,6 +4,7 @@
 #ifndef SHUNT_GRAPH_NODES_H
 #define SHUNT_GRAPH_NODES_H
 
+#include "fib/device.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
 #include "fib/mac.h"
@@ -22,6 +23,7 @@
 	X(macrewrite)  \
 	X(static3)     \
 	X(eth_input)   \
+	X(tag_input)   \
 	X(ip4_input)   \
 	X(ip6_input)   \
 	X(ip4_rpf)     \
@@ -29,6 +31,7 @@
 	X(ip6_lookup)  \
 	X(ip4_rewrite) \
 	X(ip6_rewrite) \
+	X(tag_output)  \
 	X(punt)        \
 	X(bridge)      \
 	X(tx)          \
@@ -86,8 +89,10 @@ struct shunt_eth_params {
 	bool bridges[SHUNT_PORT_MAX];	    /* frames to another address go to the bridge node */
 };
 
-/* Parameters of all ip4_ and ip6_ nodes. The tables have another writer; workers read
- * them between quiescent states. *local4 is published by liburcu. */
+#define SHUNT_NODE_ABOVE "_above"
+
+/* Parameters of tag_input, tag_output and all ip4_ and ip6_ nodes. The tables have another writer;
+ * workers read them between quiescent states. *local4 is published by liburcu. */
 struct shunt_counts;
 struct shunt_ip_params {
 	const struct shunt_fib4 *fib4;
@@ -98,6 +103,10 @@ struct shunt_ip_params {
 	const struct shunt_counts *counts;  /* of neighbours and routes; NULL: none */
 	uint32_t writer;		    /* of counts: the worker's */
 	uint64_t flow_seed;		    /* of the hash over groups */
+	/* NULL: there are none. The nodes for packets that came in by one are nodes of their own,
+	 * which have is_above; their names are the others' with SHUNT_NODE_ABOVE behind. */
+	const struct shunt_devices *devices;
+	bool is_above;
 	uint32_t min_len; /* shorter frames are padded with zeros: 60 where a driver does not */
 };
 
@@ -116,6 +125,7 @@ struct shunt_punt_params {
 	 * first buffer. Returns -errno where that is not known. */
 	int (*restore)(void *arg, uint8_t *frame, uint32_t len);
 	void *restore_arg;
+	bool is_above; /* tags are put back first (graph/tag.h) */
 };
 
 /* Which ports the kernel's bridge lets do what, a bit a port: control writes, workers read. */

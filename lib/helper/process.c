@@ -98,7 +98,8 @@ static int do_make_chunk(struct call *call)
 	struct shunt_err *err = &call->answer->err;
 
 	if (!call->helper->opts->rights.has_tables)
-		return shunt_err_set(err, EPERM, "helper: no port reads the tables of lane xdp");
+		return shunt_err_set(err, EPERM,
+				     "helper: no port's program reads tables of routing");
 	if (call->helper->chunk_cnt >= SHUNT_TABLES_CHUNKS_MAX)
 		return shunt_err_set(err, ERANGE, "helper: %u arrays are all that tables can have",
 				     SHUNT_TABLES_CHUNKS_MAX);

@@ -200,6 +200,17 @@ static void leave_followed(struct shunt_lanes *lanes)
 			lanes->ports->at[i].lane.facts.left = SHUNT_LANE_REASON_unfollowed;
 }
 
+/* What came in on one of the devices above it may leave by another. */
+static bool ask_for_devices(const struct shunt_lanes *lanes, unsigned port)
+{
+	uint64_t *far = &lanes->ports->at[port].lane.facts.far, before = *far;
+	const uint64_t itself = 1ULL << port;
+
+	if (lanes->router)
+		*far = lanes->router->devices->cnts[port] ? *far | itself : *far & ~itself;
+	return *far != before;
+}
+
 static bool ask_for_tags(const struct shunt_lanes *lanes, unsigned port)
 {
 	struct shunt_port_lane *lane = &lanes->ports->at[port].lane;
@@ -226,6 +237,7 @@ static bool ask_follower(struct shunt_lanes *lanes)
 	for (i = 0; i < lanes->ports->cnt; i++)
 		lanes->ports->at[i].lane.facts.left = left_by(lanes, i, asked.takes_tags[i]);
 	for (i = 0; i < lanes->ports->cnt; i++) {
+		is_new |= ask_for_devices(lanes, i);
 		is_new |= ask_for_tags(lanes, i);
 		is_new |= ask_for_flows(lanes, i);
 	}
@@ -243,7 +255,7 @@ static void ask_one(const struct shunt_lanes *lanes, struct shunt_port *port)
 
 	f->before = port->lane.choice.lane;
 	f->lacks_tables = shunt_ports_mode(lanes->ports, port->index) == SHUNT_FORWARD_ROUTE &&
-			  !(lanes->router && lanes->router->tables);
+			  !(lanes->router && lanes->router->has_routes);
 	if (!port->xdp)
 		return;
 	ask_program(port);

@@ -43,7 +43,7 @@ static int check_xdp(const struct shunt_lanes *lanes, const struct shunt_port *p
 		     struct shunt_err *err)
 {
 	if (shunt_config_mode(lanes->ports->config, port->index) == SHUNT_FORWARD_ROUTE &&
-	    !lanes->router->tables)
+	    !lanes->router->has_routes)
 		return shunt_err_set(
 			err, EOPNOTSUPP,
 			"lane: %s: the routing tables were made for lane user alone; XDP "

@@ -13,6 +13,8 @@
 
 unsigned shunt_lanes_far_ifindex(const struct shunt_port *from, const struct shunt_port *to)
 {
+	if (from == to && !(from->lane.facts.far >> to->index & 1))
+		return 0;
 	if (shunt_lane_takes(&from->lane.facts, &to->lane.facts))
 		return to->netdev.ifindex;
 	return from->xdp && to->xdp && from != to && !from->lane.facts.has_fallback

@@ -10,6 +10,7 @@
 #define SHUNT_MIRROR_ADJ_H
 
 #include "base/err.h"
+#include "mirror/above.h"
 #include "mirror/table.h"
 #include "fib/count.h"
 #include "fib/nexthop.h"
@@ -40,8 +41,9 @@ struct shunt_mirror_adjs {
 	struct shunt_counts *counts; /* NULL: nothing is counted */
 	int (*port_of)(void *ctx, uint32_t ifindex);
 	void *ctx;
-	uint32_t idle_cnt; /* without a reference, freed by reap */
-	bool is_failed;	   /* a change could not be made: out of memory */
+	const struct shunt_mirror_aboves *aboves; /* NULL: there are no devices above ports */
+	uint32_t idle_cnt;			  /* without a reference, freed by reap */
+	bool is_failed;				  /* a change could not be made: out of memory */
 };
 
 static inline struct shunt_mirror_adj *shunt_mirror_adj_at(const struct shunt_mirror_adjs *adjs,

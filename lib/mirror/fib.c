@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 
 #include "mirror/host.h"
+#include "mirror/mirror.h"
 
 static unsigned len_max(enum shunt_mirror_ip ip)
 {
@@ -122,10 +123,33 @@ static void prefix_changed(void *ctx, enum shunt_mirror_ip ip, const uint8_t *ds
 		fib->are_hosts_stale = true;
 }
 
+static void renumbered(void *arg, uint32_t ifindex)
+{
+	struct shunt_mirror_fib *fib = arg;
+
+	shunt_mirror_adj_link(&fib->targets.adjs, ifindex);
+}
+
+/* A device, and those above it. */
+static void follow_device(struct shunt_mirror_fib *fib, uint32_t ifindex, unsigned depth)
+{
+	const struct shunt_mirror_link *link;
+	uint32_t idx = 0;
+
+	shunt_mirror_above_follow(&fib->aboves, ifindex, renumbered, fib);
+	while (depth && (idx = shunt_mirror_store_next(&fib->table->links, idx))) {
+		link = shunt_mirror_store_at(&fib->table->links, idx);
+		if (link->info.parent == ifindex && link->info.vlan.type_be)
+			follow_device(fib, link->info.ifindex, depth - 1);
+	}
+}
+
 static void link_changed(void *ctx, uint32_t ifindex)
 {
 	struct shunt_mirror_fib *fib = ctx;
 
+	if (fib->aboves.devices)
+		follow_device(fib, ifindex, SHUNT_DEVICE_TAGS_MAX);
 	shunt_mirror_adj_link(&fib->targets.adjs, ifindex);
 	fib->are_paths_stale = true;
 }
@@ -344,18 +368,23 @@ void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib)
 }
 
 int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_table *table,
-			  struct shunt_fib4 *fib4, struct shunt_fib6 *fib6,
-			  struct shunt_nexthops *nexthops, int (*port_of)(void *, uint32_t),
-			  void *ctx, struct shunt_err *err)
+			  const struct shunt_mirror_opts *opts, struct shunt_err *err)
 {
 	memset(fib, 0, sizeof(*fib));
 	fib->table = table;
-	fib->fib4 = fib4;
-	fib->fib6 = fib6;
+	fib->fib4 = opts->fib4;
+	fib->fib6 = opts->fib6;
 	fib->targets.adjs.table = table;
-	fib->targets.adjs.nexthops = nexthops;
-	fib->targets.adjs.port_of = port_of;
-	fib->targets.adjs.ctx = ctx;
+	fib->targets.adjs.nexthops = opts->nexthops;
+	fib->targets.adjs.counts = opts->counts;
+	fib->targets.adjs.port_of = opts->port_of;
+	fib->targets.adjs.ctx = opts->port_ctx;
+	fib->targets.adjs.aboves = &fib->aboves;
+	fib->aboves.table = table;
+	fib->aboves.devices = opts->devices;
+	fib->aboves.port_of = opts->base_of;
+	fib->aboves.ctx = opts->port_ctx;
+	shunt_mirror_above_init(&fib->aboves);
 	shunt_mirror_store_init(&fib->hosts, sizeof(struct shunt_mirror_host), 0);
 	table->watch = (struct shunt_mirror_watch){
 		.ctx = fib,
@@ -379,6 +408,7 @@ void shunt_mirror_fib_fini(struct shunt_mirror_fib *fib)
 	while ((idx = shunt_mirror_store_next(&fib->table->paths, idx)))
 		shunt_mirror_target_free(&fib->targets, shunt_mirror_path_at(fib->table, idx));
 	shunt_mirror_target_fini(&fib->targets);
+	shunt_mirror_above_fini(&fib->aboves);
 	shunt_mirror_store_fini(&fib->hosts);
 	memset(&fib->table->watch, 0, sizeof(fib->table->watch));
 	free(fib->dirty);

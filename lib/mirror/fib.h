@@ -18,6 +18,7 @@
 #ifndef SHUNT_MIRROR_FIB_H
 #define SHUNT_MIRROR_FIB_H
 
+#include "mirror/above.h"
 #include "mirror/route.h"
 #include "mirror/target.h"
 #include "fib/fib4.h"
@@ -43,6 +44,7 @@ struct shunt_mirror_fib {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_mirror_targets targets;
+	struct shunt_mirror_aboves aboves;
 	struct shunt_mirror_store hosts;
 	/* prefixes to bring up to date */
 	struct shunt_mirror_prefix *dirty;
@@ -61,13 +63,12 @@ struct shunt_mirror_fib {
 	uint64_t updates; /* of the FIB's routes */
 };
 
-/* shunt_mirror_fib_init ties the table to the FIB; it sets the table's watch. fib4, fib6 and
- * nexthops are the caller's and must outlive it. Until shunt_mirror_fib_load nothing is put in.
- * Returns 0 or -ENOMEM with *err filled. */
+struct shunt_mirror_opts;
+
+/* shunt_mirror_fib_init ties the table to the FIB of opts (mirror/mirror.h); it sets the table's
+ * watch. Until shunt_mirror_fib_load nothing is put in. Returns 0 or -ENOMEM with *err filled. */
 int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_table *table,
-			  struct shunt_fib4 *fib4, struct shunt_fib6 *fib6,
-			  struct shunt_nexthops *nexthops, int (*port_of)(void *, uint32_t),
-			  void *ctx, struct shunt_err *err);
+			  const struct shunt_mirror_opts *opts, struct shunt_err *err);
 
 /* shunt_mirror_fib_fini takes every route out of the FIB again and lets go of its next hops. */
 void shunt_mirror_fib_fini(struct shunt_mirror_fib *fib);

@@ -126,6 +126,7 @@ int shunt_mirror_link_put(struct shunt_mirror_table *table,
 	if (!old.ifindex) {
 		memset(link->forwarding, -1, sizeof(link->forwarding));
 		memset(link->ignore_linkdown, -1, sizeof(link->ignore_linkdown));
+		link->rp_filter = -1;
 	}
 	if ((old.flags & IFF_UP) && !(info->flags & IFF_UP))
 		link_lost(table, info->ifindex, LOSS_DOWN);

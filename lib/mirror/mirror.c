@@ -338,6 +338,24 @@ void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32
 		mirror->table.watch.link(mirror->table.watch.ctx, ifindex);
 }
 
+uint32_t shunt_mirror_above(const struct shunt_mirror *mirror, uint32_t ifindex)
+{
+	return mirror->fib.table ? shunt_mirror_above_number(&mirror->fib.aboves, ifindex) : 0;
+}
+
+enum shunt_above_state shunt_mirror_above_state(const struct shunt_mirror *mirror, uint32_t ifindex,
+						struct shunt_device *out)
+{
+	enum shunt_above_state state = SHUNT_ABOVE_elsewhere;
+
+	memset(out, 0, sizeof(*out));
+	if (mirror->fib.table)
+		state = shunt_mirror_above_look(&mirror->fib.aboves, ifindex, out);
+	if (state == SHUNT_ABOVE_followed && !shunt_mirror_above(mirror, ifindex))
+		return SHUNT_ABOVE_no_room;
+	return state;
+}
+
 void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_stats *out)
 {
 	const struct shunt_mirror_table *table = &mirror->table;
@@ -353,6 +371,7 @@ void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_s
 	out->routes[SHUNT_MIRROR_IP4] = table->routes[SHUNT_MIRROR_IP4].cnt;
 	out->routes[SHUNT_MIRROR_IP6] = table->routes[SHUNT_MIRROR_IP6].cnt;
 	out->hosts = mirror->fib.hosts.cnt;
+	out->above_changes = mirror->fib.aboves.change_cnt;
 	out->fib_updates = mirror->fib.updates;
 	out->policy_rules = table->policy_cnt;
 	out->diverting_rules[SHUNT_MIRROR_IP4] = shunt_mirror_diverting(table, SHUNT_MIRROR_IP4);
@@ -386,13 +405,11 @@ int shunt_mirror_create(struct shunt_mirror **out, const struct shunt_mirror_opt
 	if (!ret)
 		mirror->portid = mnl_socket_get_portid(mirror->nl);
 	if (!ret && mirror->opts.fib4)
-		ret = shunt_mirror_fib_init(&mirror->fib, &mirror->table, opts->fib4, opts->fib6,
-					    opts->nexthops, opts->port_of, opts->port_ctx, err);
+		ret = shunt_mirror_fib_init(&mirror->fib, &mirror->table, opts, err);
 	if (ret) {
 		shunt_mirror_destroy(mirror);
 		return ret;
 	}
-	mirror->fib.targets.adjs.counts = opts ? opts->counts : NULL;
 	*out = mirror;
 	return 0;
 }

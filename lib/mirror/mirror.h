@@ -28,8 +28,10 @@
 #define SHUNT_MIRROR_MIRROR_H
 
 #include "base/err.h"
+#include "mirror/above.h"
 #include "mirror/route.h"
 #include "fib/count.h"
+#include "fib/device.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
 #include "fib/nexthop.h"
@@ -46,10 +48,13 @@ struct shunt_mirror_opts {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
-	struct shunt_counts *counts; /* of neighbours and routes; NULL: none */
+	struct shunt_counts *counts;   /* of neighbours and routes; NULL: none */
+	struct shunt_devices *devices; /* above ports, to be kept, too; NULL: none */
 	/* port_of returns the index of the port that is this device, -1 for none: then what
 	 * leaves by it punts. Asked whenever the device changes. */
 	int (*port_of)(void *ctx, uint32_t ifindex);
+	/* The same of ports whose devices above them are followed; NULL without `devices`. */
+	int (*base_of)(void *ctx, uint32_t ifindex);
 	void *port_ctx;
 };
 
@@ -91,9 +96,10 @@ struct shunt_mirror_stats {
 	enum shunt_mirror_state state;
 	uint32_t links, addrs, neighs, nexthops, paths;
 	uint32_t routes[SHUNT_MIRROR_IP_CNT];
-	uint32_t hosts;	       /* neighbours that are in the FIB as host routes */
-	uint64_t fib_updates;  /* routes put into the FIB or taken out */
-	uint32_t policy_rules; /* rules that shunt does not follow */
+	uint32_t hosts;		/* neighbours that are in the FIB as host routes */
+	uint64_t fib_updates;	/* routes put into the FIB or taken out */
+	uint32_t above_changes; /* of devices above ports that came, changed or went */
+	uint32_t policy_rules;	/* rules that shunt does not follow */
 	/* Of these: for packets in transit. One of the kernel's own that was deleted counts, too.
 	 */
 	uint32_t diverting_rules[SHUNT_MIRROR_IP_CNT];
@@ -142,6 +148,15 @@ bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
  * false where it is not there, or not counted. Thread: the writer. */
 bool shunt_mirror_neigh_count(const struct shunt_mirror *mirror,
 			      const struct shunt_mirror_neigh_info *info, struct shunt_count *out);
+
+/* shunt_mirror_above returns the number of a device above a port (fib/device.h); 0: it is not in
+ * that table. Thread: the writer. */
+uint32_t shunt_mirror_above(const struct shunt_mirror *mirror, uint32_t ifindex);
+
+/* shunt_mirror_above_state says why a VLAN device is in that table, or not; *out as in
+ * shunt_mirror_above_look (mirror/above.h). Thread: the writer. */
+enum shunt_above_state shunt_mirror_above_state(const struct shunt_mirror *mirror, uint32_t ifindex,
+						struct shunt_device *out);
 
 /* shunt_mirror_set_mtu6 sets a device's MTU for IPv6, which no message carries. Thread: the writer.
  */

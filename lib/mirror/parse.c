@@ -20,6 +20,56 @@ static bool is_short(const struct nlmsghdr *nlh, size_t header_bytes)
 	return mnl_nlmsg_get_payload_len(nlh) < MNL_ALIGN(header_bytes);
 }
 
+static void parse_ingress_map(const struct nlattr *nest, struct shunt_mirror_vlan *out)
+{
+	struct ifla_vlan_qos_mapping map;
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		if (shunt_netlink_copy(&map, sizeof(map), attr) != sizeof(map))
+			continue;
+		out->is_odd |= map.to > 15;
+		out->priorities |= (map.to & 15) << (map.from & 7) * 4;
+	}
+}
+
+static void parse_egress_map(const struct nlattr *nest, struct shunt_mirror_vlan *out)
+{
+	struct ifla_vlan_qos_mapping map;
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		if (shunt_netlink_copy(&map, sizeof(map), attr) == sizeof(map) && map.from < 16)
+			out->pcps |= (uint64_t)(map.to & 7) << map.from * 4;
+	}
+}
+
+static void parse_vlan(const struct nlattr *nest, struct shunt_mirror_vlan *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		switch (mnl_attr_get_type(attr)) {
+		case IFLA_VLAN_ID:
+			out->id = shunt_netlink_u16(attr);
+			break;
+		case IFLA_VLAN_PROTOCOL:
+			shunt_netlink_copy(&out->type_be, sizeof(out->type_be), attr);
+			break;
+		case IFLA_VLAN_INGRESS_QOS:
+			parse_ingress_map(attr, out);
+			break;
+		case IFLA_VLAN_EGRESS_QOS:
+			parse_egress_map(attr, out);
+			break;
+		}
+	}
+}
+
+/* The kind stands before its data (rtnl_link_info_fill). */
 static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_info *out)
 {
 	const struct nlattr *attr;
@@ -28,6 +78,19 @@ static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_i
 	{
 		if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
 			shunt_netlink_copy(out->kind, sizeof(out->kind) - 1, attr);
+		else if (mnl_attr_get_type(attr) == IFLA_INFO_DATA && !strcmp(out->kind, "vlan"))
+			parse_vlan(attr, &out->vlan);
+	}
+}
+
+static void parse_xdp(const struct nlattr *nest, struct shunt_mirror_link_info *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		if (mnl_attr_get_type(attr) == IFLA_XDP_ATTACHED)
+			shunt_netlink_copy(&out->xdp, 1, attr);
 	}
 }
 
@@ -52,6 +115,12 @@ static void parse_link_attr(const struct nlattr *attr, struct shunt_mirror_link_
 	case IFLA_LINKINFO:
 		parse_linkinfo(attr, out);
 		break;
+	case IFLA_LINK:
+		out->parent = shunt_netlink_u32(attr);
+		break;
+	case IFLA_XDP:
+		parse_xdp(attr, out);
+		break;
 	}
 }
 
@@ -59,6 +128,7 @@ int shunt_mirror_parse_link(const struct nlmsghdr *nlh, struct shunt_mirror_link
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *attr;
+	bool is_elsewhere = false;
 
 	if (is_short(nlh, sizeof(*ifi)))
 		return -EBADMSG;
@@ -68,7 +138,13 @@ int shunt_mirror_parse_link(const struct nlmsghdr *nlh, struct shunt_mirror_link
 	out->ifindex = (uint32_t)ifi->ifi_index;
 	out->flags = ifi->ifi_flags;
 	out->type = ifi->ifi_type;
-	mnl_attr_for_each(attr, nlh, sizeof(*ifi)) parse_link_attr(attr, out);
+	mnl_attr_for_each(attr, nlh, sizeof(*ifi))
+	{
+		is_elsewhere |= mnl_attr_get_type(attr) == IFLA_LINK_NETNSID;
+		parse_link_attr(attr, out);
+	}
+	if (is_elsewhere)
+		out->parent = 0;
 	return 1;
 }
 
@@ -231,12 +307,15 @@ int shunt_mirror_parse_netconf(const struct nlmsghdr *nlh, struct shunt_mirror_n
 	out->ip = ncm->ncm_family == AF_INET ? SHUNT_MIRROR_IP4 : SHUNT_MIRROR_IP6;
 	out->forwarding = -1;
 	out->ignore_linkdown = -1;
+	out->rp_filter = -1;
 	mnl_attr_for_each(attr, nlh, sizeof(*ncm))
 	{
 		if (mnl_attr_get_type(attr) == NETCONFA_IFINDEX)
 			out->ifindex = (int32_t)shunt_netlink_u32(attr);
 		else if (mnl_attr_get_type(attr) == NETCONFA_FORWARDING)
 			out->forwarding = !!shunt_netlink_u32(attr);
+		else if (mnl_attr_get_type(attr) == NETCONFA_RP_FILTER)
+			out->rp_filter = (int8_t)SHUNT_MIN(shunt_netlink_u32(attr), 127u);
 		else if (mnl_attr_get_type(attr) == NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN)
 			out->ignore_linkdown = !!shunt_netlink_u32(attr);
 	}

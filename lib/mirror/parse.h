@@ -18,6 +18,7 @@ struct shunt_mirror_netconf_info {
 	enum shunt_mirror_ip ip;
 	int8_t forwarding; /* -1: not said */
 	int8_t ignore_linkdown;
+	int8_t rp_filter;
 };
 
 int shunt_mirror_parse_link(const struct nlmsghdr *nlh, struct shunt_mirror_link_info *out);

@@ -23,6 +23,16 @@
 
 enum shunt_mirror_ip { SHUNT_MIRROR_IP4, SHUNT_MIRROR_IP6, SHUNT_MIRROR_IP_CNT };
 
+/* What a VLAN device does with tags; all zeros: it is none. */
+struct shunt_mirror_vlan {
+	uint64_t pcps;	     /* by priority below 16, four bits each: the PCP that packets get */
+	uint32_t priorities; /* by PCP, four bits each: what comes in gets */
+	uint16_t type_be;    /* of the tag */
+	uint16_t id;
+	uint8_t is_odd; /* a priority over 15 is mapped, which has no room here */
+	uint8_t pad[7];
+};
+
 /* The infos are compared as bytes: zero them before filling in. Addresses are in network
  * order, IPv4 in the first four bytes. */
 struct shunt_mirror_link_info {
@@ -35,7 +45,11 @@ struct shunt_mirror_link_info {
 	uint8_t mac_len;
 	uint8_t mac[8];
 	char name[16];
-	char kind[16]; /* "veth", "bridge", ...; "" for hardware */
+	char kind[16];	 /* "veth", "bridge", ...; "" for hardware */
+	uint32_t parent; /* ifindex of the device beneath, in this network namespace; 0: none */
+	uint32_t xdp;	 /* not 0: an XDP program is attached */
+	uint32_t pad;
+	struct shunt_mirror_vlan vlan;
 };
 
 struct shunt_mirror_link {
@@ -44,6 +58,8 @@ struct shunt_mirror_link {
 	/* By family, from netconf; -1: not known. */
 	int8_t forwarding[SHUNT_MIRROR_IP_CNT];
 	int8_t ignore_linkdown[SHUNT_MIRROR_IP_CNT];
+	int8_t rp_filter;
+	bool has_ip6;  /* net.ipv6.conf.DEV.disable_ipv6 is known to be 0 */
 	uint32_t mtu6; /* of IPv6 alone (sysctl net.ipv6.conf.DEV.mtu); 0: not known */
 	/* Its last IPv4 address went: the kernel holds its next hops for dead until it has one
 	 * again or is set up again. */

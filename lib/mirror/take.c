@@ -72,6 +72,8 @@ static int take_netconf(struct shunt_mirror_taker *taker, const struct nlmsghdr 
 		return 0;
 	if (info.forwarding >= 0)
 		link->forwarding[info.ip] = info.forwarding;
+	if (info.rp_filter >= 0)
+		link->rp_filter = info.rp_filter;
 	if (info.ignore_linkdown >= 0)
 		link->ignore_linkdown[info.ip] = info.ignore_linkdown;
 	return 0;

@@ -32,17 +32,21 @@ static int read_rp_filter(const char *dev)
 	return SHUNT_MAX(all, own);
 }
 
-/* fib_validate_source: what the kernel asks of a source on the device. */
-static enum shunt_source_check read_source_check(const struct shunt_router *router, const char *dev)
+/* Without rp_filter. */
+static enum shunt_source_check unfiltered(const struct shunt_router *router)
 {
 	struct shunt_mirror_stats stats = {0};
 
-	if (read_rp_filter(dev) > 0)
-		return SHUNT_SOURCE_RPF;
 	if (router->mirror)
 		shunt_mirror_stats(router->mirror, &stats);
 	return stats.custom_locals || stats.policy_rules ? SHUNT_SOURCE_NOT_LOCAL
 							 : SHUNT_SOURCE_ANY;
+}
+
+/* fib_validate_source: what the kernel asks of a source on the device. */
+static enum shunt_source_check read_source_check(const struct shunt_router *router, const char *dev)
+{
+	return read_rp_filter(dev) > 0 ? SHUNT_SOURCE_RPF : unfiltered(router);
 }
 
 /* Whether rules (ip rule) may lead packets of the family elsewhere than shunt's tables do. */
@@ -63,6 +67,79 @@ static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *p
 	if (router->mirror && port->xdp && mtu6 > 0)
 		shunt_mirror_set_mtu6(router->mirror, (uint32_t)port->netdev.ifindex,
 				      (uint32_t)mtu6);
+}
+
+/* --- devices above ports ---------------------------------------------------------------------- */
+
+/* In a tick: some hundred microseconds. */
+#define ABOVE_BUDGET 32
+
+static void read_ip6(struct shunt_router *router, struct shunt_mirror_link *link)
+{
+	const int mtu6 = read_conf("ipv6", link->info.name, "mtu");
+
+	link->has_ip6 = read_conf("ipv6", link->info.name, "disable_ipv6") == 0;
+	if (mtu6 > 0)
+		shunt_mirror_set_mtu6(router->mirror, link->info.ifindex, (uint32_t)mtu6);
+}
+
+/* What no message tells of, of some of them. */
+static void look_at_some(struct shunt_router *router)
+{
+	const struct shunt_mirror_store *links = &shunt_mirror_table(router->mirror)->links;
+	unsigned budget;
+
+	for (budget = ABOVE_BUDGET; budget; budget--) {
+		struct shunt_mirror_link *link;
+
+		router->above_at = shunt_mirror_store_next(links, router->above_at);
+		if (!router->above_at)
+			return;
+		link = shunt_mirror_store_at(links, router->above_at);
+		if (shunt_mirror_above(router->mirror, link->info.ifindex))
+			read_ip6(router, link);
+	}
+}
+
+static uint32_t above_flags(const struct shunt_router *router, const struct shunt_mirror_link *link,
+			    int all_rp_filter, enum shunt_source_check unfiltered)
+{
+	const bool is_filtered = SHUNT_MAX(all_rp_filter, (int)link->rp_filter) > 0;
+	uint32_t flags = is_filtered				? SHUNT_TABLES_RPF4
+			 : unfiltered == SHUNT_SOURCE_NOT_LOCAL ? SHUNT_TABLES_NO_LOCAL
+								: 0;
+
+	if (!router->is_following)
+		return 0;
+	if (link->forwarding[SHUNT_MIRROR_IP4] > 0 && !is_diverted(router, SHUNT_MIRROR_IP4))
+		flags |= SHUNT_TABLES_IP4;
+	if (link->has_ip6 && !router->is_ip6_off && !is_diverted(router, SHUNT_MIRROR_IP6))
+		flags |= SHUNT_TABLES_IP6;
+	return flags & (SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6) ? flags : 0;
+}
+
+static void look_at_aboves(struct shunt_router *router)
+{
+	const struct shunt_mirror_store *links;
+	const int all_rp_filter = read_conf("ipv4", "all", "rp_filter");
+	struct shunt_mirror_link *link;
+	uint32_t idx = 0, number;
+
+	if (!router->mirror || !router->devices->runs.live_cnt)
+		return;
+	links = &shunt_mirror_table(router->mirror)->links;
+	while ((idx = shunt_mirror_store_next(links, idx))) {
+		link = shunt_mirror_store_at(links, idx);
+		number = shunt_mirror_above(router->mirror, link->info.ifindex);
+		if (!number)
+			continue;
+		if (!link->mtu6) /* new */
+			read_ip6(router, link);
+		shunt_devices_set_flags(
+			router->devices, number,
+			above_flags(router, link, all_rp_filter, unfiltered(router)));
+	}
+	look_at_some(router);
 }
 
 static bool is_following(const struct shunt_router *router)
@@ -105,4 +182,5 @@ void shunt_router_look(struct shunt_router *router)
 		__atomic_store_n(&live->ip6, has_ip6 && !diverted6, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->rpf4, read_source_check(router, name), __ATOMIC_RELAXED);
 	}
+	look_at_aboves(router);
 }

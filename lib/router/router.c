@@ -24,6 +24,16 @@ static int port_of(void *ctx, uint32_t ifindex)
 	return shunt_ports_at(((struct shunt_router *)ctx)->ports, ifindex);
 }
 
+/* Devices above other modes' ports are the kernel's. */
+static int base_of(void *ctx, uint32_t ifindex)
+{
+	const struct shunt_ports *ports = ((struct shunt_router *)ctx)->ports;
+	const int port = shunt_ports_at(ports, ifindex);
+
+	return port >= 0 && shunt_ports_mode(ports, (unsigned)port) == SHUNT_FORWARD_ROUTE ? port
+											   : -1;
+}
+
 static int open_mirror(struct shunt_router *router, struct shunt_err *err)
 {
 	const struct shunt_mirror_opts opts = {
@@ -33,7 +43,9 @@ static int open_mirror(struct shunt_router *router, struct shunt_err *err)
 		.fib6 = router->fib6,
 		.nexthops = router->nexthops,
 		.counts = router->counts,
+		.devices = router->devices,
 		.port_of = port_of,
+		.base_of = base_of,
 		.port_ctx = router,
 	};
 
@@ -48,7 +60,7 @@ static int create_counts(struct shunt_router *router, const struct shunt_arena_s
 
 	if (!config->count)
 		return 0;
-	if (router->tables)
+	if (router->has_routes)
 		router->first_worker = shunt_xdp_tables_cpu_cnt();
 	return shunt_counts_create_on(&router->counts, router->first_worker + config->worker_cnt,
 				      source, err);
@@ -59,13 +71,19 @@ static int create_tables(struct shunt_router *router, struct shunt_err *err)
 	const struct shunt_arena_source *source;
 	int ret = 0;
 
-	if (shunt_router_tables_are_wanted(router->ports))
+	if (shunt_ports_any_device(router->ports))
 		ret = shunt_xdp_tables_create(&router->tables, err);
 	if (ret)
 		return ret;
 	if (router->tables)
 		shunt_xdp_tables_delegate(router->tables, router->ports->delegate);
+	router->has_routes = router->tables && shunt_router_tables_are_wanted(router->ports);
 	source = shunt_xdp_tables_source(router->tables);
+	ret = shunt_devices_create_on(&router->devices, source, err);
+	if (ret)
+		return ret;
+	/* Else lookups want huge pages. */
+	source = router->has_routes ? source : NULL;
 	ret = shunt_fib4_create_on(&router->fib4, source, 0, err);
 	if (!ret)
 		ret = shunt_fib6_create_on(&router->fib6, source, 0, err);
@@ -117,6 +135,7 @@ void shunt_router_destroy(struct shunt_router *router)
 	shunt_nexthop_destroy(router->nexthops);
 	shunt_fib6_destroy(router->fib6);
 	shunt_fib4_destroy(router->fib4);
+	shunt_devices_destroy(router->devices);
 	shunt_xdp_tables_destroy(router->tables);
 	free(router->local4);
 	free(router);
@@ -185,11 +204,14 @@ static void follow_settings(struct shunt_router *router)
 	const struct shunt_mirror_table *table = shunt_mirror_table(router->mirror);
 	const uint32_t diverting = shunt_mirror_diverting(table, SHUNT_MIRROR_IP4) +
 				   shunt_mirror_diverting(table, SHUNT_MIRROR_IP6);
+	struct shunt_mirror_stats stats;
 
+	shunt_mirror_stats(router->mirror, &stats);
 	if (diverting == router->diverting && table->netconf_cnt == router->netconf_cnt &&
-	    shunt_router_is_current(router))
+	    stats.above_changes == router->above_cnt && shunt_router_is_current(router))
 		return;
 	router->diverting = diverting;
+	router->above_cnt = stats.above_changes;
 	router->netconf_cnt = table->netconf_cnt;
 	shunt_router_look(router);
 }

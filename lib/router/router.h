@@ -24,20 +24,24 @@ struct shunt_router {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
-	struct shunt_counts *counts; /* of neighbours and routes; NULL: none */
-	uint32_t first_worker;	     /* of their writers */
-	struct shunt_mirror *mirror; /* NULL while its socket cannot be had */
+	struct shunt_devices *devices; /* above ports */
+	struct shunt_counts *counts;   /* of neighbours and routes; NULL: none */
+	uint32_t first_worker;	       /* of their writers */
+	struct shunt_mirror *mirror;   /* NULL while its socket cannot be had */
 	struct shunt_neigh_use *neigh_use;
 	struct shunt_puntdev *puntdev;
 	struct shunt_local4 *local4;		     /* published to the workers */
 	struct shunt_port_live live[SHUNT_PORT_MAX]; /* the same */
-	struct shunt_xdp_tables *tables;    /* what lane xdp reads; NULL: it does not route */
-	struct shunt_tables_cfg tables_cfg; /* as the programs were told */
+	struct shunt_xdp_tables *tables;	     /* what programs read; NULL: there are none */
+	bool has_routes;			     /* routes are among it: lane xdp can route */
+	struct shunt_tables_cfg tables_cfg;	     /* as the programs were told */
 	uint64_t flow_seed;
 	uint64_t addrs_digest; /* of the mirrored addresses, when last looked at */
 	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
 	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
 	uint32_t netconf_cnt;  /* messages about changed settings, when last looked at */
+	uint32_t above_cnt;    /* the same of devices above ports that came, changed or went */
+	uint32_t above_at;     /* the next one whose settings of IPv6 are to be read */
 	bool is_following;     /* the tables are the kernel's of now; else it forwards all */
 	bool is_ip6_off;       /* the kernel forwards no IPv6 */
 	bool is_diverted;      /* so everything routed is the kernel's */
@@ -82,7 +86,7 @@ void shunt_router_tell(struct shunt_router *router);
  * the guard. Thread: any. */
 bool shunt_router_take_addrs_new(struct shunt_router *router);
 
-/* shunt_router_tables_are_wanted says whether the programs are to read the tables. They are not
+/* shunt_router_tables_are_wanted says whether the programs are to read the routes. They are not
  * where lane user is certain: its lookups want huge pages. Thread: control. */
 bool shunt_router_tables_are_wanted(const struct shunt_ports *ports);
 

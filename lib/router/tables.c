@@ -40,16 +40,12 @@ bool shunt_router_tables_are_wanted(const struct shunt_ports *ports)
 	return any_xdp || (any_auto && !all_zerocopy && !ports->config->front_cnt);
 }
 
-int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err)
+static void set_bases(struct shunt_router *router)
 {
 	const struct shunt_xdp_tables *t = router->tables;
 	const void *tables4[3], *tables6[2];
 	uint32_t *base = router->tables_cfg.base;
-	unsigned i;
-	int ret = 0;
 
-	if (!t)
-		return 0;
 	shunt_fib4_tables(router->fib4, tables4);
 	shunt_fib6_tables(router->fib6, tables6);
 	base[SHUNT_TABLE_ROOT4] = shunt_xdp_tables_chunk(t, tables4[0]);
@@ -65,6 +61,21 @@ int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err)
 		router->tables_cfg.writer_cnt = router->counts->writer_cnt;
 	}
 	router->tables_cfg.flow_seed = router->flow_seed;
+}
+
+int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err)
+{
+	const struct shunt_xdp_tables *t = router->tables;
+	uint32_t *base = router->tables_cfg.base;
+	unsigned i;
+	int ret = 0;
+
+	if (!t)
+		return 0;
+	base[SHUNT_TABLE_TAGS] = shunt_xdp_tables_chunk(t, router->devices->words);
+	base[SHUNT_TABLE_DEVICES] = shunt_xdp_tables_chunk(t, router->devices->at);
+	if (router->has_routes)
+		set_bases(router);
 	for (i = 0; i < router->ports->cnt && !ret; i++)
 		if (reads(router->ports, i))
 			ret = shunt_xdp_tables_join(router->tables, router->ports->at[i].xdp, err);
@@ -74,8 +85,10 @@ int shunt_router_tables_join(struct shunt_router *router, struct shunt_err *err)
 static uint32_t flags_of(const struct shunt_router *router, unsigned port)
 {
 	const struct shunt_port_live *live = &router->live[port];
-	uint32_t flags = 0;
+	uint32_t flags = router->devices->cnts[port] ? SHUNT_TABLES_ABOVE : 0;
 
+	if (!router->has_routes)
+		return flags;
 	if (live->ip4)
 		flags |= SHUNT_TABLES_IP4;
 	if (live->ip6)

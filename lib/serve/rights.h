@@ -42,7 +42,7 @@ struct shunt_rights_opts {
 	const char *user; /* to become; "" or NULL: none */
 	bool no_seccomp;
 	bool has_dispatcher; /* a port's program runs under libxdp's dispatcher */
-	bool has_tables;     /* the tables of lane xdp: BPF arrays that are made as they grow */
+	bool has_tables;     /* tables of routing: BPF arrays that are made as they grow */
 	bool has_taps;	     /* programs are exchanged for tapped ones when somebody captures */
 	bool has_network;    /* ports route or bridge: the kernel's tables are asked and told */
 	bool has_punt;	     /* workers send marked frames */

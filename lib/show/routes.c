@@ -39,6 +39,22 @@ struct walk {
 
 /* --- routes ----------------------------------------------------------------------------------- */
 
+/* The device that a packet leaves by, and the port beneath, which mostly is that device. */
+static void set_out(json_t *row, const struct shunt_engine *engine, const struct shunt_adj *adj)
+{
+	const struct shunt_router *router = engine->router;
+	const unsigned port = adj->port == SHUNT_ADJ_TAGGED
+				      ? shunt_devices_at(router->devices, adj->above)->port
+				      : adj->port;
+	const struct shunt_mirror_link *link =
+		router->mirror
+			? shunt_mirror_link_get(shunt_mirror_table(router->mirror), adj->ifindex)
+			: NULL;
+
+	set_text(row, "device", link ? link->info.name : NULL);
+	set_text(row, "port", port < engine->ports.cnt ? engine->ports.at[port].name : NULL);
+}
+
 static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_adj *adj,
 			uint32_t weight)
 {
@@ -48,8 +64,7 @@ static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_ad
 	set_u64(row, "weight", weight);
 	if (adj->kind != SHUNT_ADJ_REWRITE)
 		return row;
-	set_text(row, "port",
-		 adj->port < engine->ports.cnt ? engine->ports.at[adj->port].name : NULL);
+	set_out(row, engine, adj);
 	json_object_set_new(row, "mac", shunt_show_mac(adj->eth));
 	set_u64(row, "mtu", adj->mtu);
 	return row;

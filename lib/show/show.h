@@ -25,6 +25,7 @@
 	X(ledger, "where every frame of every worker is")                             \
 	X(rules, "steering rules, in the order in which they are tried")              \
 	X(nodes, "nodes of the graph, what they do, packets and batches")             \
+	X(devices, "VLAN devices above the ports: tags, what each forwards")          \
 	X(routes, "what the FIB holds, with next hops")                               \
 	X(neighbours, "the kernel's neighbours, as mirrored")                         \
 	X(flows, "connections that rules have put into a flowtable")                  \

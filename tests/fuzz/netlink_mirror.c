@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "mirror/fib.h"
+#include "mirror/mirror.h"
 #include "mirror/take.h"
 #include "netlink.h"
 
@@ -20,9 +21,7 @@ static struct shunt_mirror_table table;
 static struct shunt_mirror_dump dump;
 static struct shunt_mirror_fib fib;
 static struct shunt_mirror_taker taker = {.table = &table, .dump = &dump};
-static struct shunt_fib4 *fib4;
-static struct shunt_fib6 *fib6;
-static struct shunt_nexthops *nexthops;
+static struct shunt_mirror_opts opts; /* the FIB's tables */
 static bool is_check;
 static uint32_t check_ifindex;
 static unsigned message_cnt;
@@ -54,15 +53,16 @@ void netlink_mirror_start(unsigned bits, uint32_t ifindex)
 {
 	struct shunt_err err = {""};
 
-	if (!fib4)
-		FUZZ_MUST(!shunt_fib4_create(&fib4, 0, &err) &&
-				  !shunt_fib6_create(&fib6, 0, &err) &&
-				  !shunt_nexthop_create(&nexthops, 0, &err),
+	if (!opts.fib4)
+		FUZZ_MUST(!shunt_fib4_create(&opts.fib4, 0, &err) &&
+				  !shunt_fib6_create(&opts.fib6, 0, &err) &&
+				  !shunt_nexthop_create(&opts.nexthops, 0, &err) &&
+				  !shunt_devices_create_on(&opts.devices, NULL, &err),
 			  "%s", err.msg);
+	opts.port_of = opts.base_of = port_of;
 	shunt_mirror_table_init(&table, 0);
 	memset(&dump, 0, sizeof(dump));
-	FUZZ_MUST(!shunt_mirror_fib_init(&fib, &table, fib4, fib6, nexthops, port_of, NULL, &err),
-		  "%s", err.msg);
+	FUZZ_MUST(!shunt_mirror_fib_init(&fib, &table, &opts, &err), "%s", err.msg);
 	is_check = bits & CHECK;
 	check_ifindex = ifindex;
 	message_cnt = 0;
@@ -194,15 +194,15 @@ static uint64_t number_of(uint32_t nh)
 {
 	static struct shunt_nexthop_member members[SHUNT_NEXTHOP_MEMBER_MAX];
 	const unsigned cnt =
-		shunt_nexthop_group_get(nexthops, nh, members, SHUNT_NEXTHOP_MEMBER_MAX);
+		shunt_nexthop_group_get(opts.nexthops, nh, members, SHUNT_NEXTHOP_MEMBER_MAX);
 	uint64_t sum = 0;
 	unsigned i;
 
 	if (!cnt)
-		return mix(shunt_nexthop_adj(nexthops, nh, 0), sizeof(struct shunt_adj), 1);
+		return mix(shunt_nexthop_adj(opts.nexthops, nh, 0), sizeof(struct shunt_adj), 1);
 	for (i = 0; i < cnt; i++)
-		sum += mix(shunt_nexthop_adj(nexthops, members[i].nh, 0), sizeof(struct shunt_adj),
-			   members[i].weight);
+		sum += mix(shunt_nexthop_adj(opts.nexthops, members[i].nh, 0),
+			   sizeof(struct shunt_adj), members[i].weight);
 	return sum;
 }
 
@@ -222,8 +222,8 @@ static uint64_t fib_number(void)
 {
 	uint64_t sum = 0;
 
-	shunt_fib4_walk(fib4, add4, &sum);
-	shunt_fib6_walk(fib6, add6, &sum);
+	shunt_fib4_walk(opts.fib4, add4, &sum);
+	shunt_fib6_walk(opts.fib6, add6, &sum);
 	return sum;
 }
 
@@ -232,17 +232,19 @@ static void check_fib(void)
 {
 	const bool was_on = fib.is_on;
 	const uint64_t followed = fib_number();
-	const uint32_t cnt4 = shunt_fib4_route_cnt(fib4), cnt6 = shunt_fib6_route_cnt(fib6);
+	const uint32_t cnt4 = shunt_fib4_route_cnt(opts.fib4),
+		       cnt6 = shunt_fib6_route_cnt(opts.fib6);
 
 	if (was_on)
 		shunt_mirror_fib_withdraw(&fib);
-	FUZZ_MUST(!shunt_fib4_route_cnt(fib4) && !shunt_fib6_route_cnt(fib6),
-		  "%u and %u routes stay", shunt_fib4_route_cnt(fib4), shunt_fib6_route_cnt(fib6));
+	FUZZ_MUST(!shunt_fib4_route_cnt(opts.fib4) && !shunt_fib6_route_cnt(opts.fib6),
+		  "%u and %u routes stay", shunt_fib4_route_cnt(opts.fib4),
+		  shunt_fib6_route_cnt(opts.fib6));
 	shunt_mirror_fib_load(&fib);
 	flush();
 	FUZZ_MUST(!was_on || followed == fib_number(),
 		  "the FIB followed to %u and %u routes, the load makes %u and %u or others", cnt4,
-		  cnt6, shunt_fib4_route_cnt(fib4), shunt_fib6_route_cnt(fib6));
+		  cnt6, shunt_fib4_route_cnt(opts.fib4), shunt_fib6_route_cnt(opts.fib6));
 }
 
 void netlink_mirror_finish(void)
@@ -253,7 +255,10 @@ void netlink_mirror_finish(void)
 	check_fib();
 	shunt_mirror_fib_fini(&fib);
 	shunt_mirror_table_fini(&table);
-	FUZZ_MUST(!shunt_fib4_route_cnt(fib4) && !shunt_fib6_route_cnt(fib6) && !nexthops->cnt,
-		  "%u and %u routes and %u next hops stay", shunt_fib4_route_cnt(fib4),
-		  shunt_fib6_route_cnt(fib6), nexthops->cnt);
+	FUZZ_MUST(!opts.devices->runs.live_cnt, "%u devices above ports stay",
+		  opts.devices->runs.live_cnt);
+	FUZZ_MUST(!shunt_fib4_route_cnt(opts.fib4) && !shunt_fib6_route_cnt(opts.fib6) &&
+			  !opts.nexthops->cnt,
+		  "%u and %u routes and %u next hops stay", shunt_fib4_route_cnt(opts.fib4),
+		  shunt_fib6_route_cnt(opts.fib6), opts.nexthops->cnt);
 }

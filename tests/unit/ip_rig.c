@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ struct ip_rig {
 	struct shunt_fib4 *fib4;
 	struct shunt_fib6 *fib6;
 	struct shunt_nexthops *nexthops;
+	struct shunt_devices *devices;
 	struct shunt_counts *counts;
 	struct shunt_local4 *local4;
 	struct shunt_port_live live[2];
@@ -99,6 +101,7 @@ static void fill_tables(struct ip_rig *rig)
 	MUST(shunt_fib4_create(&rig->fib4, 0, &err));
 	MUST(shunt_fib6_create(&rig->fib6, 0, &err));
 	MUST(shunt_nexthop_create(&rig->nexthops, 0, &err));
+	MUST(shunt_devices_create_on(&rig->devices, NULL, &err));
 	for (net = 0; net < IP_RIG_GROUP; net++) {
 		struct shunt_adj adj = ip_rig_adjs[net];
 
@@ -129,6 +132,23 @@ static int restore(void *arg, uint8_t *frame, uint32_t len)
 	return 0;
 }
 
+static void add_ip_nodes(struct ip_rig *rig, const struct shunt_ip_params *ip)
+{
+	static const struct shunt_node_type *const types[] = {
+		&shunt_node_ip4_input,	 &shunt_node_ip6_input,	 &shunt_node_ip4_rpf,
+		&shunt_node_ip4_lookup,	 &shunt_node_ip6_lookup, &shunt_node_ip4_rewrite,
+		&shunt_node_ip6_rewrite, &shunt_node_tag_output};
+	struct shunt_err err;
+	char name[24];
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(types); i++) {
+		snprintf(name, sizeof(name), "%s%s", types[i]->name,
+			 ip->is_above ? SHUNT_NODE_ABOVE : "");
+		cr_assert_gt(shunt_graph_add(&rig->graph, types[i], name, ip, &err), 0);
+	}
+}
+
 static void build(struct ip_rig *rig, uint32_t min_len)
 {
 	static const char *const names[] = {"in", "out"};
@@ -136,17 +156,16 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 	const struct shunt_ip_params ip = {.fib4 = rig->fib4,
 					   .fib6 = rig->fib6,
 					   .nexthops = rig->nexthops,
+					   .devices = rig->devices,
 					   .local4 = &rig->local4,
 					   .live = rig->live,
 					   .counts = rig->counts,
 					   .writer = 1,
 					   .min_len = min_len};
-	static const struct shunt_node_type *const types[] = {
-		&shunt_node_ip4_input,	&shunt_node_ip6_input,	&shunt_node_ip4_rpf,
-		&shunt_node_ip4_lookup, &shunt_node_ip6_lookup, &shunt_node_ip4_rewrite,
-		&shunt_node_ip6_rewrite};
+	struct shunt_ip_params ip_above = ip;
 	const struct shunt_punt_params punt = {
 		.ifindex = {1, 2}, .live = rig->live, .restore = restore, .restore_arg = rig};
+	struct shunt_punt_params punt_above = punt;
 	struct shunt_eth_params eth = {.macs = rig->macs, .live = rig->live};
 	struct shunt_err err;
 	unsigned i;
@@ -156,9 +175,14 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 		rig->live[i] = (struct shunt_port_live){.ip4 = 1, .ip6 = 1};
 	shunt_graph_init(&rig->graph, &rig->pool, rig->queues, 2);
 	cr_assert_eq(shunt_graph_add(&rig->graph, &shunt_node_eth_input, NULL, &eth, &err), 0);
-	for (i = 0; i < SHUNT_ARRAY_LEN(types); i++)
-		cr_assert_gt(shunt_graph_add(&rig->graph, types[i], NULL, &ip, &err), 0);
+	cr_assert_gt(shunt_graph_add(&rig->graph, &shunt_node_tag_input, NULL, &ip, &err), 0);
+	ip_above.is_above = punt_above.is_above = true;
+	add_ip_nodes(rig, &ip);
+	add_ip_nodes(rig, &ip_above);
 	cr_assert_gt(shunt_graph_add(&rig->graph, &shunt_node_punt, NULL, &punt, &err), 0);
+	cr_assert_gt(shunt_graph_add(&rig->graph, &shunt_node_punt, "punt" SHUNT_NODE_ABOVE,
+				     &punt_above, &err),
+		     0);
 	MUST(shunt_graph_seal(&rig->graph, names, max_lens, &err));
 }
 
@@ -205,10 +229,28 @@ void ip_rig_destroy(struct ip_rig *rig)
 	shunt_fib4_destroy(rig->fib4);
 	shunt_fib6_destroy(rig->fib6);
 	shunt_nexthop_destroy(rig->nexthops);
+	shunt_devices_destroy(rig->devices);
 	shunt_counts_destroy(rig->counts);
 	free(rig->local4);
 	shunt_pool_fini(&rig->pool);
 	free(rig);
+}
+
+uint32_t ip_rig_add_device(struct ip_rig *rig, const struct shunt_device *device)
+{
+	const uint32_t number = shunt_devices_add(rig->devices, device);
+
+	cr_assert(number);
+	return number;
+}
+
+void ip_rig_add_route(struct ip_rig *rig, unsigned net, const struct shunt_adj *adj)
+{
+	struct shunt_err err;
+	uint32_t nh;
+
+	MUST(shunt_nexthop_add(rig->nexthops, adj, &nh, &err));
+	add_nets(rig, net, nh);
 }
 
 unsigned ip_rig_restored(const struct ip_rig *rig)

@@ -218,6 +218,8 @@ static struct expected naive_route(const struct frame *f)
 		return naive_ip4(f->bytes + IP, f->len - IP);
 	if (get16(f->bytes + 12) == 0x86dd)
 		return naive_ip6(f->bytes + IP, f->len - IP);
+	if ((get16(f->bytes + 12) == 0x8100 || get16(f->bytes + 12) == 0x88a8) && f->len >= 22)
+		return punted(SHUNT_PUNT_no_device);
 	return punted(SHUNT_PUNT_not_ip);
 }
 

@@ -92,10 +92,10 @@ Test(show, requests_that_ask_nothing)
 		{"{\"cmd\": \"stop\"}", "cmd is 'stop', expected show, route or lane"},
 		{"{\"cmd\": \"show\"}",
 		 "object is 'missing', expected one of ports lanes notices workers runtime "
-		 "drops ledger rules nodes routes neighbours flows mirror macs config"},
+		 "drops ledger rules nodes devices routes neighbours flows mirror macs config"},
 		{"{\"cmd\": \"show\", \"object\": \"port\"}",
 		 "object is 'port', expected one of ports lanes notices workers runtime drops ledger rules nodes "
-		 "routes neighbours flows mirror macs config"},
+		 "devices routes neighbours flows mirror macs config"},
 	};
 	unsigned i;
 

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "fib/count.h"
+#include "fib/device.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
 #include "fib/flow.h"
@@ -35,6 +36,7 @@ static struct shunt_tables_cfg cfg;
 static struct shunt_fib4 *fib4;
 static struct shunt_fib6 *fib6;
 static struct shunt_nexthops *nexthops;
+static struct shunt_devices *devices;
 static uint32_t way_out, way_two, way_back, way_gone, way_local, group;
 static int xsk;
 
@@ -70,6 +72,8 @@ static void set_bases(void)
 	cfg.base[SHUNT_TABLE_SLOTS] = shunt_xdp_tables_chunk(tables, nexthops->slots);
 	cfg.base[SHUNT_TABLE_ADJS] = shunt_xdp_tables_chunk(tables, nexthops->adjs);
 	cfg.base[SHUNT_TABLE_BUCKETS] = shunt_xdp_tables_chunk(tables, nexthops->buckets);
+	cfg.base[SHUNT_TABLE_TAGS] = shunt_xdp_tables_chunk(tables, devices->words);
+	cfg.base[SHUNT_TABLE_DEVICES] = shunt_xdp_tables_chunk(tables, devices->at);
 	cfg.flow_seed = 0x1234567890abcdefULL;
 }
 
@@ -139,6 +143,7 @@ static void start(void)
 	cr_assert_eq(shunt_fib4_create_on(&fib4, source, 0, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_fib6_create_on(&fib6, source, 0, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_nexthop_create_on(&nexthops, source, 0, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_devices_create_on(&devices, source, &err), 0, "%s", err.msg);
 	cr_assert_eq(shunt_xdp_tables_join(tables, &x, &err), 0, "%s", err.msg);
 	set_bases();
 	add_routes();
@@ -147,6 +152,7 @@ static void start(void)
 
 static void stop(void)
 {
+	shunt_devices_destroy(devices);
 	shunt_nexthop_destroy(nexthops);
 	shunt_fib6_destroy(fib6);
 	shunt_fib4_destroy(fib4);
@@ -578,5 +584,188 @@ Test(steer_route, agrees_with_the_workers_lookup, .timeout = 120)
 		cr_assert_eq(reason, nh ? SHUNT_STEER_XDP_FORWARD4 : SHUNT_STEER_NO_WAY);
 		cr_assert(!nh || out.data[11] == (nh == way_out ? OUT : OUT_TWO));
 	}
+	stop();
+}
+
+/* --- tagged ----------------------------------------------------------------------------------- */
+
+#define ABOVE (FLAGS | SHUNT_TABLES_ABOVE)
+
+static uint32_t add_device(unsigned port, unsigned outer, unsigned inner, uint32_t flags)
+{
+	const struct shunt_device device = {
+		.port = (uint16_t)port,
+		.flags = flags,
+		.tag_cnt = inner ? 2 : 1,
+		.tags = {{htons(inner ? 0x88a8 : 0x8100), htons((uint16_t)outer)},
+			 {htons(0x8100), htons((uint16_t)inner)}},
+		.priorities = 0x03000000,	/* PCP 6: priority 3 */
+		.pcps = {0x1005000, 0x2000000}, /* priority 3: PCP 5; 6: 1, and of the second 2 */
+	};
+	const uint32_t number = shunt_devices_add(devices, &device);
+
+	cr_assert(number);
+	return number;
+}
+
+static uint32_t add_tagged_way(uint32_t number)
+{
+	struct shunt_adj adj = {.eth = {2, 0, 0, 0, 0, 0x20, 2, 0, 0, 0, 0, 0x21},
+				.mtu = 1500,
+				.port = SHUNT_ADJ_TAGGED,
+				.above = (uint16_t)number,
+				.kind = SHUNT_ADJ_REWRITE};
+	uint32_t nh;
+
+	cr_assert_eq(shunt_nexthop_add(nexthops, &adj, &nh, NULL), 0);
+	return nh;
+}
+
+/* tags: types and TCIs in turn, 0 ends them. */
+static void put_tags(struct frame *f, const uint16_t *tags)
+{
+	size_t len = 0;
+
+	while (tags[len])
+		len++;
+	memmove(f->data + 12 + 2 * len, f->data + 12, f->len - 12);
+	for (size_t i = 0; i < len; i++) {
+		f->data[12 + 2 * i] = (uint8_t)(tags[i] >> 8);
+		f->data[13 + 2 * i] = (uint8_t)tags[i];
+	}
+	f->len += 2 * len;
+}
+
+static uint32_t in_device;
+
+static void start_tagged(void)
+{
+	start();
+	set_slot(rig.skel->maps.shunt_ports, OWN, LOOPBACK);
+	in_device = add_device(OWN, 100, 0, FLAGS);
+	add4("100.127.1.0", 24, add_tagged_way(add_device(OUT, 200, 0, FLAGS)));
+	add4("100.127.2.0", 24, add_tagged_way(add_device(OUT_TWO, 300, 301, FLAGS)));
+	add4("100.127.3.0", 24, add_tagged_way(in_device));
+	add6("2001:db8:71::", 48, add_tagged_way(3));
+	add6("2001:db8:72::", 48, add_tagged_way(2));
+	follow(ABOVE);
+}
+
+#define NONE		  ((const uint16_t[]){0})
+#define VLAN(tci)	  ((const uint16_t[]){0x8100, tci, 0})
+#define VLANS(outer, tci) ((const uint16_t[]){0x88a8, outer, 0x8100, tci, 0})
+
+static void goes(const char *dst, uint8_t tos, const uint16_t *tags, const uint16_t *tags_out,
+		 unsigned port, int line)
+{
+	const bool is_ip6 = strchr(dst, ':');
+	struct frame f, out, want;
+
+	if (is_ip6) {
+		frame_good6(&f);
+		inet_pton(AF_INET6, dst, f.data + 38);
+	} else {
+		good4(&f, dst);
+		f.data[15] = tos;
+		set_dst4(&f, inet_addr(dst));
+	}
+	want = f;
+	if (is_ip6) {
+		want.data[21]--;
+	} else {
+		want.data[22]--;
+		set_dst4(&want, inet_addr(dst));
+	}
+	put_tags(&f, tags);
+	put_tags(&want, tags_out);
+	cr_expect_eq(run(&f, &out), is_ip6 ? SHUNT_STEER_XDP_FORWARD6 : SHUNT_STEER_XDP_FORWARD4,
+		     "line %d", line);
+	cr_expect_eq(rig.verdict, XDP_REDIRECT, "line %d", line);
+	cr_expect(out.len == want.len && !memcmp(out.data + 12, want.data + 12, want.len - 12),
+		  "line %d", line);
+	cr_expect_eq(out.data[11], port, "line %d: by %u", line, out.data[11]);
+}
+
+#define GOES(dst, tos, tags, tags_out, port) goes(dst, tos, tags, tags_out, port, __LINE__)
+
+Test(steer_route, tagged_in_and_out)
+{
+	start_tagged();
+	for (int twice = 0; twice < 2; twice++) {
+		GOES("198.51.100.7", 0, VLAN(100), NONE, OUT);
+		GOES("198.51.100.7", 0, VLAN(100 | 7 << 13), NONE, OUT);
+		GOES("100.127.1.7", 0, NONE, VLAN(200), 0x21);
+		GOES("100.127.1.7", 0x10, NONE, VLAN(200 | 1 << 13), 0x21);
+		GOES("100.127.1.7", 0, VLAN(100), VLAN(200), 0x21);
+		GOES("100.127.2.7", 0x10, VLAN(100), VLANS(300 | 1 << 13, 301 | 2 << 13), 0x21);
+		GOES("100.127.2.7", 0, NONE, VLANS(300, 301), 0x21);
+		GOES("100.127.3.7", 0, NONE, VLAN(100), 0x21);
+		GOES("203.0.113.7", 0, VLAN(100), NONE, OWN);
+		GOES("2001:db8:72::9", 0, VLAN(100 | 6 << 13), VLAN(200 | 5 << 13), 0x21);
+		GOES("2001:db8:71::9", 0, VLAN(100), VLANS(300, 301), 0x21);
+		GOES("2001:db8:1::9", 0, VLAN(100), NONE, OUT);
+	}
+	stop();
+}
+
+Test(steer_route, tagged_that_is_the_kernels)
+{
+	struct frame f, out;
+	unsigned i;
+	const uint16_t *const others[] = {VLAN(101),
+					  VLAN(0),
+					  VLANS(100, 101),
+					  VLANS(300, 301),
+					  ((const uint16_t[]){0x88a8, 100, 0}),
+					  VLAN(200)};
+
+	start_tagged();
+	for (i = 0; i < SHUNT_ARRAY_LEN(others); i++) {
+		good4(&f, "198.51.100.7");
+		put_tags(&f, others[i]);
+		expect_left(&f, VLAN);
+	}
+	good4(&f, "100.127.3.7");
+	put_tags(&f, VLAN(100));
+	expect_left(&f, SAME_PORT);
+	good4(&f, "198.51.100.7");
+	f.data[24] ^= 1;
+	put_tags(&f, VLAN(100));
+	expect_left(&f, BAD_CHECKSUM);
+	good4(&f, "192.0.2.77");
+	put_tags(&f, VLAN(100));
+	expect_left(&f, NO_WAY);
+	frame_good6(&f);
+	inet_pton(AF_INET6, "2001:db8:1::3", f.data + 38);
+	put_tags(&f, VLAN(100));
+	shunt_devices_set_flags(devices, in_device, SHUNT_TABLES_IP4);
+	expect_left(&f, NOT_ROUTER);
+	shunt_devices_set_flags(devices, in_device, 0);
+	expect_left(&f, VLAN);
+	shunt_devices_set_flags(devices, in_device, FLAGS);
+	follow(FLAGS); /* no device above this port */
+	expect_left(&f, VLAN);
+	stop();
+}
+
+/* rp_filter of the device: the way back is by it, and not by the port beneath. */
+Test(steer_route, tagged_sources)
+{
+	struct frame f, out;
+
+	start_tagged();
+	add4("100.127.9.0", 24, add_tagged_way(in_device));
+	shunt_devices_set_flags(devices, in_device, FLAGS | SHUNT_TABLES_RPF4);
+	follow(ABOVE);
+	good4(&f, "198.51.100.7");
+	memcpy(f.data + 26, "\x64\x7f\x09\x05", 4);
+	set_dst4(&f, inet_addr("198.51.100.7"));
+	put_tags(&f, VLAN(100));
+	expect_left(&f, XDP_FORWARD4);
+	good4(&f, "198.51.100.7");
+	memcpy(f.data + 26, "\xcb\x00\x71\x05", 4);
+	set_dst4(&f, inet_addr("198.51.100.7"));
+	put_tags(&f, VLAN(100));
+	expect_left(&f, OTHER_SOURCE);
 	stop();
 }

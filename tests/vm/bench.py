@@ -10,8 +10,8 @@ import sys
 from shuntlab import guest
 from shuntlab.napi import Polls
 from shuntlab.rig import TOOLS, Idler, Load, Rig, set_rings, sink
-from shuntlab.rig_forwarders import LeftOutError, bridge, captured, dumped, nobody, ruled, shunt, \
-    xdp_forward
+from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, bridge, captured, dumped, nobody, ruled, shunt, \
+    tagged, xdp_forward
 from shuntlab.sampler import PARTS
 
 # A bridge hashes its table by a secret of its own. Where a station's address comes behind another's,
@@ -27,12 +27,20 @@ FILTERS = {"nothing": ("tcp", "port", "9"), "all": ("-s", "128")}
 PART_NAMES = [name for name, _ in PARTS[1:]] + ["poller", "interrupts, scheduler"]
 
 
+def routed(lane):
+    return shunt("route", *guest.PORTS, "--lane", lane, "--batch", "64")
+
+
 def cases():
     """(name, params, address of the frames, forwarder, of how many the least is taken)"""
     yield "vm.kernel.ip_forward", {}, guest.DUT, nobody, 1
     yield "vm.kernel.bridge", {}, guest.SINK, bridge, BRIDGES
     yield "vm.shunt.xconnect.xdp", {}, guest.SINK, shunt("xconnect", *guest.PORTS, "--lane", "xdp"), 1
     yield "vm.shunt.route.xdp", {}, guest.DUT, shunt("route", *guest.PORTS, "--lane", "xdp"), 1
+    yield "vm.shunt.route.user", {"batch": 64}, guest.DUT, routed("user"), 1
+    yield "vm.kernel.ip_forward.vlan", {}, guest.DUT, tagged(nobody), 1
+    for lane in "xdp", "user":
+        yield "vm.shunt.route.vlan", {"lane": lane}, guest.DUT, tagged(routed(lane)), 1
     for has_nat in (False, True):
         what = "nat" if has_nat else "filter"
         yield f"vm.kernel.ip_forward.{what}", {}, guest.DUT, ruled(nobody, False, has_nat), 1
@@ -40,7 +48,7 @@ def cases():
         yield "vm.xdp_forward.flowtable", {"rules": what}, guest.DUT, ruled(xdp_forward, True, has_nat), 1
         for lane in "xdp", "user", "auto":
             yield (f"vm.shunt.route.{what}", {"lane": lane}, guest.DUT,
-                   ruled(shunt("route", *guest.PORTS, "--lane", lane, "--batch", "64"), True, has_nat), 1)
+                   ruled(routed(lane), True, has_nat), 1)
         for lane in "xdp", "user":
             yield (f"vm.shunt.route.{what}", {"lane": lane, "flow_counts": "counts"}, guest.DUT,
                    ruled(shunt("route", *guest.PORTS, "--lane", lane, "--batch", "64", "--flow-counts"),
@@ -63,6 +71,11 @@ def cases():
            captured(FILTERS["all"], "xconnect", *guest.PORTS, "--lane", "xdp", is_stopped=False), 1)
     yield ("vm.xdpdump.read", {"lane": "xdp", "filter": "all"}, guest.SINK,
            dumped("xconnect", *guest.PORTS, "--lane", "xdp"), 1)
+
+
+def vlan_of(name):
+    """The VLAN ID of a case's frames, 0 for none."""
+    return VLAN_IN if name.endswith(".vlan") else 0
 
 
 def measure(rig, mac, forwarder, tries=1):
@@ -129,15 +142,20 @@ def main(out, *names):
     print(f"{'name':<30} {'batch':>5} {'whole':>7} {'cost':>7} {'of ip_fwd':>9} "
           f"{'polls':>7} {'worker':>7} {'filled':>6} {'tx kick':>7} {'rx kick':>7}")
     set_rings(lab)
+    chosen = [case for case in cases() if not names or case[0] in names]
+    alone = {}
     with sink(lab, "dut") as counter:
-        alone = measure(Rig(lab, idler, counter, Load(), polls), guest.DUT, nobody)
-    print(f"generator and sink alone: {alone['busy']:.0f}", flush=True)
+        for vlan in sorted({vlan_of(name) for name, *_ in chosen}):
+            alone[vlan] = measure(Rig(lab, idler, counter, Load(vlan=vlan), polls), guest.DUT,
+                                  tagged(nobody) if vlan else nobody)
+            print(f"generator and sink alone{', tagged' if vlan else ''}: {alone[vlan]['busy']:.0f}",
+                  flush=True)
     with sink(lab, "sink") as counter:
         rig = Rig(lab, idler, counter, Load(), polls)
-        for name, params, mac, forwarder, tries in cases():
-            if names and name not in names:
-                continue
-            rig.load = Load(dear=RULES_DEAR if name.startswith("vm.kernel.ip_forward.") else 0)
+        for name, params, mac, forwarder, tries in chosen:
+            vlan = vlan_of(name)
+            is_dear = name.startswith("vm.kernel.ip_forward.") and not vlan
+            rig.load = Load(dear=RULES_DEAR if is_dear else 0, vlan=vlan)
             try:
                 measured = measure(rig, mac, forwarder, tries)
             except LeftOutError as why:
@@ -148,8 +166,8 @@ def main(out, *names):
                 failed.append(name)
                 continue
             if name == "vm.kernel.ip_forward":
-                forwarded = measured["busy"] - alone["busy"]
-            results.append(show(name, params, measured, alone, forwarded))
+                forwarded = measured["busy"] - alone[vlan]["busy"]
+            results.append(show(name, params, measured, alone[vlan], forwarded))
     idler.stop()
     with open(out, "w", encoding="ascii") as file:
         json.dump(results, file, indent=1)

@@ -117,8 +117,8 @@ class Load:
     its forwarding may take more than others'. Each burst is another of so many flows, told apart by
     source address."""
 
-    def __init__(self, size=60, task=0, flows=1, dear=0):  # four of the frame check sequence make 64
-        self.flows = flows
+    def __init__(self, size=60, task=0, flows=1, dear=0, vlan=0):
+        self.flows, self.vlan = flows, vlan  # of the size, four of the frame check sequence make 64
         self.size, self.every_ns = size, BURST_EVERY_NS + BURST * (task + dear)
         self.rest_s = REST_S + BATCH_MAX * task / 1e9
 
@@ -166,8 +166,9 @@ def pktgen_write(lab, name, *commands):
 def generator(lab, dst_mac, load):
     pktgen_write(lab, "kpktgend_0", "rem_device_all", "add_device eth1")
     pktgen_write(lab, "eth1", "count 0", f"burst {BURST}", f"delay {load.every_ns}",
-                 f"pkt_size {load.size}", f"dst_mac {dst_mac}", "src_min 198.18.0.1",
-                 f"src_max 198.18.0.{load.flows}", "dst_min 198.19.0.1", "dst_max 198.19.0.1",
+                 f"vlan_id {load.vlan or 0xffff}", f"pkt_size {load.size}", f"dst_mac {dst_mac}",
+                 "src_min 198.18.0.1", f"src_max 198.18.0.{load.flows}", "dst_min 198.19.0.1",
+                 "dst_max 198.19.0.1",
                  "udp_src_min 1024", "udp_src_max 1024", "udp_dst_min 9", "udp_dst_max 9")
     start = subprocess.Popen(["nsenter", f"--net=/run/netns/shunt-{lab.name}-gen", "sh", "-c",
                               "echo start >/proc/net/pktgen/pgctrl"])

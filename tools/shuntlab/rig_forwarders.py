@@ -43,6 +43,28 @@ def shunt(*args):
     return forwarder
 
 
+VLAN_IN, VLAN_OUT = 10, 20
+
+
+def tagged(forwarder):
+    """A forwarder whose frames come in by a VLAN device of eth1 and leave by one of eth2."""
+    @contextlib.contextmanager
+    def between(lab):
+        lab.sh("dut", f"""
+            modprobe 8021q
+            ip link add link eth1 name vin type vlan id {VLAN_IN}; ip link set vin up
+            ip link add link eth2 name vout type vlan id {VLAN_OUT}; ip link set vout up
+            ip address add 10.9.1.1/24 dev vin; ip address add 10.9.2.1/24 dev vout
+            ip neigh replace 10.9.2.2 lladdr {guest.SINK} dev vout nud permanent
+            ip route add 198.19.0.0/24 via 10.9.2.2""")
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "ip link del vin; ip link del vout")
+    return between
+
+
 @contextlib.contextmanager
 def running_beside(lab, sign, *command):
     """A program that captures what is forwarded, once it has said so. What it says at its end is shown: a

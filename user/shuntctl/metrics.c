@@ -364,6 +364,18 @@ static void take_neighbours(struct texts *t, const json_t *neighbours)
 			      "address", word(row, "address"));
 }
 
+static void take_devices(struct texts *t, const json_t *devices)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (devices, i, row)
+		sample(t, FAMILY_device_followed, "",
+		       strcmp(word(row, "state"), "followed") ? json_false() : json_true(),
+		       "device", word(row, "device"), "port", word(row, "port"), "tags",
+		       word(row, "tags"), "state", word(row, "state"), NULL);
+}
+
 static void take_mirror(struct texts *t, const json_t *mirror)
 {
 	static const char *const kinds[] = {"links",	   "addresses",	  "neighbours",
@@ -401,6 +413,7 @@ int shuntctl_metrics_print(FILE *out, const json_t *objects)
 		take_rules(&t, ROWS("rules", "rules"));
 		take_routes(&t, ROWS("routes", "routes"));
 		take_neighbours(&t, ROWS("neighbours", "neighbours"));
+		take_devices(&t, ROWS("devices", "devices"));
 		take_notices(&t, ROWS("notices", "notices"));
 		take_workers(&t, ROWS("workers", "workers"));
 		take_runtime(&t, ROWS("runtime", "workers"));

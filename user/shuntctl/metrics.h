@@ -12,7 +12,7 @@
 /* What metrics are made of: objects of `show`, by name. */
 #define SHUNTCTL_METRICS_OBJECTS(X) \
 	X(ports)                    \
-	X(lanes) X(notices) X(workers) X(runtime) X(drops) X(ledger) X(mirror) X(rules)
+	X(lanes) X(notices) X(workers) X(runtime) X(drops) X(ledger) X(mirror) X(rules) X(devices)
 
 /* shuntctl_metrics_ask gathers those objects from a daemon; word is not used. Returns a new
  * reference to an object of them by name, or NULL with err set. */

@@ -47,6 +47,8 @@
 	X(batch_packets, histogram, "packets that one receive brought")                           \
 	X(umem_frames, gauge, "frames of a worker's UMEM, by where they are")                     \
 	X(umem_balanced, gauge, "1 if every frame of a worker's UMEM is accounted for")           \
+	X(device_followed, gauge,                                                                 \
+	  "1 while a VLAN device above a port is followed; else state says why not")              \
 	X(mirror_following, gauge, "1 while the kernel's tables are followed and up to date")     \
 	X(mirror_objects, gauge, "objects of the kernel's that are mirrored, by kind")            \
 	X(mirror_events_total, counter, "what happened in following the kernel's tables")

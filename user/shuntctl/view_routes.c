@@ -44,7 +44,7 @@ static void print_route(FILE *out, const json_t *route)
 			fprintf(out, " %s", kind);
 		else
 			fprintf(out, " dev %s lladdr %s mtu %" JSON_INTEGER_FORMAT,
-				text_of(hop, "port"), text_of(hop, "mac"), number_of(hop, "mtu"));
+				text_of(hop, "device"), text_of(hop, "mac"), number_of(hop, "mtu"));
 		if (json_array_size(hops) > 1)
 			fprintf(out, " weight %" JSON_INTEGER_FORMAT, number_of(hop, "weight"));
 	}
@@ -81,6 +81,17 @@ void shuntctl_view_route(FILE *out, const json_t *object)
 	fprintf(out, "%s: ", text_of(object, "address"));
 	print_route(out, object);
 	fprintf(out, "    %s\n", text_of(object, "meaning"));
+}
+
+void shuntctl_view_devices(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
+{
+	static const struct shuntctl_column columns[] = {
+		{"device", "device"}, {"port", "port"}, {"tags", "tags"},	{"state", "state"},
+		{"ip4", "ip4"},	      {"ip6", "ip6"},	{"sources", "sources"}, {">mtu", "mtu"}};
+
+	(void)opts;
+	shuntctl_table_rows(out, json_object_get(object, "devices"), columns,
+			    SHUNT_ARRAY_LEN(columns), 0);
 }
 
 void shuntctl_view_neighbours(FILE *out, const json_t *object,

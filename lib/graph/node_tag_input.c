@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Tag input: a frame that carries VLAN tags goes on as one of the device above its port that has
+ * them. Where there is no such device, or it forwards nothing, the frame is the kernel's, which
+ * drops it or knows what to do. */
+#include <errno.h>
+#include <linux/if_ether.h>
+
+#include "graph/ip.h"
+#include "shunt_tables.h"
+
+#define TYPE_AT SHUNT_MACS_LEN
+
+/* A frame's tags, how many they are, and the type behind them. */
+struct tags {
+	uint32_t outer, inner; /* bits of a key */
+	unsigned cnt;
+	uint16_t type;
+};
+
+static inline struct tags read_tags(const uint8_t *frame)
+{
+	const uint16_t ad = htons(ETH_P_8021AD), vlan = htons(ETHERTYPE_VLAN);
+	const uint16_t type = shunt_ip_load16(frame + TYPE_AT + SHUNT_TAG_LEN);
+	struct tags tags = {
+		.outer = shunt_device_tag_bits(shunt_ip_load16(frame + TYPE_AT) == ad,
+					       ntohs(shunt_ip_load16(frame + TYPE_AT + 2))),
+		.inner = SHUNT_DEVICE_NO_TAG,
+		.cnt = 1,
+		.type = type,
+	};
+
+	if (unlikely(type == ad || type == vlan)) {
+		tags.inner = shunt_device_tag_bits(type == ad,
+						   ntohs(shunt_ip_load16(frame + TYPE_AT + 6)));
+		tags.cnt = 2;
+		tags.type = shunt_ip_load16(frame + TYPE_AT + 2 * SHUNT_TAG_LEN);
+	}
+	return tags;
+}
+
+/* What became of the last frame with one tag: the next one is mostly the same. */
+struct last {
+	uint64_t head; /* 0: there is none */
+	uint32_t number;
+	uint16_t next;
+};
+
+/* Six bytes: both EtherTypes and the tag of a frame with one tag. */
+static inline uint64_t head_of(const uint8_t *frame)
+{
+	uint64_t head;
+
+	memcpy(&head, frame + TYPE_AT, sizeof(head));
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? head << 16 : head >> 16;
+}
+
+static uint64_t find(const struct shunt_ip *state, const struct tags *tags, unsigned port)
+{
+	if (!(tags->outer & SHUNT_VLAN_VID) || !(tags->inner & SHUNT_VLAN_VID))
+		return 0;
+	return shunt_devices_find(state->tables.devices,
+				  shunt_device_key(port, tags->outer, tags->inner));
+}
+
+static uint16_t judge(const struct shunt_ip *state, struct last *last, struct shunt_pkt *pkt,
+		      uint8_t *mem)
+{
+	const uint8_t *frame = shunt_pkt_data(pkt, mem);
+	const struct tags tags = read_tags(frame);
+	const bool is_ip4 = tags.type == htons(ETHERTYPE_IP);
+	const uint64_t word = find(state, &tags, pkt->port), head = head_of(frame);
+	const uint32_t number = shunt_device_number(word);
+
+	if (!word)
+		return shunt_ip_punt(state, pkt, SHUNT_PUNT_no_device);
+	if (!is_ip4 && tags.type != htons(ETHERTYPE_IPV6))
+		return shunt_ip_punt(state, pkt, SHUNT_PUNT_not_ip);
+	if (!(shunt_device_flags(word) & (is_ip4 ? SHUNT_TABLES_IP4 : SHUNT_TABLES_IP6)))
+		return shunt_ip_punt(state, pkt, SHUNT_PUNT_not_router);
+	shunt_tag_take(pkt, mem, number, tags.cnt);
+	if (tags.cnt == 1)
+		*last = (struct last){head, number, is_ip4 ? state->on : state->on6};
+	return is_ip4 ? state->on : state->on6;
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	const struct shunt_ip *const state = node->priv;
+	const struct shunt_port_live *live = &state->tables.live[pkts[0].port];
+	struct last last = {.head = 0};
+	uint8_t *const mem = node->mem;
+	uint16_t first = 0, diff = 0;
+	unsigned i;
+
+	/* Of connections that rules have approved none comes tagged. */
+	if (unlikely(__atomic_load_n(&live->approved, __ATOMIC_RELAXED))) {
+		for (i = 0; i < cnt; i++)
+			shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_no_device);
+		return state->punt;
+	}
+	for (i = 0; i < cnt; i++) {
+		/* as long as what is read; what is shorter is the kernel's */
+		if (unlikely(pkts[i].len < SHUNT_ETH_LEN + 2 * SHUNT_TAG_LEN)) {
+			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_not_ip);
+		} else if (likely(head_of(shunt_pkt_data(&pkts[i], mem)) == last.head)) {
+			shunt_tag_take(&pkts[i], mem, last.number, 1);
+			next[i] = last.next;
+		} else {
+			next[i] = judge(state, &last, &pkts[i], mem);
+		}
+		first = i ? first : next[0];
+		diff |= next[i] ^ first;
+	}
+	return likely(!diff) ? first : SHUNT_NEXT_EACH;
+}
+
+static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	int ret = shunt_ip_init(node, params, "ip4_input" SHUNT_NODE_ABOVE, err);
+	const int ip6 = ret ? -1 : shunt_graph_find(node->graph, "ip6_input" SHUNT_NODE_ABOVE);
+
+	if (!ret && ip6 < 0)
+		return shunt_err_set(err, EINVAL, "node %s: no node for IPv6", node->name);
+	if (!ret)
+		((struct shunt_ip *)node->priv)->on6 = (uint16_t)ip6;
+	return ret;
+}
+
+const struct shunt_node_type shunt_node_tag_input = {
+	.name = "tag_input",
+	.help = "sends a tagged frame on as one of the VLAN device that has its tags",
+	.fn = run,
+	.init = init,
+	.fini = shunt_ip_fini,
+};

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Tag output: packets whose adjacency is of a device above a port get its tags, with the PCP that
+ * the kernel would give them (vlan_dev_hard_start_xmit), and leave by the port. */
+#include "graph/ip.h"
+
+/* What a packet's tags depend on. */
+struct key {
+	uint32_t adj;
+	uint16_t ip;		 /* the header's first two bytes: version and TOS */
+	uint16_t device, tci_be; /* that it came in by; of IPv6 */
+};
+
+/* What the last packet got: the next one mostly gets the same. */
+struct last {
+	struct key key;
+	struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX];
+	uint8_t cnt; /* 0: there was none */
+	uint16_t next;
+};
+
+static inline struct key key_of(const struct shunt_pkt *pkt, const uint8_t *frame,
+				const bool is_above)
+{
+	const struct shunt_tag *tag = shunt_tag_of(frame);
+	struct key key = {.adj = pkt->adj, .ip = shunt_ip_load16(frame + SHUNT_ETH_LEN)};
+
+	if (is_above) {
+		key.device = tag->device;
+		key.tci_be = tag->tags[SHUNT_DEVICE_TAGS_MAX - 1].tci_be;
+	}
+	return key;
+}
+
+static inline bool is_same(const struct key *a, const struct key *b, const bool is_above)
+{
+	return a->adj == b->adj && a->ip == b->ip &&
+	       (!is_above || (a->device == b->device && a->tci_be == b->tci_be));
+}
+
+/* Of IPv6 the ingress device says, by the tag that the packet came with; else it is 0. */
+static uint32_t priority_of(const struct shunt_ip *state, const uint8_t *frame, const bool is_above)
+{
+	const uint8_t *ip = frame + SHUNT_ETH_LEN;
+	const struct shunt_tag *tag = shunt_tag_of(frame);
+	uint32_t pcp;
+
+	if (ip[0] >> 4 == 4)
+		return shunt_device_tos_priority(ip[1]);
+	if (!is_above)
+		return 0;
+	pcp = ntohs(tag->tags[SHUNT_DEVICE_TAGS_MAX - 1].tci_be) >> SHUNT_VLAN_PCP_SHIFT;
+	return shunt_devices_at(state->tables.devices, tag->device)->priorities >> pcp * 4 & 0xf;
+}
+
+static void look_up(const struct shunt_node *node, const struct key *key, uint32_t priority,
+		    struct last *last)
+{
+	const struct shunt_ip *state = node->priv;
+	const uint16_t number = state->tables.nexthops->adjs[key->adj].above;
+	const struct shunt_device *device = shunt_devices_at(state->tables.devices, number);
+	unsigned i;
+
+	last->key = *key;
+	last->cnt = device->tag_cnt;
+	for (i = 0; i < SHUNT_DEVICE_TAGS_MAX; i++) {
+		last->tags[i].type_be = device->tags[i].type_be;
+		last->tags[i].tci_be = shunt_device_tci_be(device, i, priority);
+	}
+	/* of any port that frames come in by but its own: all ports that have a queue */
+	last->next = shunt_graph_tx_or_drop(node->graph, device->port);
+}
+
+/* The addresses in front, moved by the length of the tags, which is known here. */
+static inline void put_tags(struct shunt_pkt *pkt, uint8_t *frame, const struct last *last,
+			    const unsigned cnt)
+{
+	uint8_t *const start = frame - cnt * SHUNT_TAG_LEN;
+	uint8_t macs[SHUNT_MACS_LEN];
+
+	memcpy(macs, frame, sizeof(macs));
+	memcpy(start, macs, sizeof(macs));
+	memcpy(start + SHUNT_MACS_LEN, last->tags, cnt * SHUNT_TAG_LEN);
+	pkt->addr -= cnt * SHUNT_TAG_LEN;
+	pkt->len += cnt * SHUNT_TAG_LEN;
+}
+
+static inline unsigned tag(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			   uint16_t *next, const bool is_above)
+{
+	uint8_t *const mem = node->mem;
+	struct last last = {.cnt = 0};
+	uint16_t first = 0, diff = 0;
+	unsigned i;
+
+	for (i = 0; i < cnt; i++) {
+		uint8_t *const frame = shunt_pkt_data(&pkts[i], mem);
+		const struct key key = key_of(&pkts[i], frame, is_above);
+
+		if (unlikely(!last.cnt || !is_same(&key, &last.key, is_above)))
+			look_up(node, &key, priority_of(node->priv, frame, is_above), &last);
+		if (likely(last.cnt == 1))
+			put_tags(&pkts[i], frame, &last, 1);
+		else
+			put_tags(&pkts[i], frame, &last, SHUNT_DEVICE_TAGS_MAX);
+		next[i] = last.next;
+		pkts[i].reason = SHUNT_DROP_no_output;
+		first = i ? first : next[0];
+		diff |= next[i] ^ first;
+	}
+	return likely(!diff) ? first : SHUNT_NEXT_EACH;
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	return tag(node, pkts, cnt, next, false);
+}
+
+static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			  uint16_t *next)
+{
+	return tag(node, pkts, cnt, next, true);
+}
+
+static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	if (((const struct shunt_ip_params *)params)->is_above)
+		node->fn = run_above;
+	return shunt_ip_init(node, params, NULL, err);
+}
+
+const struct shunt_node_type shunt_node_tag_output = {
+	.name = "tag_output",
+	.help = "packets that leave by a VLAN device get its tags",
+	.fn = run,
+	.init = init,
+	.fini = shunt_ip_fini,
+};

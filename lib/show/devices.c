@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The VLAN devices above the ports: by which tags, what each forwards, and why not. */
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "mirror/mirror.h"
+#include "router/router.h"
+#include "show/show.h"
+#include "shunt_tables.h"
+
+/* "802.1ad 30 802.1Q 31": outermost first. */
+static void set_tags(json_t *row, const struct shunt_device *device)
+{
+	char text[64] = "";
+	size_t len = 0;
+	unsigned i;
+
+	for (i = 0; i < device->tag_cnt; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s802.1%s %u",
+					i ? " " : "",
+					device->tags[i].type_be == htons(ETH_P_8021AD) ? "ad" : "Q",
+					ntohs(device->tags[i].tci_be));
+	set_text(row, "tags", text);
+}
+
+static const char *source_check(uint32_t flags)
+{
+	return flags & SHUNT_TABLES_RPF4       ? "rp_filter"
+	       : flags & SHUNT_TABLES_NO_LOCAL ? "not_local"
+					       : "any";
+}
+
+static void add_device(const struct shunt_engine *engine, const struct shunt_mirror_link *link,
+		       json_t *rows)
+{
+	const struct shunt_router *router = engine->router;
+	const uint32_t number = shunt_mirror_above(router->mirror, link->info.ifindex);
+	struct shunt_device device;
+	const enum shunt_above_state state =
+		shunt_mirror_above_state(router->mirror, link->info.ifindex, &device);
+	const uint32_t flags = number ? shunt_devices_at(router->devices, number)->flags : 0;
+	json_t *row;
+
+	if (!device.tag_cnt)
+		return;
+	row = json_object();
+	set_text(row, "device", link->info.name);
+	set_u64(row, "ifindex", link->info.ifindex);
+	set_text(row, "port", engine->ports.at[device.port].name);
+	set_tags(row, &device);
+	set_u64(row, "mtu", link->info.mtu);
+	set_text(row, "state", shunt_above_state_name(state));
+	set_text(row, "meaning", shunt_above_state_help(state));
+	json_object_set_new(row, "ip4", json_boolean(flags & SHUNT_TABLES_IP4));
+	json_object_set_new(row, "ip6", json_boolean(flags & SHUNT_TABLES_IP6));
+	set_text(row, "sources", source_check(flags));
+	json_array_append_new(rows, row);
+}
+
+json_t *shunt_show_devices(const struct shunt_show *show)
+{
+	const struct shunt_engine *engine = show->engine;
+	const struct shunt_mirror_store *links;
+	json_t *rows = json_array();
+	uint32_t idx = 0;
+
+	if (!engine->router)
+		return timed("devices", rows);
+	if (!shunt_guard_try(engine->ports.guard)) {
+		json_decref(rows);
+		return NULL;
+	}
+	links = engine->router->mirror ? &shunt_mirror_table(engine->router->mirror)->links : NULL;
+	while (links && (idx = shunt_mirror_store_next(links, idx)))
+		add_device(engine, shunt_mirror_store_at(links, idx), rows);
+	shunt_guard_leave(engine->ports.guard);
+	return timed("devices", rows);
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Tagged frames through the IP nodes: in by a VLAN device, out by one, in every combination with
+ * none; what goes to the kernel goes as it came. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <linux/if_ether.h>
+#include <string.h>
+
+#include "graph/tag.h"
+#include "ip_rig.h"
+#include "shunt_tables.h"
+
+#define TAGGED	    IP_RIG_NET_CNT	 /* by device `out`, on port 1 */
+#define TAGGED_BACK (IP_RIG_NET_CNT + 1) /* by device `in` */
+#define DOUBLE	    (IP_RIG_NET_CNT + 2) /* by device `twice` */
+#define L3_LEN	    46u
+
+static struct ip_rig *rig;
+static uint32_t in, out, twice;
+
+struct bytes {
+	uint8_t data[IP_RIG_FRAME_MAX];
+	uint32_t len;
+};
+
+static uint32_t add_device(unsigned port, unsigned id, uint64_t pcps, unsigned inner)
+{
+	struct shunt_device device = {
+		.port = (uint16_t)port,
+		.tag_cnt = inner ? 2 : 1,
+		.flags = SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6,
+		.tags = {{htons(inner ? ETH_P_8021AD : ETH_P_8021Q), htons((uint16_t)id)},
+			 {htons(ETH_P_8021Q), htons((uint16_t)inner)}},
+		.priorities = 0x03000000, /* PCP 6: priority 3 */
+		.pcps = {pcps, pcps},
+	};
+
+	return ip_rig_add_device(rig, &device);
+}
+
+static void add_route(unsigned net, uint32_t number)
+{
+	struct shunt_adj adj = {.eth = {2, 0, 0, 0, 0xaa, 9, 2, 0, 0, 0, 0, 3},
+				.mtu = 1500,
+				.port = SHUNT_ADJ_TAGGED,
+				.above = (uint16_t)number,
+				.kind = SHUNT_ADJ_REWRITE};
+
+	ip_rig_add_route(rig, net, &adj);
+}
+
+static void start(void)
+{
+	rig = ip_rig_create(0);
+	in = add_device(0, 100, 0, 0);
+	out = add_device(1, 200, 0x5000, 0); /* priority 3: PCP 5 */
+	twice = add_device(1, 300, 0, 301);
+	add_route(TAGGED, out);
+	add_route(TAGGED_BACK, in);
+	add_route(DOUBLE, twice);
+}
+
+static void stop(void)
+{
+	ip_rig_destroy(rig);
+}
+
+TestSuite(tag_nodes, .init = start, .fini = stop);
+
+static void put(struct bytes *f, const void *bytes, uint32_t len)
+{
+	memcpy(f->data + f->len, bytes, len);
+	f->len += len;
+}
+
+static void put16(struct bytes *f, unsigned v)
+{
+	const uint8_t bytes[] = {(uint8_t)(v >> 8), (uint8_t)v};
+
+	put(f, bytes, 2);
+}
+
+static uint16_t sum_of(const uint8_t *ip)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < 20; i += 2)
+		sum += (uint32_t)(ip[i] << 8 | ip[i + 1]);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t) ~(sum + (sum >> 16));
+}
+
+/* tags: pairs of type and TCI, 0 ends them. */
+static struct bytes packet(const uint8_t *macs, const uint16_t *tags, bool is_ip6, unsigned net,
+			   unsigned ttl)
+{
+	struct bytes f = {.len = 0};
+	uint8_t ip[L3_LEN] = {0};
+
+	put(&f, macs, 12);
+	for (; *tags; tags++)
+		put16(&f, *tags);
+	put16(&f, is_ip6 ? ETH_P_IPV6 : ETH_P_IP);
+	if (is_ip6) {
+		memcpy(ip, "\x60\0\0\0\0\x06\x11", 7);
+		ip[7] = (uint8_t)ttl;
+		memcpy(ip + 8, "\x20\x01\x0d\xb8\xff\xff\0\0\0\0\0\0\0\0\0\x05", 16);
+		memcpy(ip + 24, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x09", 16);
+		ip[29] = (uint8_t)net;
+	} else {
+		memcpy(ip, "\x45\x00\0\x2e\0\0\0\0\0\x11", 10);
+		ip[8] = (uint8_t)ttl;
+		memcpy(ip + 12, "\xc6\x12\0\1\x0a", 5);
+		ip[17] = (uint8_t)net;
+		ip[19] = 9;
+		ip[10] = (uint8_t)(sum_of(ip) >> 8);
+		ip[11] = (uint8_t)sum_of(ip);
+	}
+	put(&f, ip, sizeof(ip));
+	return f;
+}
+
+static const uint8_t to_us[12] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0x77};
+static const uint8_t onward[12] = {2, 0, 0, 0, 0xaa, 9, 2, 0, 0, 0, 0, 3};
+static const uint8_t onward_far[12] = {2, 0, 0, 0, 0xaa, 1, 2, 0, 0, 0, 0, 2};
+
+#define NONE		  ((const uint16_t[]){0})
+#define VLAN(tci)	  ((const uint16_t[]){ETH_P_8021Q, tci, 0})
+#define VLANS(outer, tci) ((const uint16_t[]){ETH_P_8021AD, outer, ETH_P_8021Q, tci, 0})
+
+static void leaves(const uint16_t *tags, unsigned net, bool is_ip6, const uint8_t *macs,
+		   const uint16_t *tags_out, int line)
+{
+	const struct bytes sent = packet(to_us, tags, is_ip6, net, 64);
+	const struct bytes want = packet(macs, tags_out, is_ip6, net, 63);
+	const struct ip_outcome *got = ip_rig_run(rig, sent.data, sent.len);
+
+	cr_expect_eq(got->fate, IP_SENT, "line %d: fate %d, reason %u", line, got->fate,
+		     got->reason);
+	cr_expect(got->len == want.len && !memcmp(got->bytes, want.data, want.len), "line %d",
+		  line);
+}
+
+#define LEAVES(tags, net, is_ip6, macs, tags_out) \
+	leaves(tags, net, is_ip6, macs, tags_out, __LINE__)
+
+Test(tag_nodes, in_and_out)
+{
+	for (int is_ip6 = 0; is_ip6 < 2; is_ip6++) {
+		LEAVES(VLAN(100), IP_RIG_FAR, is_ip6, onward_far, NONE);
+		LEAVES(NONE, TAGGED, is_ip6, onward, VLAN(200));
+		LEAVES(VLAN(100), TAGGED, is_ip6, onward, VLAN(200));
+		LEAVES(VLAN(100), DOUBLE, is_ip6, onward, VLANS(300, 301));
+		LEAVES(NONE, DOUBLE, is_ip6, onward, VLANS(300, 301));
+		LEAVES(NONE, TAGGED_BACK, is_ip6, onward,
+		       VLAN(100)); /* another device of the port */
+	}
+	LEAVES(VLAN(100 | 6 << 13), TAGGED, false, onward, VLAN(200)); /* IPv4: by its TOS */
+	LEAVES(VLAN(100 | 6 << 13), TAGGED, true, onward, VLAN(200 | 5 << 13));
+}
+
+static void punted(const uint16_t *tags, unsigned net, enum shunt_punt reason, int line)
+{
+	const struct bytes sent =
+		packet(to_us, tags, false, net, reason == SHUNT_PUNT_expired ? 1 : 64);
+	const struct ip_outcome *got = ip_rig_run(rig, sent.data, sent.len);
+
+	cr_expect(got->fate == IP_PUNTED && got->reason == reason, "line %d: fate %d, reason %u",
+		  line, got->fate, got->reason);
+}
+
+#define PUNTED(tags, net, reason) punted(tags, net, SHUNT_PUNT_##reason, __LINE__)
+
+Test(tag_nodes, kernels)
+{
+	PUNTED(VLAN(101), IP_RIG_FAR, no_device);
+	PUNTED(VLAN(0), IP_RIG_FAR, no_device);
+	PUNTED(VLANS(100, 101), IP_RIG_FAR, no_device);
+	PUNTED(VLAN(100), TAGGED_BACK, redirect);
+	PUNTED(VLAN(100), IP_RIG_GLEAN, glean);
+	PUNTED(VLAN(100), IP_RIG_LOCAL, local);
+	PUNTED(VLAN(100), IP_RIG_FAR, expired);
+	ip_rig_live(rig)->approved = SHUNT_APPROVED_NOW;
+	PUNTED(VLAN(100), IP_RIG_FAR, no_device);
+}
+
+Test(tag_nodes, what_was_taken_is_given_back)
+{
+	const uint16_t *const all[] = {VLAN(100 | 7 << 13), VLANS(5, 6 | 1 << 12)};
+	uint8_t mem[2048];
+
+	for (unsigned i = 0; i < SHUNT_ARRAY_LEN(all); i++) {
+		const struct bytes f = packet(to_us, all[i], false, 1, 64);
+		const struct bytes bare = packet(to_us, NONE, false, 1, 64);
+		struct shunt_pkt pkt = {.addr = 256, .len = f.len};
+
+		memcpy(mem + 256, f.data, f.len);
+		shunt_tag_take(&pkt, mem, 77, i + 1);
+		cr_expect(pkt.len == bare.len && !memcmp(mem + pkt.addr, bare.data, bare.len));
+		cr_expect_eq(shunt_tag_of(mem + pkt.addr)->device, 77);
+		shunt_tag_give(&pkt, mem);
+		cr_expect(pkt.addr == 256 && pkt.len == f.len &&
+			  !memcmp(mem + pkt.addr, f.data, f.len));
+	}
+}
