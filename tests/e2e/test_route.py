@@ -218,7 +218,8 @@ def test_rules_of_the_host_are_the_kernels(lab, each_lane):
 def test_follows_routes_and_forwarding(lab, each_lane):
     gen, sink = lab.ends()
     frame = udp4(dst="10.77.0.1")
-    with Shuntd(lab, "route", "eth1", "eth2") as d:
+    # chatty: the daemon looks once a second, and may find forwarding off
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True) as d:
         warm(lab)
         lab.exec("dut", "ip", "route", "add", "10.77.0.0/16", "via", "10.0.2.2")
         answered(sink, lambda f: f == routed(frame), gen, frame)
