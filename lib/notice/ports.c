@@ -49,7 +49,7 @@ uint64_t shunt_notice_check_ip4_forwarding(const struct shunt_engine *engine,
 {
 	const char *name = port_of(engine, before)->name;
 
-	if (!routes(engine, before) || engine->router->live[before->port].ip4)
+	if (!routes(engine, before) || !(engine->router->ip4_off >> before->port & 1))
 		return 0;
 	shunt_err_set(text, 0,
 		      "%s: IPv4 forwarding is off, so the kernel gets and drops what would be "

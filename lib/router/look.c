@@ -165,6 +165,7 @@ void shunt_router_look(struct shunt_router *router)
 	const bool ip6 = ip6_forwarding > 0;
 	bool diverted4 = is_diverted(router, SHUNT_MIRROR_IP4);
 	bool diverted6 = is_diverted(router, SHUNT_MIRROR_IP6);
+	uint64_t ip4_off = 0;
 	unsigned i;
 
 	router->is_diverted = diverted4 || diverted6;
@@ -174,13 +175,16 @@ void shunt_router_look(struct shunt_router *router)
 		struct shunt_port_live *live = &router->live[i];
 		const char *name = ports->at[i].name;
 		bool is_router = shunt_ports_routes(ports, i) && router->is_following;
-		bool ip4 = is_router && read_conf("ipv4", name, "forwarding") > 0;
+		const int ip4_forwarding = read_conf("ipv4", name, "forwarding");
+		bool ip4 = is_router && ip4_forwarding > 0;
 		bool has_ip6 = is_router && ip6 && read_conf("ipv6", name, "disable_ipv6") == 0;
 
+		ip4_off |= (uint64_t)!ip4_forwarding << i;
 		look_at_mtu6(router, &ports->at[i]);
 		__atomic_store_n(&live->ip4, ip4 && !diverted4, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->ip6, has_ip6 && !diverted6, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->rpf4, read_source_check(router, name), __ATOMIC_RELAXED);
 	}
+	router->ip4_off = ip4_off;
 	look_at_aboves(router);
 }

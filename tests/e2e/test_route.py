@@ -214,6 +214,16 @@ def test_rules_of_the_host_are_the_kernels(lab, each_lane):
         assert d.lane()["in_use"] == each_lane
 
 
+def test_a_rule_is_no_forwarding_switched_off(lab):
+    """What is left to the kernel because of a routing rule is not said to be dropped."""
+    lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.2", "prohibit", "pref", 100)
+    with Shuntd(lab, "route", "eth1", "eth2", check=False, chatty=True) as d:
+        wait_until(lambda: d.lane()["reason"] == "policy_routing")
+        lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth2.forwarding=0")
+        wait_until(lambda: d.notices("ip4_forwarding", "eth2"))
+        assert not d.notices("ip4_forwarding", "eth1")
+
+
 @KERNEL_TOO
 def test_follows_routes_and_forwarding(lab, each_lane):
     gen, sink = lab.ends()
