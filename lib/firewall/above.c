@@ -69,7 +69,7 @@ static const struct shunt_firewall_above *find(const struct shunt_firewall_above
 	return aboves->cnt ? bsearch(&key, aboves->at, aboves->cnt, sizeof(key), by_ifindex) : NULL;
 }
 
-static bool has(const int *ifindexes, unsigned cnt, int ifindex)
+bool shunt_firewall_has(const int *ifindexes, unsigned cnt, int ifindex)
 {
 	unsigned i;
 
@@ -86,7 +86,7 @@ static int base_of(const struct shunt_firewall_aboves *aboves,
 	unsigned level;
 
 	for (level = 0; above && level < LEVELS_MAX; level++) {
-		if (has(ifindexes, cnt, above->parent))
+		if (shunt_firewall_has(ifindexes, cnt, above->parent))
 			return above->parent;
 		above = find(aboves, above->parent);
 	}

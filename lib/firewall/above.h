@@ -9,6 +9,8 @@
 #ifndef SHUNT_FIREWALL_ABOVE_H
 #define SHUNT_FIREWALL_ABOVE_H
 
+#include <stdbool.h>
+
 struct shunt_firewall_above {
 	int ifindex;
 	int parent; /* and at last: which of the asked for it is above */
@@ -29,5 +31,8 @@ void shunt_firewall_aboves_free(struct shunt_firewall_aboves *aboves);
 /* shunt_firewall_base returns the device beneath, of those asked for; ifindex itself where there is
  * none. NULL is legal. Thread: any. */
 int shunt_firewall_base(const struct shunt_firewall_aboves *aboves, int ifindex);
+
+/* shunt_firewall_has says whether ifindex is among them. Thread: any. */
+bool shunt_firewall_has(const int *ifindexes, unsigned cnt, int ifindex);
 
 #endif

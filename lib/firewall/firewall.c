@@ -59,16 +59,6 @@ struct shunt_firewall {
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static bool has(const int *ifindexes, unsigned cnt, int ifindex)
-{
-	unsigned i;
-
-	for (i = 0; i < cnt; i++)
-		if (ifindexes[i] == ifindex)
-			return true;
-	return false;
-}
-
 /* The devices, and after them the bridges that they are ports of. Returns 0 or -errno. */
 static int add_masters(const int *ifindexes, unsigned cnt, int *out, unsigned *out_cnt)
 {
@@ -80,7 +70,7 @@ static int add_masters(const int *ifindexes, unsigned cnt, int *out, unsigned *o
 		ret = shunt_link_master((unsigned)ifindexes[i], &master);
 		if (ret && ret != -ENODEV)
 			failed = ret;
-		if (master && !has(out, n, master))
+		if (master && !shunt_firewall_has(out, n, master))
 			out[n++] = master;
 	}
 	*out_cnt = n;

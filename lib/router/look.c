@@ -101,19 +101,35 @@ static void look_at_some(struct shunt_router *router)
 	}
 }
 
-static uint32_t above_flags(const struct shunt_router *router, const struct shunt_mirror_link *link,
-			    int all_rp_filter, enum shunt_source_check unfiltered)
-{
-	const bool is_filtered = SHUNT_MAX(all_rp_filter, (int)link->rp_filter) > 0;
-	uint32_t flags = is_filtered				? SHUNT_TABLES_RPF4
-			 : unfiltered == SHUNT_SOURCE_NOT_LOCAL ? SHUNT_TABLES_NO_LOCAL
-								: 0;
+/* What is the same for all devices of a look. */
+struct common {
+	int rp_filter; /* net.ipv4.conf.all */
+	enum shunt_source_check unfiltered;
+	bool is_ip4, is_ip6; /* may be forwarded at all */
+};
 
-	if (!router->is_following)
-		return 0;
-	if (link->forwarding[SHUNT_MIRROR_IP4] > 0 && !is_diverted(router, SHUNT_MIRROR_IP4))
+static struct common look_at_all(const struct shunt_router *router)
+{
+	const bool follows = router->is_following;
+
+	return (struct common){
+		.rp_filter = read_conf("ipv4", "all", "rp_filter"),
+		.unfiltered = unfiltered(router),
+		.is_ip4 = follows && !is_diverted(router, SHUNT_MIRROR_IP4),
+		.is_ip6 = follows && !router->is_ip6_off && !is_diverted(router, SHUNT_MIRROR_IP6),
+	};
+}
+
+static uint32_t above_flags(const struct common *common, const struct shunt_mirror_link *link)
+{
+	const bool is_filtered = SHUNT_MAX(common->rp_filter, (int)link->rp_filter) > 0;
+	uint32_t flags = is_filtered					? SHUNT_TABLES_RPF4
+			 : common->unfiltered == SHUNT_SOURCE_NOT_LOCAL ? SHUNT_TABLES_NO_LOCAL
+									: 0;
+
+	if (common->is_ip4 && link->forwarding[SHUNT_MIRROR_IP4] > 0)
 		flags |= SHUNT_TABLES_IP4;
-	if (link->has_ip6 && !router->is_ip6_off && !is_diverted(router, SHUNT_MIRROR_IP6))
+	if (common->is_ip6 && link->has_ip6)
 		flags |= SHUNT_TABLES_IP6;
 	return flags & (SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6) ? flags : 0;
 }
@@ -121,12 +137,13 @@ static uint32_t above_flags(const struct shunt_router *router, const struct shun
 static void look_at_aboves(struct shunt_router *router)
 {
 	const struct shunt_mirror_store *links;
-	const int all_rp_filter = read_conf("ipv4", "all", "rp_filter");
 	struct shunt_mirror_link *link;
+	struct common common;
 	uint32_t idx = 0, number;
 
 	if (!router->mirror || !router->devices->runs.live_cnt)
 		return;
+	common = look_at_all(router);
 	links = &shunt_mirror_table(router->mirror)->links;
 	while ((idx = shunt_mirror_store_next(links, idx))) {
 		link = shunt_mirror_store_at(links, idx);
@@ -135,9 +152,7 @@ static void look_at_aboves(struct shunt_router *router)
 			continue;
 		if (!link->mtu6) /* new */
 			read_ip6(router, link);
-		shunt_devices_set_flags(
-			router->devices, number,
-			above_flags(router, link, all_rp_filter, unfiltered(router)));
+		shunt_devices_set_flags(router->devices, number, above_flags(&common, link));
 	}
 	look_at_some(router);
 }

@@ -24,6 +24,8 @@ static int port_of(void *ctx, uint32_t ifindex)
 	return shunt_ports_at(((struct shunt_router *)ctx)->ports, ifindex);
 }
 
+_Static_assert(SHUNT_DEVICE_PORTS == SHUNT_PORT_MAX, "a count of devices for each port");
+
 /* Devices above other modes' ports are the kernel's. */
 static int base_of(void *ctx, uint32_t ifindex)
 {
