@@ -247,4 +247,28 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 	return likely(!diff) ? first : SHUNT_NEXT_EACH;
 }
 
+/* SHUNT_IP_REWRITE makes the functions of a rewrite node, run and others, and its init, which
+ * chooses among them. */
+#define SHUNT_IP_REWRITE_FN(name, decrease, is_counted, is_above)                               \
+	static unsigned name(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,     \
+			     uint16_t *next)                                                    \
+	{                                                                                       \
+		return shunt_ip_rewrite(node, pkts, cnt, next, decrease, is_counted, is_above); \
+	}
+
+#define SHUNT_IP_REWRITE(decrease)                                                          \
+	SHUNT_IP_REWRITE_FN(run, decrease, false, false)                                    \
+	SHUNT_IP_REWRITE_FN(run_counted, decrease, true, false)                             \
+	SHUNT_IP_REWRITE_FN(run_above, decrease, false, true)                               \
+	SHUNT_IP_REWRITE_FN(run_above_counted, decrease, true, true)                        \
+	static int init(struct shunt_node *node, const void *params, struct shunt_err *err) \
+	{                                                                                   \
+		static const shunt_node_fn fns[2][2] = {{run, run_counted},                 \
+							{run_above, run_above_counted}};    \
+		const struct shunt_ip_params *in = params;                                  \
+                                                                                            \
+		node->fn = fns[in->is_above][!!in->counts];                                 \
+		return shunt_ip_init(node, params, NULL, err);                              \
+	}
+
 #endif
