@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The devices above ports: VLAN devices, so far. They lie in two of the tables that workers and
+/* The devices above ports: VLAN devices, and bonds. They lie in two of the tables that workers and
  * programs share (shunt_tables.h), which lib/fib/device.h keeps: lines of tags, that say by which
- * device a frame comes in, and the devices, by their numbers.
+ * device a frame comes in, and the devices, by their numbers. A bond has no tags: what comes in by
+ * its members is told by their ports.
  *
  * Byte order: what ends in _be is in network order, everything else is the host's. */
 #ifndef SHUNT_DEVICE_H
@@ -9,13 +10,14 @@
 
 #include <linux/types.h>
 
-#define SHUNT_DEVICES_MAX	(1 << 14) /* their numbers, from 1, are below */
-#define SHUNT_DEVICE_TAGS_MAX	2
-#define SHUNT_DEVICE_PORTS	64 /* their numbers are below */
-#define SHUNT_DEVICE_LINE_BITS	11 /* of tags: with 1,000 devices one line in two has one */
-#define SHUNT_DEVICE_LINES	(1 << SHUNT_DEVICE_LINE_BITS)
-#define SHUNT_DEVICE_LINE_WORDS 8
-#define SHUNT_DEVICE_INLINE	static inline __attribute__((always_inline))
+#define SHUNT_DEVICES_MAX	 (1 << 14) /* their numbers, from 1, are below */
+#define SHUNT_DEVICE_TAGS_MAX	 2
+#define SHUNT_DEVICE_MEMBERS_MAX 14
+#define SHUNT_DEVICE_PORTS	 64 /* their numbers are below */
+#define SHUNT_DEVICE_LINE_BITS	 11 /* of tags: with 1,000 devices one line in two has one */
+#define SHUNT_DEVICE_LINES	 (1 << SHUNT_DEVICE_LINE_BITS)
+#define SHUNT_DEVICE_LINE_WORDS	 8
+#define SHUNT_DEVICE_INLINE	 static inline __attribute__((always_inline))
 
 /* IEEE 802.1Q, 9.3, as it lies in a frame. */
 struct shunt_vlan_tag {
@@ -30,8 +32,9 @@ struct shunt_vlan_tag {
 struct shunt_device {
 	__u32 ifindex;
 	__u32 flags; /* enum shunt_tables_flags: what it forwards; 0: its frames are the kernel's */
-	__u16 port;  /* beneath */
 	__u8 tag_cnt;
+	__u8 member_cnt; /* 1, or how many members of a bond can send */
+	__u8 policy;	 /* enum shunt_bond_policy: which of several a packet leaves by */
 	__u8 pad;
 	struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX]; /* outermost first; TCI: the VLAN ID */
 	/* Four bits each: a packet's priority, by the PCP of the innermost tag that it came with;
@@ -40,8 +43,14 @@ struct shunt_device {
 	__u64 pcps[SHUNT_DEVICE_TAGS_MAX];
 	__u32 mtu_max; /* bytes of a packet whose frame the port takes: one tag more than its MTU */
 	__u8 mac[6];
-	__u8 unused[14];
+	__u8 members[SHUNT_DEVICE_MEMBERS_MAX]; /* the ports beneath, in the kernel's order */
 };
+
+/* A bond of which one member sends: what leaves by it leaves by that port, as it is. */
+SHUNT_DEVICE_INLINE int shunt_device_is_port(const struct shunt_device *device)
+{
+	return !device->tag_cnt && device->member_cnt == 1;
+}
 
 /* The words of a line, of which one may be a frame's:
  *

@@ -60,8 +60,8 @@ enum shunt_tables_kind {
 	SHUNT_TABLES_LOCAL = 3,	  /* this host */
 };
 
-/* In the place of a port's number: the packet leaves tagged. With more added, in an answer: by the
- * device of that number less this one. */
+/* In the place of a port's number: the packet leaves by a device above ports. With more added, in
+ * an answer: by the device of that number less this one. */
 #define SHUNT_TABLES_TAGGED 64
 
 /* struct shunt_adj, as a program reads it. */
@@ -115,6 +115,9 @@ enum shunt_tables_flags {
 	SHUNT_TABLES_NO_LOCAL = 8, /* a source must not be routed to this host */
 	SHUNT_TABLES_ABOVE = 16,   /* of a port: there are devices above it */
 };
+
+/* Above a port's flags: what leads back to where its packets come from, as an answer has it. */
+#define SHUNT_TABLES_OWN_SHIFT 16
 
 /* What a port's program must know to route; all zeros: it does not. */
 struct shunt_tables_cfg {

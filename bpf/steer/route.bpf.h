@@ -4,6 +4,7 @@
 #ifndef SHUNT_STEER_ROUTE_BPF_H
 #define SHUNT_STEER_ROUTE_BPF_H
 
+#include "shunt_bond.h"
 #include "steer/device.bpf.h"
 #include "steer/hop.bpf.h"
 #include "steer/local.bpf.h"
@@ -59,7 +60,7 @@ static __always_inline int check4(const struct shunt_steer_half *half, const str
 /* What a packet leaves by: the port, and the tags that it gets. */
 struct exit {
 	__u32 port;
-	const struct shunt_device *device; /* NULL: no tags */
+	const struct shunt_device *device; /* NULL: the port itself */
 	__u32 tags_len;			   /* bytes of tags */
 };
 
@@ -73,9 +74,36 @@ static __always_inline bool find_exit(const struct way *way, struct exit *out, c
 	out->device = device_at(out->port - SHUNT_TABLES_TAGGED);
 	if (!out->device)
 		return false;
-	out->port = out->device->port;
+	out->port = out->device->members[0];
 	out->tags_len = out->device->tag_cnt * sizeof(struct shunt_vlan_tag) & 12;
 	return true;
+}
+
+/* The member of a bond that the kernel would choose, of a frame as it is to leave. It has the outer
+ * tag beside the frame meanwhile; a second one is part of that, and hides the packet. Apart from
+ * the straight line. */
+static __noinline __u32 sender_of(const struct shunt_device *device, __u64 macs, const __u8 *ip,
+				  const __u8 *end, const bool is_ip6)
+{
+	__u32 cnt, at, policy, type = is_ip6 ? ETH_P_IPV6 : ETH_P_IP;
+
+	if (!device)
+		return 0;
+	cnt = device->member_cnt;
+	policy = device->policy;
+	if (device->tag_cnt > 1) {
+		type = bpf_ntohs(device->tags[1].type_be);
+		policy = SHUNT_BOND_LAYER2;
+	}
+	at = shunt_bond_hash(policy, shunt_bond_hash_eth(macs >> 40, macs, type), ip, end, is_ip6);
+	at %= cnt;
+	return at < SHUNT_DEVICE_MEMBERS_MAX ? device->members[at] : 0;
+}
+
+/* The last byte of each address, destination before source, as sender_of has it. */
+static __always_inline __u64 last_bytes(const struct way *way)
+{
+	return (way->eth & 0xff0000000000ULL) | (way->rest >> 24 & 0xff);
 }
 
 /* A packet of l3_len bytes. The redirect is asked for here. */
@@ -194,6 +222,8 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 	if (by.device)
 		priority = is_ip6 ? priority6(from)
 				  : shunt_device_tos_priority(((struct ipv4 *)l3)->tos);
+	if (by.device && by.device->member_cnt > 1)
+		by.port = sender_of(by.device, last_bytes(&way), l3, end, is_ip6);
 	len = is_ip6 ? hdr_len + bpf_ntohs(((struct ipv6 *)l3)->payload_len_be)
 		     : bpf_ntohs(((struct ipv4 *)l3)->tot_len_be);
 	reason = check_way(from, &way, &by, to ? end - l3 : len, is_sg);
@@ -231,9 +261,11 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 	return is_ip6 ? SHUNT_STEER_XDP_FORWARD6 : SHUNT_STEER_XDP_FORWARD4;
 }
 
-static __always_inline struct origin origin_of_port(const struct shunt_steer_half *half)
+static __always_inline struct origin origin_of_port(void)
 {
-	return (struct origin){.own = half->out_port, .flags = READ_ONCE(shunt_ctl.tables.flags)};
+	const __u32 flags = READ_ONCE(shunt_ctl.tables.flags);
+
+	return (struct origin){.own = flags >> SHUNT_TABLES_OWN_SHIFT, .flags = flags};
 }
 
 /* Of a packet that came untagged, and leaves so. */
@@ -241,7 +273,7 @@ static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_ha
 				 __u32 *out, const struct shunt_flow_key *to, const bool is_ip6,
 				 const bool is_sg, const bool can_trim)
 {
-	const struct origin from = origin_of_port(half);
+	const struct origin from = origin_of_port();
 
 	return route_from(ctx, half, &from, out, to, is_ip6, is_sg, can_trim, false);
 }
@@ -280,7 +312,7 @@ static __always_inline int route_by_device(struct xdp_md *ctx, __u32 live, int r
 
 	if ((const void *)(eth + 1) > end)
 		return SHUNT_STEER_TRUNCATED;
-	from = origin_of_port(half);
+	from = origin_of_port();
 	if (is_tagged(eth)) {
 		if (!origin_of_tags(half, eth, end, &from))
 			return SHUNT_STEER_VLAN;

@@ -32,6 +32,8 @@ static int take_info(const struct nlattr *attr, void *arg)
 	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
 		link->is_bridge = !strcmp(shunt_netlink_str(attr), "bridge");
 	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+		link->is_bond = !strcmp(shunt_netlink_str(attr), "bond");
+	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
 		link->is_vlan = !strcmp(shunt_netlink_str(attr), "vlan");
 	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA && link->is_bridge)
 		mnl_attr_parse_nested(attr, take_bridge_attr, link);
@@ -138,12 +140,11 @@ const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, u
 	return NULL;
 }
 
-/* --- a bridge's name for its ports ------------------------------------------------------------ */
+/* --- a bridge's or a bond's name for its ports ------------------------------------------------ */
 
-/* The bridge's place goes to its first port; the others are appended. */
-static int add_bridge_port(struct shunt_config *config, struct shunt_group_config *group,
-			   unsigned place, const struct shunt_brlink *port, bool is_first,
-			   struct shunt_err *err)
+/* The place in the group goes to the first port; the others are appended. */
+static int add_port(struct shunt_config *config, struct shunt_group_config *group, unsigned place,
+		    const struct shunt_brlink *port, bool is_first, struct shunt_err *err)
 {
 	struct shunt_port_config *p;
 	int at;
@@ -172,20 +173,22 @@ static int add_bridge_port(struct shunt_config *config, struct shunt_group_confi
 }
 
 static int expand_one(struct shunt_config *config, struct shunt_group_config *group, unsigned place,
-		      const struct shunt_brlinks *links, const struct shunt_brlink *bridge,
+		      const struct shunt_brlinks *links, const struct shunt_brlink *master,
 		      struct shunt_err *err)
 {
+	char *bond = config->ports[group->port[place]].bond;
 	unsigned i, cnt = 0;
 	int ret = 0;
 
+	if (master->is_bond)
+		snprintf(bond, IF_NAMESIZE, "%s", master->name);
 	for (i = 0; i < links->cnt && !ret; i++)
-		if (links->links[i].master == bridge->ifindex)
-			ret = add_bridge_port(config, group, place, &links->links[i], !cnt++, err);
+		if (links->links[i].master == master->ifindex)
+			ret = add_port(config, group, place, &links->links[i], !cnt++, err);
 	if (ret || cnt)
 		return ret;
-	return shunt_err_set(err, EINVAL,
-			     "%s is a bridge without ports; ip link set DEVICE master %s",
-			     bridge->name, bridge->name);
+	return shunt_err_set(err, EINVAL, "%s is a %s without ports; ip link set DEVICE master %s",
+			     master->name, master->is_bond ? "bond" : "bridge", master->name);
 }
 
 static const struct shunt_brlink *find(const struct shunt_brlinks *links, const char *name)
@@ -207,8 +210,10 @@ static int expand_group(struct shunt_config *config, struct shunt_group_config *
 	for (i = 0; i < cnt && !ret; i++) {
 		const struct shunt_port_config *port = &config->ports[group->port[i]];
 		const struct shunt_brlink *link = find(links, port->name);
+		const bool routes = group->mode == SHUNT_FORWARD_ROUTE;
 
-		if (port->kind == SHUNT_PORT_XSK && link && link->is_bridge)
+		if (port->kind == SHUNT_PORT_XSK && link &&
+		    (routes ? link->is_bond : link->is_bridge))
 			ret = expand_one(config, group, i, links, link, err);
 	}
 	return ret;
@@ -220,13 +225,11 @@ int shunt_brlink_expand(struct shunt_config *config, struct shunt_err *err)
 	unsigned i;
 	int ret;
 
-	if (!shunt_config_uses(config, SHUNT_FORWARD_BRIDGE) &&
-	    !shunt_config_uses(config, SHUNT_FORWARD_MIX))
+	if (!config->group_cnt)
 		return 0;
 	ret = shunt_brlinks_query(&links, err);
 	for (i = 0; i < config->group_cnt && !ret; i++)
-		if (config->groups[i].mode != SHUNT_FORWARD_ROUTE)
-			ret = expand_group(config, &config->groups[i], &links, err);
+		ret = expand_group(config, &config->groups[i], &links, err);
 	shunt_brlinks_fini(&links);
 	return ret;
 }

@@ -17,7 +17,7 @@ struct shunt_brlink {
 	uint32_t master; /* ifindex of the bridge or bond that it is a port of; 0: none */
 	char name[IFNAMSIZ];
 	uint8_t mac[6];
-	bool is_bridge, is_vlan;
+	bool is_bridge, is_bond, is_vlan;
 	uint32_t lower; /* of a VLAN device: the one beneath; 0: in another network namespace */
 	bool is_moving; /* to another network namespace */
 	/* of a bridge */
@@ -43,9 +43,9 @@ const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, u
 void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
 
 /* shunt_brlink_expand replaces, in groups of mode bridge and mix, a port that is a kernel bridge by
- * the ports of that bridge, with the settings that were given for it. Returns 0 or -errno with
- * err set: a bridge without ports, or no memory.
- * Thread: control, before shunt_engine_create. */
+ * the ports of that bridge, and in groups of mode route one that is a bond by its members, with the
+ * settings that were given for it. Returns 0 or -errno with err set: a bridge without ports, a bond
+ * without members, or no memory. Thread: control, before shunt_engine_create. */
 int shunt_brlink_expand(struct shunt_config *config, struct shunt_err *err);
 
 #endif

@@ -406,7 +406,7 @@ void shunt_doctor_judge_device(struct shunt_doctor *d, const struct doctor_devic
 			       const struct shunt_doctor_opts *opts)
 {
 	judge_link(d, facts);
-	if (strcmp(facts->kind, "bridge") != 0)
+	if (!shunt_doctor_is_master(facts))
 		judge_port(d, facts, opts);
 	shunt_doctor_judge_place(d, facts, opts);
 }

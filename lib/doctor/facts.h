@@ -5,6 +5,7 @@
 #define SHUNT_DOCTOR_FACTS_H
 
 #include <net/if.h>
+#include <string.h>
 
 #include "doctor/doctor.h"
 #include "firewall/judge.h"
@@ -49,9 +50,9 @@ struct doctor_device_facts {
 	char kind[16];	       /* bridge, bond, veth ...; "" for hardware */
 	char master[IFNAMSIZ]; /* "" without */
 	char master_kind[16];
-	char bridge_ports[160]; /* of a bridge, separated by spaces; "" without */
-	bool filters_vlans;	/* a bridge does */
-	unsigned peer_ifindex;	/* of a veth: its other end, if that is in this namespace; 0 */
+	char ports[160];       /* of a bridge or a bond, separated by spaces; "" without */
+	bool filters_vlans;    /* a bridge does */
+	unsigned peer_ifindex; /* of a veth: its other end, if that is in this namespace; 0 */
 	char peer[IFNAMSIZ];
 	struct doctor_offloads peer_offloads;
 	unsigned ring;	/* descriptors of a receive ring; 0: not told */
@@ -63,6 +64,12 @@ struct doctor_device_facts {
 	bool is_forwarding; /* net.ipv4.conf.DEV.forwarding */
 	struct shunt_kernel kernel;
 };
+
+/* A bridge or a bond: no port, but what stands for its ports. */
+static inline bool shunt_doctor_is_master(const struct doctor_device_facts *facts)
+{
+	return !strcmp(facts->kind, "bridge") || !strcmp(facts->kind, "bond");
+}
 
 struct doctor_host_facts {
 	struct shunt_kernel kernel;

@@ -135,8 +135,8 @@ static void read_program(struct doctor_device_facts *out)
 
 /* --- sysfs ------------------------------------------------------------------------------------ */
 
-/* Those that fit. */
-static void read_bridge_ports(struct doctor_device_facts *out)
+/* A bridge's, or a bond's; those that fit. */
+static void read_ports(struct doctor_device_facts *out)
 {
 	char path[96];
 	const struct dirent *entry;
@@ -145,14 +145,15 @@ static void read_bridge_ports(struct doctor_device_facts *out)
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/brif", out->ifname);
 	dir = opendir(path);
-	if (!dir)
+	if (!dir) {
+		snprintf(path, sizeof(path), "/sys/class/net/%s/bonding/slaves", out->ifname);
+		shunt_doctor_read_text(path, out->ports, sizeof(out->ports));
 		return;
-	while ((entry = readdir(dir)) &&
-	       len + strlen(entry->d_name) + 2 < sizeof(out->bridge_ports))
+	}
+	while ((entry = readdir(dir)) && len + strlen(entry->d_name) + 2 < sizeof(out->ports))
 		if (*entry->d_name != '.')
-			len += (unsigned)snprintf(out->bridge_ports + len,
-						  sizeof(out->bridge_ports) - len, "%s%s",
-						  len ? " " : "", entry->d_name);
+			len += (unsigned)snprintf(out->ports + len, sizeof(out->ports) - len,
+						  "%s%s", len ? " " : "", entry->d_name);
 	closedir(dir);
 }
 
@@ -174,7 +175,7 @@ static void read_sysfs(struct doctor_device_facts *out)
 	snprintf(path, sizeof(path), "/sys/class/net/%s/bridge/vlan_filtering", out->ifname);
 	shunt_doctor_read_text(path, text, sizeof(text));
 	out->filters_vlans = *text == '1';
-	read_bridge_ports(out);
+	read_ports(out);
 	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", out->ifname);
 	shunt_doctor_read_text(path, text, sizeof(text));
 	out->is_forwarding = *text == '1';

@@ -162,8 +162,9 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 	}
 }
 
-/* A bridge is no port: `shuntd bridge` serves its ports. */
-static void judge_bridge(struct shunt_doctor *d, const struct doctor_device_facts *f)
+/* A bridge or a bond is no port: shuntd serves its ports, in that mode alone. */
+static void judge_master(struct shunt_doctor *d, const struct doctor_device_facts *f,
+			 const char *mode)
 {
 	struct shunt_finding *finding;
 
@@ -173,29 +174,29 @@ static void judge_bridge(struct shunt_doctor *d, const struct doctor_device_fact
 		shunt_doctor_remedy(finding, "ip link set %s type bridge vlan_filtering 0",
 				    f->ifname);
 	}
-	if (!*f->bridge_ports) {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "bridge",
-					   "the bridge has no ports: there is nothing to serve");
+	if (!*f->ports) {
+		finding =
+			shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, f->kind,
+					 "the %s has no ports: there is nothing to serve", f->kind);
 		shunt_doctor_remedy(finding, "ip link set dev PORT master %s", f->ifname);
 		return;
 	}
-	finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "bridge",
-				   "a bridge of the kernel's with the ports %s: `shuntd bridge %s` "
-				   "serves these, and no other mode the bridge",
-				   f->bridge_ports, f->ifname);
-	shunt_doctor_remedy(finding, "shuntctl doctor %s", f->bridge_ports);
+	finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, f->kind,
+				   "a %s of the kernel's with the ports %s: `shuntd %s %s` serves "
+				   "these, and no other mode the %s",
+				   f->kind, f->ports, mode, f->ifname, f->kind);
+	shunt_doctor_remedy(finding, "shuntctl doctor %s", f->ports);
 }
 
 static void judge_place(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
 	struct shunt_finding *finding;
 
-	if (!strcmp(f->kind, "bond") || !strcmp(f->kind, "team")) {
+	if (!strcmp(f->kind, "team")) {
 		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "place",
-					   "a %s has no queues of its own: its members have",
-					   f->kind);
-		shunt_doctor_remedy(finding, "name the members as ports: ip link show master %s",
-				    f->ifname);
+					   "a team has no queues of its own, and what it sends by "
+					   "is not followed: its ports have");
+		shunt_doctor_remedy(finding, "use a bond");
 	} else if (!strcmp(f->master_kind, "bridge")) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
 				 "a port of bridge %s, which forwards when shunt does not",
@@ -224,8 +225,8 @@ static void judge_place(struct shunt_doctor *d, const struct doctor_device_facts
 void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device_facts *facts,
 			      const struct shunt_doctor_opts *opts)
 {
-	if (!strcmp(facts->kind, "bridge")) {
-		judge_bridge(d, facts);
+	if (shunt_doctor_is_master(facts)) {
+		judge_master(d, facts, strcmp(facts->kind, "bond") ? "bridge" : "route");
 		return;
 	}
 	if (opts->is_suspended)

@@ -75,7 +75,7 @@ static int manage_firewall(struct shunt_engine *engine, struct shunt_err *err)
 	unsigned i, cnt = 0;
 
 	for (i = 0; i < engine->ports.cnt; i++)
-		if (engine->ports.at[i].xdp &&
+		if (engine->ports.at[i].xdp && !*engine->ports.at[i].config->bond &&
 		    shunt_ports_mode(&engine->ports, i) == SHUNT_FORWARD_ROUTE)
 			ifindexes[cnt++] = engine->ports.at[i].netdev.ifindex;
 	if (!cnt || engine->config->firewall != SHUNT_FIREWALL_MANAGE)

@@ -52,26 +52,28 @@ static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shu
 	return 0;
 }
 
-/* What a bridge, a bond or a VRF gets from its port, the kernel does not route by the port. */
+/* What a bridge, a bond or a VRF gets from its port, the kernel does not route by the port. A bond
+ * that the configuration names is followed. */
 static int check_master(const struct shunt_engine *engine, const struct shunt_port *port,
 			struct shunt_err *err)
 {
-	if (!port->netdev.has_master ||
+	if (!port->netdev.has_master || *port->config->bond ||
 	    shunt_ports_mode(&engine->ports, port->index) != SHUNT_FORWARD_ROUTE)
 		return 0;
 	return shunt_err_set(
 		err, EINVAL,
 		"%s is a port of another device (a bridge, a bond, a VRF), which takes "
-		"what comes in: mode route would not forward as the kernel does; ip "
-		"link set %s nomaster",
+		"what comes in: mode route would not forward as the kernel does; name the "
+		"bond in its place, or ip link set %s nomaster",
 		port->name, port->name);
 }
 
-/* In generic mode a packet whose checksum was left to a device cannot be translated: what is left
- * to do goes with it, and is not to be seen. */
+/* A flowtable knows connections by the bond, whose members programs are on. In generic mode a
+ * packet whose checksum was left to a device cannot be translated: what is left to do goes with it,
+ * and is not to be seen. */
 static bool asks_flows(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	return engine->config->firewall != SHUNT_FIREWALL_IGNORE &&
+	return engine->config->firewall != SHUNT_FIREWALL_IGNORE && !*port->config->bond &&
 	       port->config->driver_mode != SHUNT_DRIVER_GENERIC &&
 	       shunt_ports_mode(&engine->ports, port->index) == SHUNT_FORWARD_ROUTE &&
 	       (engine->can_manage || shunt_firewall_has_flowtable(port->netdev.ifindex));

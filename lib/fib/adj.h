@@ -26,8 +26,8 @@ enum shunt_adj_kind {
 		SHUNT_ADJ_KIND_CNT
 };
 
-/* In the place of a port's index: packets leave tagged, by the device above a port whose number
- * (fib/device.h) the adjacency has. */
+/* In the place of a port's index: packets leave by the device above ports whose number
+ * (fib/device.h) the adjacency has: they are tagged, or one of a bond's members is chosen. */
 #define SHUNT_ADJ_TAGGED 64
 
 struct shunt_adj {
@@ -42,6 +42,13 @@ struct shunt_adj {
 };
 
 _Static_assert(sizeof(struct shunt_adj) == 32, "two adjacencies a cache line");
+
+/* shunt_adj_exit returns what a packet leaves by, as one number: a port's, or TAGGED and a device's
+ * added. Thread: any. */
+static inline uint32_t shunt_adj_exit(const struct shunt_adj *adj)
+{
+	return adj->port == SHUNT_ADJ_TAGGED ? SHUNT_ADJ_TAGGED + adj->above : adj->port;
+}
 
 /* shunt_adj_kind_name and shunt_adj_kind_help return static text, "?" for a number that is no
  * kind. Thread: any. */

@@ -48,11 +48,17 @@ static uint32_t bits_of(const struct shunt_vlan_tag *tag)
 	return shunt_device_tag_bits(tag->type_be == htons(ETH_P_8021AD), ntohs(tag->tci_be));
 }
 
-uint32_t shunt_devices_key_of(const struct shunt_device *device)
+uint32_t shunt_devices_key_of(const struct shunt_device *device, unsigned member)
 {
-	return shunt_device_key(device->port, bits_of(&device->tags[0]),
+	return shunt_device_key(device->members[member], bits_of(&device->tags[0]),
 				device->tag_cnt > 1 ? bits_of(&device->tags[1])
 						    : SHUNT_DEVICE_NO_TAG);
+}
+
+/* A bond's own frames have no tags to be found by. */
+static unsigned key_cnt(const struct shunt_device *device)
+{
+	return device->tag_cnt ? device->member_cnt : 0;
 }
 
 static uint64_t new_word(uint32_t key, uint32_t flags, uint32_t number)
@@ -78,14 +84,28 @@ static uint64_t *word_of(const struct shunt_devices *devices, uint32_t key)
 	return empty;
 }
 
+/* false: there is no room, or another device has its tags on a member. */
+static bool put_words(struct shunt_devices *devices, const struct shunt_device *device,
+		      uint32_t number)
+{
+	unsigned i;
+
+	for (i = 0; i < key_cnt(device); i++) {
+		const uint32_t key = shunt_devices_key_of(device, i);
+		uint64_t *word = word_of(devices, key);
+
+		if (!word || *word)
+			return false;
+		__atomic_store_n(word, new_word(key, device->flags, number), __ATOMIC_RELEASE);
+		devices->cnts[device->members[i]]++;
+	}
+	return true;
+}
+
 uint32_t shunt_devices_add(struct shunt_devices *devices, const struct shunt_device *device)
 {
-	const uint32_t key = shunt_devices_key_of(device);
-	uint64_t *word = word_of(devices, key);
 	uint32_t number;
 
-	if (!word || *word)
-		return 0;
 	number = shunt_runs_alloc(&devices->runs, 1, false);
 	if (number >= SHUNT_DEVICES_MAX) {
 		shunt_runs_free(&devices->runs, number, 1);
@@ -94,20 +114,35 @@ uint32_t shunt_devices_add(struct shunt_devices *devices, const struct shunt_dev
 	if (!number)
 		return 0;
 	((struct shunt_device *)devices->runs.arena.base)[number] = *device;
-	__atomic_store_n(word, new_word(key, device->flags, number), __ATOMIC_RELEASE);
-	devices->cnts[device->port]++;
-	return number;
+	if (put_words(devices, device, number))
+		return number;
+	shunt_devices_hide(devices, number);
+	shunt_devices_del(devices, number);
+	return 0;
+}
+
+/* The word by which frames find the device on a member; NULL: it has none. */
+static uint64_t *word_on(const struct shunt_devices *devices, uint32_t number, unsigned member)
+{
+	const struct shunt_device *device = shunt_devices_at(devices, number);
+	uint64_t *word = word_of(devices, shunt_devices_key_of(device, member));
+
+	return word && shunt_device_number(*word) == number ? word : NULL;
 }
 
 void shunt_devices_hide(struct shunt_devices *devices, uint32_t number)
 {
 	const struct shunt_device *device = shunt_devices_at(devices, number);
-	uint64_t *word = word_of(devices, shunt_devices_key_of(device));
+	uint64_t *word;
+	unsigned i;
 
-	if (!word || shunt_device_number(*word) != number)
-		return;
-	__atomic_store_n(word, 0, __ATOMIC_RELEASE);
-	devices->cnts[device->port]--;
+	for (i = 0; i < key_cnt(device); i++) {
+		word = word_on(devices, number, i);
+		if (!word)
+			continue;
+		__atomic_store_n(word, 0, __ATOMIC_RELEASE);
+		devices->cnts[device->members[i]]--;
+	}
 }
 
 void shunt_devices_del(struct shunt_devices *devices, uint32_t number)
@@ -118,10 +153,15 @@ void shunt_devices_del(struct shunt_devices *devices, uint32_t number)
 void shunt_devices_set_flags(struct shunt_devices *devices, uint32_t number, uint32_t flags)
 {
 	struct shunt_device *device = &((struct shunt_device *)devices->runs.arena.base)[number];
-	const uint32_t key = shunt_devices_key_of(device);
-	uint64_t *word = word_of(devices, key);
+	uint64_t *word;
+	unsigned i;
 
 	__atomic_store_n(&device->flags, flags, __ATOMIC_RELAXED);
-	if (word && shunt_device_number(*word) == number)
-		__atomic_store_n(word, new_word(key, flags, number), __ATOMIC_RELEASE);
+	for (i = 0; i < key_cnt(device); i++) {
+		word = word_on(devices, number, i);
+		if (word)
+			__atomic_store_n(word,
+					 new_word(shunt_devices_key_of(device, i), flags, number),
+					 __ATOMIC_RELEASE);
+	}
 }

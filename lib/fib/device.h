@@ -5,8 +5,8 @@
  * One thread, the writer, adds and removes devices. What is removed is handed out again after a
  * grace period of liburcu, QSBR flavour. A frame's word is one store: readers see it or not.
  *
- * Limits: 2^14 devices; of those whose tags share a line, eight. What does not fit is not in the
- * table, and its frames are the kernel's.
+ * Limits: 2^14 devices; of those whose tags share a line, eight; of a bond, 14 members. What does
+ *not fit is not in the table, and its frames are the kernel's.
  *
  *	shunt_devices_create_on(&devices, source, &err);
  *	number = shunt_devices_add(devices, &device);
@@ -41,20 +41,21 @@ int shunt_devices_create_on(struct shunt_devices **out, const struct shunt_arena
  */
 void shunt_devices_destroy(struct shunt_devices *devices);
 
-/* shunt_devices_key_of returns the key of frames that come in by a device. Thread: any. */
-uint32_t shunt_devices_key_of(const struct shunt_device *device);
+/* shunt_devices_key_of returns the key of frames that come in by a device with tags, on the port
+ * that is its member of that index. Thread: any. */
+uint32_t shunt_devices_key_of(const struct shunt_device *device, unsigned member);
 
-/* shunt_devices_add puts a copy of the device into the table, of one tag or two. Returns its
+/* shunt_devices_add puts a copy of the device into the table, of up to two tags. Returns its
  * number, 0 where there is no room, or another has its tags. Thread: the writer. */
 uint32_t shunt_devices_add(struct shunt_devices *devices, const struct shunt_device *device);
 
 /* shunt_devices_hide has frames find the device no more; another may have its tags. Adjacencies may
- * still name it, until shunt_devices_del. Thread: the writer. Cost: a store. */
+ * still name it, until shunt_devices_del. Thread: the writer. Cost: a store for each member. */
 void shunt_devices_hide(struct shunt_devices *devices, uint32_t number);
 void shunt_devices_del(struct shunt_devices *devices, uint32_t number);
 
 /* shunt_devices_set_flags says what a device forwards from now on (enum shunt_tables_flags).
- * Thread: the writer. Cost: a store. */
+ * Thread: the writer. Cost: a store for each member. */
 void shunt_devices_set_flags(struct shunt_devices *devices, uint32_t number, uint32_t flags);
 
 /* shunt_devices_find returns the word of the device by which a frame of this key comes in

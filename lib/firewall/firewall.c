@@ -59,7 +59,7 @@ struct shunt_firewall {
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* The devices, and after them the bridges that they are ports of. Returns 0 or -errno. */
+/* The ports, and after them the bridges and bonds that they belong to. Returns 0 or -errno. */
 static int add_masters(const int *ifindexes, unsigned cnt, int *out, unsigned *out_cnt)
 {
 	unsigned i, n = SHUNT_MIN(cnt, DEVICES_MAX / 2u);
@@ -77,28 +77,47 @@ static int add_masters(const int *ifindexes, unsigned cnt, int *out, unsigned *o
 	return failed;
 }
 
-/* The devices, the bridges that they are ports of, and the VLAN devices above them. */
-static void ask_tc(const int *ifindexes, unsigned cnt, const struct shunt_firewall_aboves *aboves,
-		   struct shunt_judges *out)
+/* What the ports' frames pass: these, the bridges and bonds that they belong to, and the VLAN
+ * devices above them all. */
+struct passed {
+	int ifindexes[DEVICES_MAX]; /* but the VLAN devices */
+	unsigned cnt;
+	struct shunt_firewall_aboves aboves;
+};
+
+static void find_passed(struct passed *passed, const int *ifindexes, unsigned cnt,
+			struct shunt_judges *out)
 {
-	int *devices = calloc(DEVICES_MAX + aboves->cnt, sizeof(*devices));
-	unsigned device_cnt, i;
-	int ret = devices ? add_masters(ifindexes, cnt, devices, &device_cnt) : -ENOMEM;
+	int ret = add_masters(ifindexes, cnt, passed->ifindexes, &passed->cnt);
 
 	if (ret)
-		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "tc of bridges: %s",
+		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "bridges: %s",
 				 strerror(-ret));
-	if (!devices)
+	ret = shunt_firewall_aboves_ask(&passed->aboves, passed->ifindexes, passed->cnt);
+	if (ret)
+		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "VLAN devices: %s",
+				 strerror(-ret));
+}
+
+static void ask_tc(const struct passed *passed, struct shunt_judges *out)
+{
+	int *devices = calloc(DEVICES_MAX + passed->aboves.cnt, sizeof(*devices));
+	unsigned i;
+
+	if (!devices) {
+		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "tc: %s",
+				 strerror(ENOMEM));
 		return;
-	for (i = 0; i < aboves->cnt; i++)
-		devices[device_cnt++] = aboves->at[i].ifindex;
-	shunt_firewall_ask_tc(devices, device_cnt, out);
+	}
+	memcpy(devices, passed->ifindexes, passed->cnt * sizeof(*devices));
+	for (i = 0; i < passed->aboves.cnt; i++)
+		devices[passed->cnt + i] = passed->aboves.at[i].ifindex;
+	shunt_firewall_ask_tc(devices, passed->cnt + passed->aboves.cnt, out);
 	free(devices);
 }
 
-static void ask_part(enum part part, const struct shunt_firewall_asker *asker, const int *ifindexes,
-		     unsigned cnt, const struct shunt_firewall_aboves *aboves,
-		     struct shunt_judges *out)
+static void ask_part(enum part part, const struct shunt_firewall_asker *asker,
+		     const struct passed *passed, struct shunt_judges *out)
 {
 	switch (part) {
 	case NFT:
@@ -106,7 +125,7 @@ static void ask_part(enum part part, const struct shunt_firewall_asker *asker, c
 		shunt_firewall_ask_flowtables(out);
 		break;
 	case TC:
-		ask_tc(ifindexes, cnt, aboves, out);
+		ask_tc(passed, out);
 		break;
 	case IPSEC:
 		shunt_firewall_ask_ipsec(out);
@@ -122,17 +141,14 @@ static void ask_part(enum part part, const struct shunt_firewall_asker *asker, c
 static void ask(enum part part, const struct shunt_firewall_asker *asker, const int *ifindexes,
 		unsigned cnt, struct shunt_judges *out)
 {
-	struct shunt_firewall_aboves aboves = {.cnt = 0};
-	const bool is_of_devices = part == NFT || part == TC;
-	const int ret = is_of_devices ? shunt_firewall_aboves_ask(&aboves, ifindexes, cnt) : 0;
+	struct passed passed = {.cnt = 0};
 
-	if (ret)
-		shunt_judges_add(out, SHUNT_JUDGE_untold, SHUNT_JUDGE_IN, 0, "VLAN devices: %s",
-				 strerror(-ret));
-	out->aboves = &aboves;
-	ask_part(part, asker, ifindexes, cnt, &aboves, out);
+	if (part == NFT || part == TC)
+		find_passed(&passed, ifindexes, cnt, out);
+	out->aboves = &passed.aboves;
+	ask_part(part, asker, &passed, out);
 	out->aboves = NULL;
-	shunt_firewall_aboves_free(&aboves);
+	shunt_firewall_aboves_free(&passed.aboves);
 }
 
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out)

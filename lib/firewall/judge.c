@@ -104,7 +104,8 @@ bool shunt_judges_equal(const struct shunt_judges *a, const struct shunt_judges 
 
 /* --- whose frames ----------------------------------------------------------------------------- */
 
-/* What is routed passes the bridge as a device. What is bridged passes the ports alone. */
+/* What is routed passes the bridge or the bond as a device. What is bridged passes the ports alone.
+ */
 static bool is_at(const struct shunt_judged *port, int ifindex)
 {
 	return port->ifindex == ifindex || (port->is_routed && port->master == ifindex);

@@ -91,12 +91,12 @@ bool shunt_judges_equal(const struct shunt_judges *a, const struct shunt_judges 
 /* What has to be known of a port. */
 struct shunt_judged {
 	int ifindex;	   /* 0: no device */
-	int master;	   /* its bridge's, 0: none */
+	int master;	   /* its bridge's or bond's, 0: none */
 	bool is_routed;	   /* its IP packets pass the kernel's IP layer: modes route and mix */
 	bool is_bridged;   /* its frames pass a bridge of the kernel: bridge and mix over one */
 	bool calls_ip;	   /* is_bridged, and br_netfilter shows what is bridged to the IP hooks */
 	bool calls_arp;	   /* and to those of ARP */
-	bool is_untold;	   /* the bridge above could not be asked for: every judge counts */
+	bool is_untold;	   /* the device above could not be asked for: every judge counts */
 	uint64_t leave_by; /* bit p: its frames can leave by port p */
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* A packet that leaves by the device it came in on is punted: the kernel also sends a redirect. */
-static void fill_tx(struct shunt_ip *ip, const struct shunt_graph *graph, unsigned in, int tag)
+static void fill_tx(struct shunt_ip *ip, const struct shunt_graph *graph, unsigned in)
 {
 	unsigned out;
 
@@ -16,7 +16,7 @@ static void fill_tx(struct shunt_ip *ip, const struct shunt_graph *graph, unsign
 
 		ip->tx[in][out] = node == graph->drop_node || is_back ? ip->punt : node;
 	}
-	ip->tx[in][SHUNT_ADJ_TAGGED] = tag < 0 ? ip->punt : (uint16_t)tag;
+	ip->tx[in][SHUNT_ADJ_TAGGED] = ip->punt;
 }
 
 /* The node of that name among those for packets of devices above a port, or among the others. */
@@ -50,8 +50,9 @@ int shunt_ip_init(struct shunt_node *node, const struct shunt_ip_params *params,
 	ip->rpf = next < 0 ? ip->on : (uint16_t)next;
 	ip->punt = (uint16_t)punt;
 	ip->drop = graph->drop_node;
+	ip->tag = tag < 0 ? ip->punt : (uint16_t)tag;
 	for (port = 0; port < SHUNT_PORT_MAX; port++)
-		fill_tx(ip, graph, port, tag);
+		fill_tx(ip, graph, port);
 	node->priv = ip;
 	return 0;
 }

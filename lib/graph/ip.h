@@ -22,8 +22,9 @@ struct shunt_ip {
 	uint16_t rpf; /* the next node of packets whose source is looked up first */
 	uint16_t punt;
 	uint16_t drop;
+	uint16_t tag; /* the node that tags, and chooses a bond's member; punt: there is none */
 	/* By input and output port: a transmit node; punt where a packet must not, or cannot,
-	 * leave. By SHUNT_ADJ_TAGGED: the node that tags, or punt. */
+	 * leave, and of SHUNT_ADJ_TAGGED, where it takes a second look. */
 	uint16_t tx[SHUNT_PORT_MAX][SHUNT_PORT_MAX + 1];
 };
 
@@ -196,12 +197,17 @@ static inline void shunt_ip_tally_add(const struct shunt_ip *state, struct shunt
 	tally->bytes += len;
 }
 
-/* Whether a packet that came in by a device above a port would leave by it: the kernel may
- * redirect.
- */
-static inline bool shunt_ip_goes_back(const uint8_t *frame, const struct shunt_adj *adj)
+/* Whether a packet leaves by a device above ports that is not the one it came in by: there the
+ * kernel may redirect. Apart from the straight line. */
+static inline bool shunt_ip_leaves_above(const struct shunt_ip *state, const struct shunt_pkt *pkt,
+					 const uint8_t *frame, const struct shunt_adj *adj,
+					 const bool is_above)
 {
-	return adj->port == SHUNT_ADJ_TAGGED && adj->above == shunt_tag_of(frame)->device;
+	const uint32_t own =
+		is_above ? SHUNT_ADJ_TAGGED + shunt_tag_of(frame)->device
+			 : __atomic_load_n(&state->tables.live[pkt->port].own, __ATOMIC_RELAXED);
+
+	return adj->port == SHUNT_ADJ_TAGGED && shunt_adj_exit(adj) != own;
 }
 
 /* shunt_ip_rewrite is the function of both rewrite nodes; decrease is what the family does to TTL
@@ -216,7 +222,10 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 	const struct shunt_ip *const state = node->priv;
 	const struct shunt_adj *const adjs = state->tables.nexthops->adjs;
 	const uint16_t *const tx = state->tx[pkts[0].port];
-	const uint16_t first = tx[adjs[pkts[0].adj].port], punt = state->punt;
+	const uint16_t punt = state->punt;
+	const uint16_t first = adjs[pkts[0].adj].port == SHUNT_ADJ_TAGGED
+				       ? state->tag
+				       : tx[adjs[pkts[0].adj].port];
 	struct shunt_ip_tally neighbour = {0}, route = {0};
 	uint8_t *const mem = node->mem;
 	unsigned i, diff = 0;
@@ -226,8 +235,10 @@ static inline unsigned shunt_ip_rewrite(const struct shunt_node *node, struct sh
 		uint8_t *ip = shunt_pkt_data(&pkts[i], mem) + SHUNT_ETH_LEN;
 		uint16_t to = tx[adj->port];
 
-		if (unlikely(to == punt || pkts[i].len - SHUNT_ETH_LEN > adj->mtu ||
-			     (is_above && shunt_ip_goes_back(ip - SHUNT_ETH_LEN, adj)))) {
+		if (unlikely(to == punt) &&
+		    shunt_ip_leaves_above(state, &pkts[i], ip - SHUNT_ETH_LEN, adj, is_above))
+			to = state->tag;
+		if (unlikely(to == punt || pkts[i].len - SHUNT_ETH_LEN > adj->mtu)) {
 			to = shunt_ip_hold_back(state, &pkts[i], adj);
 		} else {
 			if (is_counted) {

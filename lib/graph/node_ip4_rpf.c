@@ -9,11 +9,11 @@
 #include "graph/ip.h"
 #include "shunt_tables.h"
 
-static inline bool is_plain(const struct shunt_adj *adj, unsigned port, uint8_t check)
+static inline bool is_plain(const struct shunt_adj *adj, uint32_t own, uint8_t check)
 {
 	if (check == SHUNT_SOURCE_NOT_LOCAL)
 		return adj->kind != SHUNT_ADJ_LOCAL;
-	return adj->kind == SHUNT_ADJ_REWRITE && adj->port == port;
+	return adj->kind == SHUNT_ADJ_REWRITE && shunt_adj_exit(adj) == own;
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
@@ -21,6 +21,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	const struct shunt_ip *state = node->priv;
 	const struct shunt_port_live *live = &state->tables.live[pkts[0].port];
 	const uint8_t check = __atomic_load_n(&live->rpf4, __ATOMIC_RELAXED);
+	const uint32_t own = __atomic_load_n(&live->own, __ATOMIC_RELAXED);
 	uint32_t src_be[SHUNT_BATCH_MAX], nh[SHUNT_BATCH_MAX];
 	unsigned i, bad = 0;
 
@@ -32,7 +33,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		const struct shunt_adj *adj = shunt_nexthop_adj(state->tables.nexthops, nh[i], 0);
 
 		next[i] = state->on;
-		if (unlikely(!is_plain(adj, pkts[i].port, check))) {
+		if (unlikely(!is_plain(adj, own, check))) {
 			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_rp_filter);
 			bad = 1;
 		}
@@ -49,16 +50,6 @@ static uint8_t check_of(const struct shunt_ip *state, const struct shunt_tag *ta
 	return flags & SHUNT_TABLES_RPF4       ? SHUNT_SOURCE_RPF
 	       : flags & SHUNT_TABLES_NO_LOCAL ? SHUNT_SOURCE_NOT_LOCAL
 					       : SHUNT_SOURCE_ANY;
-}
-
-static bool is_plain_above(const struct shunt_adj *adj, const struct shunt_tag *tag, uint8_t check)
-{
-	if (check == SHUNT_SOURCE_ANY)
-		return true;
-	if (check == SHUNT_SOURCE_NOT_LOCAL)
-		return adj->kind != SHUNT_ADJ_LOCAL;
-	return adj->kind == SHUNT_ADJ_REWRITE && adj->port == SHUNT_ADJ_TAGGED &&
-	       adj->above == tag->device;
 }
 
 static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
@@ -90,9 +81,10 @@ static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsig
 	for (i = 0; i < cnt; i++) {
 		const struct shunt_adj *adj = shunt_nexthop_adj(state->tables.nexthops, nh[i], 0);
 		const uint8_t *frame = shunt_pkt_data(&pkts[i], node->mem);
+		const uint32_t own = SHUNT_ADJ_TAGGED + shunt_tag_of(frame)->device;
 
 		next[i] = state->on;
-		if (unlikely(!is_plain_above(adj, shunt_tag_of(frame), checks[i]))) {
+		if (unlikely(checks[i] && !is_plain(adj, own, checks[i]))) {
 			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_rp_filter);
 			bad = 1;
 		}

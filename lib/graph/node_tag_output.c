@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Tag output: packets whose adjacency is of a device above a port get its tags, with the PCP that
- * the kernel would give them (vlan_dev_hard_start_xmit), and leave by the port. */
+/* Tag output: packets whose adjacency is of a device above ports get its tags, with the PCP that
+ * the kernel would give them (vlan_dev_hard_start_xmit), and leave by the port; above a bond, by
+ * the member that the kernel would choose. */
 #include "graph/ip.h"
+#include "shunt_bond.h"
 
 /* What a packet's tags depend on. */
 struct key {
@@ -14,8 +16,11 @@ struct key {
 struct last {
 	struct key key;
 	struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX];
-	uint8_t cnt; /* 0: there was none */
-	uint16_t next;
+	uint8_t cnt;
+	bool is_known; /* false: there was none */
+	/* By member, of which one is chosen by policy; where there is one, the first. */
+	uint8_t member_cnt, policy;
+	uint16_t next[SHUNT_DEVICE_MEMBERS_MAX];
 };
 
 static inline struct key key_of(const struct shunt_pkt *pkt, const uint8_t *frame,
@@ -61,13 +66,34 @@ static void look_up(const struct shunt_node *node, const struct key *key, uint32
 	unsigned i;
 
 	last->key = *key;
+	last->is_known = true;
 	last->cnt = device->tag_cnt;
+	last->member_cnt = device->member_cnt;
+	last->policy = device->policy;
 	for (i = 0; i < SHUNT_DEVICE_TAGS_MAX; i++) {
 		last->tags[i].type_be = device->tags[i].type_be;
 		last->tags[i].tci_be = shunt_device_tci_be(device, i, priority);
 	}
 	/* of any port that frames come in by but its own: all ports that have a queue */
-	last->next = shunt_graph_tx_or_drop(node->graph, device->port);
+	for (i = 0; i < device->member_cnt; i++)
+		last->next[i] = shunt_graph_tx_or_drop(node->graph, device->members[i]);
+}
+
+/* Before the tags are in the frame: the kernel has the outer one beside it meanwhile. A second one
+ * is part of the frame there, and hides the packet. */
+static uint16_t next_of(const struct last *last, const struct shunt_pkt *pkt, const uint8_t *frame)
+{
+	const uint8_t *ip = frame + SHUNT_ETH_LEN;
+	const bool is_inner = last->cnt == SHUNT_DEVICE_TAGS_MAX;
+	const uint16_t type = is_inner ? last->tags[1].type_be : shunt_ip_load16(ip - 2);
+	const uint32_t hash_eth = shunt_bond_hash_eth(frame[5], frame[11], ntohs(type));
+	const enum shunt_bond_policy policy =
+		is_inner ? SHUNT_BOND_LAYER2 : (enum shunt_bond_policy)last->policy;
+
+	if (last->member_cnt == 1)
+		return last->next[0];
+	return last->next[shunt_bond_hash(policy, hash_eth, ip, frame + pkt->len, ip[0] >> 4 == 6) %
+			  last->member_cnt];
 }
 
 /* The addresses in front, moved by the length of the tags, which is known here. */
@@ -88,7 +114,7 @@ static inline unsigned tag(struct shunt_node *node, struct shunt_pkt *pkts, unsi
 			   uint16_t *next, const bool is_above)
 {
 	uint8_t *const mem = node->mem;
-	struct last last = {.cnt = 0};
+	struct last last = {.is_known = false};
 	uint16_t first = 0, diff = 0;
 	unsigned i;
 
@@ -96,13 +122,13 @@ static inline unsigned tag(struct shunt_node *node, struct shunt_pkt *pkts, unsi
 		uint8_t *const frame = shunt_pkt_data(&pkts[i], mem);
 		const struct key key = key_of(&pkts[i], frame, is_above);
 
-		if (unlikely(!last.cnt || !is_same(&key, &last.key, is_above)))
+		if (unlikely(!last.is_known || !is_same(&key, &last.key, is_above)))
 			look_up(node, &key, priority_of(node->priv, frame, is_above), &last);
+		next[i] = next_of(&last, &pkts[i], frame);
 		if (likely(last.cnt == 1))
 			put_tags(&pkts[i], frame, &last, 1);
-		else
+		else if (last.cnt)
 			put_tags(&pkts[i], frame, &last, SHUNT_DEVICE_TAGS_MAX);
-		next[i] = last.next;
 		pkts[i].reason = SHUNT_DROP_no_output;
 		first = i ? first : next[0];
 		diff |= next[i] ^ first;

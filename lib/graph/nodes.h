@@ -72,12 +72,13 @@ enum shunt_approved {
 	SHUNT_APPROVED_BEFORE, /* no more, but some may be under way */
 };
 
-/* What control may change of an input port while workers run: bytes read and written whole. */
+/* What control may change of an input port while workers run: each read and written whole. */
 struct shunt_port_live {
 	uint8_t ip4;	  /* IPv4 is forwarded */
 	uint8_t ip6;	  /* IPv6 is forwarded */
 	uint8_t rpf4;	  /* enum shunt_source_check */
 	uint8_t approved; /* enum shunt_approved */
+	uint16_t own;	  /* the exit that leads back to where its packets come from */
 };
 
 /* Parameters of eth_input: by input port. A frame to its MAC address goes to the IP nodes where

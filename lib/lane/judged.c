@@ -19,6 +19,14 @@ static int ask_bridge(struct shunt_judged *judged)
 	return ret == -ENODEV ? 0 : ret; /* what is gone has no frames */
 }
 
+/* What a member of a bond gets passes the bond as a device, like what a bridge routes. */
+static int ask_master(struct shunt_judged *judged)
+{
+	const int ret = shunt_link_master((unsigned)judged->ifindex, &judged->master);
+
+	return ret == -ENODEV ? 0 : ret;
+}
+
 /* The last answer stands while the kernel gives none: it may be busy for seconds. */
 static void keep(const struct shunt_judged *last, struct shunt_judged *judged)
 {
@@ -37,7 +45,9 @@ void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_p
 	*judged = (struct shunt_judged){.ifindex = port->netdev.ifindex,
 					.leave_by = port->lane.facts.far,
 					.is_routed = shunt_ports_routes(lanes->ports, port->index)};
-	if (shunt_ports_bridges(lanes->ports, port->index) && ask_bridge(judged))
+	if (shunt_ports_bridges(lanes->ports, port->index) ? ask_bridge(judged)
+	    : judged->is_routed && port->xdp		   ? ask_master(judged)
+							   : 0)
 		keep(&last, judged);
 }
 

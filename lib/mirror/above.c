@@ -6,6 +6,8 @@
 #include <linux/if_arp.h>
 #include <linux/if_ether.h>
 
+#include "mirror/bond.h"
+
 const char *shunt_above_state_name(enum shunt_above_state state)
 {
 	static const char *const names[] = {
@@ -76,12 +78,9 @@ uint32_t shunt_mirror_above_number(const struct shunt_mirror_aboves *aboves, uin
 
 /* --- what the kernel has ---------------------------------------------------------------------- */
 
-static const struct shunt_mirror_link *vlan_of(const struct shunt_mirror_aboves *aboves,
-					       uint32_t ifindex)
+static bool is_vlan(const struct shunt_mirror_link_info *info)
 {
-	const struct shunt_mirror_link *link = shunt_mirror_link_get(aboves->table, ifindex);
-
-	return link && link->info.vlan.type_be && link->info.parent ? link : NULL;
+	return info->vlan.type_be && info->parent;
 }
 
 static bool is_ether(const struct shunt_mirror_link_info *info)
@@ -89,17 +88,32 @@ static bool is_ether(const struct shunt_mirror_link_info *info)
 	return info->type == ARPHRD_ETHER && info->mac_len == ETH_ALEN;
 }
 
-/* The port beneath, -1 for none; *beneath: the VLAN device between, NULL where there is none. */
-static int find_port(const struct shunt_mirror_aboves *aboves, const struct shunt_mirror_link *link,
-		     const struct shunt_mirror_link **beneath)
+/* A VLAN device's port, or its bond's. */
+static enum shunt_above_state find_ports(const struct shunt_mirror_aboves *aboves, uint32_t ifindex,
+					 struct shunt_device *out)
 {
-	const int port = aboves->port_of(aboves->ctx, link->info.parent);
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(aboves->table, ifindex);
+	const int port = aboves->port_of(aboves->ctx, ifindex);
 
-	*beneath = NULL;
-	if (port >= 0)
-		return port;
-	*beneath = vlan_of(aboves, link->info.parent);
-	return *beneath ? aboves->port_of(aboves->ctx, (*beneath)->info.parent) : -1;
+	if (port >= 0) {
+		out->members[0] = (uint8_t)port;
+		out->member_cnt = 1;
+		return SHUNT_ABOVE_followed;
+	}
+	return link && shunt_mirror_is_bond(&link->info)
+		       ? shunt_mirror_bond_members(aboves, link, out)
+		       : SHUNT_ABOVE_elsewhere;
+}
+
+/* The VLAN device between this one and the port or the bond; NULL: there is none. */
+static const struct shunt_mirror_link *find_beneath(const struct shunt_mirror_aboves *aboves,
+						    const struct shunt_mirror_link *link)
+{
+	const struct shunt_mirror_link *beneath =
+		is_vlan(&link->info) ? shunt_mirror_link_get(aboves->table, link->info.parent)
+				     : NULL;
+
+	return beneath && is_vlan(&beneath->info) ? beneath : NULL;
 }
 
 /* What is redirected to a port may be longer than its MTU by one tag (xdp_ok_fwd_dev). Longer
@@ -139,24 +153,29 @@ static enum shunt_above_state state_of(const struct shunt_mirror_link *link,
 enum shunt_above_state shunt_mirror_above_look(const struct shunt_mirror_aboves *aboves,
 					       uint32_t ifindex, struct shunt_device *out)
 {
-	const struct shunt_mirror_link *link = vlan_of(aboves, ifindex), *beneath;
-	int port;
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(aboves->table, ifindex);
+	const struct shunt_mirror_link *beneath;
+	enum shunt_above_state state = SHUNT_ABOVE_elsewhere;
 
 	memset(out, 0, sizeof(*out));
 	if (!aboves->devices || !link || !is_ether(&link->info))
-		return SHUNT_ABOVE_elsewhere;
-	port = find_port(aboves, link, &beneath);
-	if (port < 0)
-		return SHUNT_ABOVE_elsewhere;
+		return state;
+	beneath = find_beneath(aboves, link);
+	if (is_vlan(&link->info))
+		state = find_ports(aboves, beneath ? beneath->info.parent : link->info.parent, out);
+	else if (shunt_mirror_is_bond(&link->info))
+		state = shunt_mirror_bond_members(aboves, link, out);
+	if (state == SHUNT_ABOVE_elsewhere)
+		return state;
 	if (beneath)
 		put_tag(out, &beneath->info.vlan);
-	put_tag(out, &link->info.vlan);
+	if (is_vlan(&link->info))
+		put_tag(out, &link->info.vlan);
 	memcpy(out->mac, link->info.mac, ETH_ALEN); /* which is in adjacencies */
 	out->ifindex = ifindex;
 	out->mtu_max = mtu_max(aboves, link, beneath);
-	out->port = (uint16_t)port;
 	out->priorities = link->info.vlan.priorities;
-	return state_of(link, beneath);
+	return state == SHUNT_ABOVE_followed ? state_of(link, beneath) : state;
 }
 
 /* --- what the table has ----------------------------------------------------------------------- */

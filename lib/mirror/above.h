@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the kernel's VLAN devices to the table of devices above ports (fib/device.h): each that is
- * over a port, or over such a VLAN device, and that only routes.
+/* From the kernel's VLAN devices and bonds to the table of devices above ports (fib/device.h): each
+ * VLAN device that is over a port, a bond, or such a VLAN device, and each bond of ports; and of
+ * these, what only routes.
  *
  * All of it: thread control.
  */
@@ -10,7 +11,7 @@
 #include "fib/device.h"
 #include "mirror/table.h"
 
-/* Why a VLAN device is in the table, or not: X(name, help) */
+/* Why a device is in the table, or not: X(name, help) */
 #define SHUNT_ABOVE_STATES(X)                                                \
 	X(followed, "its packets go by shunt")                               \
 	X(elsewhere, "it is not above a port of mode route, or it is deep")  \
@@ -18,7 +19,11 @@
 	X(member, "it is a port of a bridge or a bond, or belongs to a VRF") \
 	X(program, "it has an XDP program of its own")                       \
 	X(priorities, "its ingress map has a priority over 15")              \
+	X(bonding, "its bond sends in a way that only the kernel knows")     \
+	X(members, "a member of its bond is no port of mode route")          \
 	X(no_room, "the table has no place for it")
+
+#define SHUNT_ABOVE_ORDER_MAX 64 /* members of a bond; of one with more no order is known */
 
 enum shunt_above_state {
 #define X(name, help) SHUNT_ABOVE_##name,
@@ -36,6 +41,9 @@ struct shunt_mirror_aboves {
 	struct shunt_devices *devices; /* NULL: there are none */
 	/* The port that may have devices above it; -1: none. */
 	int (*port_of)(void *ctx, uint32_t ifindex);
+	/* Puts the names of a bond's members into names[max], in the kernel's order. Returns how
+	 * many there are, or -errno. */
+	int (*order_of)(const char *bond, char (*names)[16], unsigned max);
 	void *ctx;
 	uint32_t change_cnt; /* of devices that came, changed or went */
 };
@@ -47,7 +55,7 @@ void shunt_mirror_above_fini(struct shunt_mirror_aboves *aboves);
  * table. */
 uint32_t shunt_mirror_above_number(const struct shunt_mirror_aboves *aboves, uint32_t ifindex);
 
-/* shunt_mirror_above_look says what there is to say of a VLAN device; *out as it is, or would be,
+/* shunt_mirror_above_look says what there is to say of a device; *out as it is, or would be,
  * in the table, all zeros for one that is elsewhere. */
 enum shunt_above_state shunt_mirror_above_look(const struct shunt_mirror_aboves *aboves,
 					       uint32_t ifindex, struct shunt_device *out);

@@ -58,23 +58,24 @@ static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mi
 	int port = adjs->port_of ? adjs->port_of(adjs->ctx, adj->key.ifindex) : -1;
 	const uint32_t above =
 		adjs->aboves ? shunt_mirror_above_number(adjs->aboves, adj->key.ifindex) : 0;
+	const struct shunt_device *device =
+		above ? shunt_devices_at(adjs->aboves->devices, above) : NULL;
 	const struct shunt_mirror_neigh *neigh;
 
 	memset(out, 0, sizeof(*out));
 	out->kind = SHUNT_ADJ_PUNT;
 	out->ifindex = adj->key.ifindex;
 	out->number = adj->number;
-	if (above)
-		port = SHUNT_ADJ_TAGGED;
+	if (device)
+		port = shunt_device_is_port(device) ? device->members[0] : SHUNT_ADJ_TAGGED;
 	if (!link || port < 0 || (adj->key.ip == SHUNT_MIRROR_IP4 && link->is_addrless))
 		return;
 	out->kind = SHUNT_ADJ_GLEAN;
 	out->port = (uint16_t)port;
-	out->above = (uint16_t)above;
+	out->above = (uint16_t)(port == SHUNT_ADJ_TAGGED ? above : 0);
 	out->mtu = mtu_of(adj, link);
-	if (above)
-		out->mtu = SHUNT_MIN(out->mtu,
-				     shunt_devices_at(adjs->aboves->devices, above)->mtu_max);
+	if (device)
+		out->mtu = SHUNT_MIN(out->mtu, device->mtu_max);
 	if (!adj->key.gw_family)
 		return;
 	neigh = shunt_mirror_neigh_get(adjs->table, adj->key.ifindex, adj->key.gw_family,

@@ -144,12 +144,27 @@ static void follow_device(struct shunt_mirror_fib *fib, uint32_t ifindex, unsign
 	}
 }
 
+/* A device that changed may have been, or have become, a bond's member. */
+static void follow_bonds(struct shunt_mirror_fib *fib)
+{
+	const struct shunt_mirror_link *link;
+	uint32_t idx = 0;
+
+	while ((idx = shunt_mirror_store_next(&fib->table->links, idx))) {
+		link = shunt_mirror_store_at(&fib->table->links, idx);
+		if (shunt_mirror_is_bond(&link->info))
+			follow_device(fib, link->info.ifindex, SHUNT_DEVICE_TAGS_MAX);
+	}
+}
+
 static void link_changed(void *ctx, uint32_t ifindex)
 {
 	struct shunt_mirror_fib *fib = ctx;
 
-	if (fib->aboves.devices)
+	if (fib->aboves.devices) {
 		follow_device(fib, ifindex, SHUNT_DEVICE_TAGS_MAX);
+		follow_bonds(fib);
+	}
 	shunt_mirror_adj_link(&fib->targets.adjs, ifindex);
 	fib->are_paths_stale = true;
 }
@@ -383,6 +398,7 @@ int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_tabl
 	fib->aboves.table = table;
 	fib->aboves.devices = opts->devices;
 	fib->aboves.port_of = opts->base_of;
+	fib->aboves.order_of = opts->order_of;
 	fib->aboves.ctx = opts->port_ctx;
 	shunt_mirror_above_init(&fib->aboves);
 	shunt_mirror_store_init(&fib->hosts, sizeof(struct shunt_mirror_host), 0);

@@ -338,6 +338,13 @@ void shunt_mirror_set_mtu6(struct shunt_mirror *mirror, uint32_t ifindex, uint32
 		mirror->table.watch.link(mirror->table.watch.ctx, ifindex);
 }
 
+uint32_t shunt_mirror_master(const struct shunt_mirror *mirror, uint32_t ifindex)
+{
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(&mirror->table, ifindex);
+
+	return link ? link->info.master : 0;
+}
+
 uint32_t shunt_mirror_above(const struct shunt_mirror *mirror, uint32_t ifindex)
 {
 	return mirror->fib.table ? shunt_mirror_above_number(&mirror->fib.aboves, ifindex) : 0;

@@ -55,6 +55,7 @@ struct shunt_mirror_opts {
 	int (*port_of)(void *ctx, uint32_t ifindex);
 	/* The same of ports whose devices above them are followed; NULL without `devices`. */
 	int (*base_of)(void *ctx, uint32_t ifindex);
+	int (*order_of)(const char *bond, char (*names)[16], unsigned max); /* mirror/above.h */
 	void *port_ctx;
 };
 
@@ -148,6 +149,10 @@ bool shunt_mirror_neigh_is_used(const struct shunt_mirror *mirror,
  * false where it is not there, or not counted. Thread: the writer. */
 bool shunt_mirror_neigh_count(const struct shunt_mirror *mirror,
 			      const struct shunt_mirror_neigh_info *info, struct shunt_count *out);
+
+/* shunt_mirror_master returns the ifindex of the bond, bridge or VRF that a device belongs to; 0:
+ * to none. Thread: control. */
+uint32_t shunt_mirror_master(const struct shunt_mirror *mirror, uint32_t ifindex);
 
 /* shunt_mirror_above returns the number of a device above a port (fib/device.h); 0: it is not in
  * that table. Thread: the writer. */

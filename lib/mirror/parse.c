@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
+#include <linux/if_bonding.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -69,17 +69,86 @@ static void parse_vlan(const struct nlattr *nest, struct shunt_mirror_vlan *out)
 	}
 }
 
-/* The kind stands before its data (rtnl_link_info_fill). */
-static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_info *out)
+static void parse_aggregator(const struct nlattr *nest, struct shunt_mirror_bond *out)
 {
 	const struct nlattr *attr;
 
 	mnl_attr_for_each_nested(attr, nest)
 	{
-		if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+		if (mnl_attr_get_type(attr) == IFLA_BOND_AD_INFO_AGGREGATOR)
+			out->aggregator = shunt_netlink_u16(attr);
+	}
+}
+
+static void parse_bond(const struct nlattr *nest, struct shunt_mirror_bond *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		switch (mnl_attr_get_type(attr)) {
+		case IFLA_BOND_MODE:
+			out->mode = shunt_netlink_u8(attr);
+			break;
+		case IFLA_BOND_XMIT_HASH_POLICY:
+			out->policy = shunt_netlink_u8(attr);
+			break;
+		case IFLA_BOND_AD_INFO:
+			parse_aggregator(attr, out);
+			break;
+		}
+	}
+}
+
+static void parse_bonded(const struct nlattr *nest, struct shunt_mirror_bonded *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		switch (mnl_attr_get_type(attr)) {
+		case IFLA_BOND_SLAVE_STATE:
+			out->is_backup = shunt_netlink_u8(attr) == BOND_STATE_BACKUP;
+			break;
+		case IFLA_BOND_SLAVE_MII_STATUS:
+			out->is_down = shunt_netlink_u8(attr) != BOND_LINK_UP;
+			break;
+		case IFLA_BOND_SLAVE_QUEUE_ID:
+			out->queue = shunt_netlink_u16(attr);
+			break;
+		case IFLA_BOND_SLAVE_AD_AGGREGATOR_ID:
+			out->aggregator = shunt_netlink_u16(attr);
+			break;
+		}
+	}
+}
+
+/* A kind stands before its data (rtnl_link_info_fill, rtnl_link_slave_info_fill). */
+static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_info *out)
+{
+	const struct nlattr *attr;
+	char master[sizeof(out->kind)] = "";
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		switch (mnl_attr_get_type(attr)) {
+		case IFLA_INFO_KIND:
 			shunt_netlink_copy(out->kind, sizeof(out->kind) - 1, attr);
-		else if (mnl_attr_get_type(attr) == IFLA_INFO_DATA && !strcmp(out->kind, "vlan"))
-			parse_vlan(attr, &out->vlan);
+			break;
+		case IFLA_INFO_SLAVE_KIND:
+			shunt_netlink_copy(master, sizeof(master) - 1, attr);
+			break;
+		case IFLA_INFO_DATA:
+			if (!strcmp(out->kind, "vlan"))
+				parse_vlan(attr, &out->vlan);
+			if (shunt_mirror_is_bond(out))
+				parse_bond(attr, &out->bond);
+			break;
+		case IFLA_INFO_SLAVE_DATA:
+			if (!strcmp(master, "bond"))
+				parse_bonded(attr, &out->bonded);
+			break;
+		}
 	}
 }
 

@@ -33,6 +33,22 @@ struct shunt_mirror_vlan {
 	uint8_t pad[7];
 };
 
+/* What a bond is, of bonds, and what it makes of a member, of members (linux/if_bonding.h). */
+struct shunt_mirror_bond {
+	uint8_t mode;	     /* BOND_MODE_* */
+	uint8_t policy;	     /* BOND_XMIT_POLICY_* */
+	uint16_t aggregator; /* 802.3ad: the active one's identifier */
+	uint32_t pad;
+};
+
+struct shunt_mirror_bonded {
+	uint16_t aggregator; /* 802.3ad: that it belongs to */
+	uint16_t queue;	     /* not 0: what leaves by that transmit queue leaves by it */
+	uint8_t is_backup;   /* it neither sends nor receives */
+	uint8_t is_down;     /* the bond holds its link for lost */
+	uint16_t pad;
+};
+
 /* The infos are compared as bytes: zero them before filling in. Addresses are in network
  * order, IPv4 in the first four bytes. */
 struct shunt_mirror_link_info {
@@ -50,7 +66,15 @@ struct shunt_mirror_link_info {
 	uint32_t xdp;	 /* not 0: an XDP program is attached */
 	uint32_t pad;
 	struct shunt_mirror_vlan vlan;
+	struct shunt_mirror_bond bond;
+	struct shunt_mirror_bonded bonded;
 };
+
+/* shunt_mirror_is_bond says whether a device is a bond. Thread: any. */
+static inline bool shunt_mirror_is_bond(const struct shunt_mirror_link_info *info)
+{
+	return !strcmp(info->kind, "bond");
+}
 
 struct shunt_mirror_link {
 	struct shunt_mirror_obj obj;

@@ -60,13 +60,63 @@ static bool is_diverted(const struct shunt_router *router, enum shunt_mirror_ip 
 	       router->ports->config->policy_routing == SHUNT_POLICY_ROUTING_FOLLOW;
 }
 
-static void look_at_mtu6(struct shunt_router *router, const struct shunt_port *port)
-{
-	int mtu6 = read_conf("ipv6", port->name, "mtu");
+/* Whose addresses and settings count for what comes in by a port: its own, or those of the bond
+ * that it is a member of. */
+struct owner {
+	const char *name;
+	uint32_t ifindex;
+	uint16_t exit; /* that leads back there: the port, or SHUNT_ADJ_TAGGED and a device's number
+			*/
+	bool is_silent; /* what comes in is dropped, or another device's: only the kernel knows */
+};
 
-	if (router->mirror && port->xdp && mtu6 > 0)
-		shunt_mirror_set_mtu6(router->mirror, (uint32_t)port->netdev.ifindex,
-				      (uint32_t)mtu6);
+static bool is_member(const struct shunt_device *device, unsigned port)
+{
+	unsigned i;
+
+	for (i = 0; i < device->member_cnt; i++)
+		if (device->members[i] == port)
+			return true;
+	return false;
+}
+
+/* master: what the port belongs to; its frames are shunt's where that is a bond that is followed.
+ */
+static struct owner owner_by(const struct shunt_router *router, unsigned at, uint32_t master)
+{
+	const struct shunt_mirror_link *link =
+		shunt_mirror_link_get(shunt_mirror_table(router->mirror), master);
+	const uint32_t number = shunt_mirror_above(router->mirror, master);
+	const struct shunt_device *device = shunt_devices_at(router->devices, number);
+
+	return (struct owner){
+		.name = link ? link->info.name : router->ports->at[at].name,
+		.ifindex = master,
+		.exit = (uint16_t)(shunt_device_is_port(device) ? at : SHUNT_ADJ_TAGGED + number),
+		.is_silent = !number || device->tag_cnt || !is_member(device, at),
+	};
+}
+
+static struct owner owner_of(const struct shunt_router *router, unsigned at)
+{
+	const struct shunt_port *port = &router->ports->at[at];
+	const uint32_t ifindex = (uint32_t)port->netdev.ifindex;
+	const uint32_t master =
+		router->mirror && port->xdp &&
+				shunt_ports_mode(router->ports, at) == SHUNT_FORWARD_ROUTE
+			? shunt_mirror_master(router->mirror, ifindex)
+			: 0;
+
+	return master ? owner_by(router, at, master)
+		      : (struct owner){port->name, ifindex, (uint16_t)at, false};
+}
+
+static void look_at_mtu6(struct shunt_router *router, const struct owner *owner)
+{
+	int mtu6 = read_conf("ipv6", owner->name, "mtu");
+
+	if (router->mirror && owner->ifindex && mtu6 > 0)
+		shunt_mirror_set_mtu6(router->mirror, owner->ifindex, (uint32_t)mtu6);
 }
 
 /* --- devices above ports ---------------------------------------------------------------------- */
@@ -188,14 +238,17 @@ void shunt_router_look(struct shunt_router *router)
 	router->is_ip6_off = !ip6_forwarding;
 	for (i = 0; i < ports->cnt; i++) {
 		struct shunt_port_live *live = &router->live[i];
-		const char *name = ports->at[i].name;
-		bool is_router = shunt_ports_routes(ports, i) && router->is_following;
+		const struct owner owner = owner_of(router, i);
+		const char *name = owner.name;
+		bool is_router =
+			shunt_ports_routes(ports, i) && router->is_following && !owner.is_silent;
 		const int ip4_forwarding = read_conf("ipv4", name, "forwarding");
 		bool ip4 = is_router && ip4_forwarding > 0;
 		bool has_ip6 = is_router && ip6 && read_conf("ipv6", name, "disable_ipv6") == 0;
 
 		ip4_off |= (uint64_t)!ip4_forwarding << i;
-		look_at_mtu6(router, &ports->at[i]);
+		look_at_mtu6(router, &owner);
+		__atomic_store_n(&live->own, owner.exit, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->ip4, ip4 && !diverted4, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->ip6, has_ip6 && !diverted6, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->rpf4, read_source_check(router, name), __ATOMIC_RELAXED);

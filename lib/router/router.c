@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "device/bond.h"
 #include "router/tables.h"
 #include "xdp/tables.h"
 
@@ -48,6 +49,7 @@ static int open_mirror(struct shunt_router *router, struct shunt_err *err)
 		.devices = router->devices,
 		.port_of = port_of,
 		.base_of = base_of,
+		.order_of = shunt_bond_order,
 		.port_ctx = router,
 	};
 

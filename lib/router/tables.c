@@ -97,7 +97,7 @@ static uint32_t flags_of(const struct shunt_router *router, unsigned port)
 		flags |= SHUNT_TABLES_RPF4;
 	if (live->rpf4 == SHUNT_SOURCE_NOT_LOCAL)
 		flags |= SHUNT_TABLES_NO_LOCAL;
-	return flags;
+	return flags | (uint32_t)live->own << SHUNT_TABLES_OWN_SHIFT;
 }
 
 void shunt_router_tables_follow(struct shunt_router *router)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The VLAN devices above the ports: by which tags, what each forwards, and why not. */
+/* The VLAN devices and bonds above the ports: by which tags, what each forwards, and why not. */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
+#include <net/if.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -32,6 +33,18 @@ static const char *source_check(uint32_t flags)
 					       : "any";
 }
 
+void shunt_show_members(const struct shunt_engine *engine, const struct shunt_device *device,
+			char *out, size_t len)
+{
+	size_t used = 0;
+	unsigned i;
+
+	*out = '\0';
+	for (i = 0; i < device->member_cnt && used < len; i++)
+		used += (size_t)snprintf(out + used, len - used, "%s%s", i ? " " : "",
+					 engine->ports.at[device->members[i]].name);
+}
+
 static void add_device(const struct shunt_engine *engine, const struct shunt_mirror_link *link,
 		       json_t *rows)
 {
@@ -41,14 +54,16 @@ static void add_device(const struct shunt_engine *engine, const struct shunt_mir
 	const enum shunt_above_state state =
 		shunt_mirror_above_state(router->mirror, link->info.ifindex, &device);
 	const uint32_t flags = number ? shunt_devices_at(router->devices, number)->flags : 0;
+	char ports[SHUNT_DEVICE_MEMBERS_MAX * IF_NAMESIZE];
 	json_t *row;
 
-	if (!device.tag_cnt)
+	if (state == SHUNT_ABOVE_elsewhere)
 		return;
+	shunt_show_members(engine, &device, ports, sizeof(ports));
 	row = json_object();
 	set_text(row, "device", link->info.name);
 	set_u64(row, "ifindex", link->info.ifindex);
-	set_text(row, "port", engine->ports.at[device.port].name);
+	set_text(row, "port", ports);
 	set_tags(row, &device);
 	set_u64(row, "mtu", link->info.mtu);
 	set_text(row, "state", shunt_above_state_name(state));

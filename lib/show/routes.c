@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/neighbour.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,20 +40,25 @@ struct walk {
 
 /* --- routes ----------------------------------------------------------------------------------- */
 
-/* The device that a packet leaves by, and the port beneath, which mostly is that device. */
+/* The device that a packet leaves by, and the port beneath, which mostly is that device; of a bond
+ * all that it may leave by. */
 static void set_out(json_t *row, const struct shunt_engine *engine, const struct shunt_adj *adj)
 {
 	const struct shunt_router *router = engine->router;
-	const unsigned port = adj->port == SHUNT_ADJ_TAGGED
-				      ? shunt_devices_at(router->devices, adj->above)->port
-				      : adj->port;
+	const struct shunt_device port = {.member_cnt = 1, .members = {(uint8_t)adj->port}};
 	const struct shunt_mirror_link *link =
 		router->mirror
 			? shunt_mirror_link_get(shunt_mirror_table(router->mirror), adj->ifindex)
 			: NULL;
+	char ports[SHUNT_DEVICE_MEMBERS_MAX * IF_NAMESIZE];
 
+	shunt_show_members(engine,
+			   adj->port == SHUNT_ADJ_TAGGED
+				   ? shunt_devices_at(router->devices, adj->above)
+				   : &port,
+			   ports, sizeof(ports));
 	set_text(row, "device", link ? link->info.name : NULL);
-	set_text(row, "port", port < engine->ports.cnt ? engine->ports.at[port].name : NULL);
+	set_text(row, "port", ports);
 }
 
 static json_t *hop_json(const struct shunt_engine *engine, const struct shunt_adj *adj,

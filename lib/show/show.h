@@ -53,6 +53,12 @@ SHUNT_SHOW_OBJECTS(X)
 /* shunt_show_mac returns a MAC address as text, a new reference. Thread: any. */
 json_t *shunt_show_mac(const uint8_t mac[6]);
 
+/* shunt_show_members writes the names of the ports beneath a device (fib/device.h), with a space
+ * between. Thread: control. */
+struct shunt_device;
+void shunt_show_members(const struct shunt_engine *engine, const struct shunt_device *device,
+			char *out, size_t len);
+
 /* shunt_show_notices_of returns the notices about a port, -1 for all, an array. Thread: control. */
 json_t *shunt_show_notices_of(const struct shunt_show *show, int port);
 

@@ -247,6 +247,30 @@ def test_follows_routes_and_forwarding(lab, each_lane):
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.forwarding=1")
 
 
+@KERNEL_TOO
+@pytest.mark.usefixtures("each_lane")
+def test_a_port_that_becomes_a_bridges(lab):
+    """What comes in is the bridge's, which here forwards nothing, until it is a port of its own again."""
+    gen, sink = lab.ends()
+    frame = udp4()
+
+    def crosses():
+        gen.send(frame)
+        return sink.receive(lambda got: got == routed(frame), timeout=0.2)
+
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True):
+        lab.exec("dut", "ip", "link", "add", "br9", "up", "type", "bridge")
+        lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.br9.forwarding=0")
+        warm(lab)
+        gen.reaches(sink, frame, routed(frame))
+        lab.exec("dut", "ip", "link", "set", "eth1", "master", "br9")
+        wait_until(lambda: not crosses(), 2, "the port to be the bridge's")
+        assert not any(crosses() for _ in range(5))
+        lab.exec("dut", "ip", "link", "set", "eth1", "nomaster")
+        wait_until(crosses, 20, "the port to route again")
+        lab.exec("dut", "ip", "link", "del", "br9")
+
+
 def test_local_traffic_and_a_killed_daemon(lab, way):
     """The host itself answers through userspace; after a kill the next daemon removes what the
     first one made."""

@@ -262,8 +262,10 @@ static void apply_settings(uint8_t bits, uint8_t more)
 	are_long = more & LONG;
 	in_port = bits & 3;
 	for (i = 0; i < PORTS; i++)
-		live[i] = (struct shunt_port_live){
-			.ip4 = !(bits & NO_IP4), .ip6 = !(bits & NO_IP6), .rpf4 = !!(bits & RPF)};
+		live[i] = (struct shunt_port_live){.ip4 = !(bits & NO_IP4),
+						   .ip6 = !(bits & NO_IP6),
+						   .rpf4 = !!(bits & RPF),
+						   .own = (uint16_t)i};
 	masks.forwarding = bits & BLOCKED ? 0x5 : 0xf;
 	masks.learning = masks.flooding = 0xf;
 	masks.foreign = !!(bits & FOREIGN);

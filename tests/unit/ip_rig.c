@@ -172,7 +172,7 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 
 	memcpy(&rig->macs[0], ip_rig_mac, 6);
 	for (i = 0; i < 2; i++)
-		rig->live[i] = (struct shunt_port_live){.ip4 = 1, .ip6 = 1};
+		rig->live[i] = (struct shunt_port_live){.ip4 = 1, .ip6 = 1, .own = (uint16_t)i};
 	shunt_graph_init(&rig->graph, &rig->pool, rig->queues, 2);
 	cr_assert_eq(shunt_graph_add(&rig->graph, &shunt_node_eth_input, NULL, &eth, &err), 0);
 	cr_assert_gt(shunt_graph_add(&rig->graph, &shunt_node_tag_input, NULL, &ip, &err), 0);

@@ -25,7 +25,8 @@ static void stop(void)
 static struct shunt_device one_tag(unsigned port, uint16_t type, unsigned id)
 {
 	return (struct shunt_device){
-		.port = (uint16_t)port,
+		.member_cnt = 1,
+		.members = {(uint8_t)port},
 		.tag_cnt = 1,
 		.ifindex = id + 1,
 		.tags = {{.type_be = htons(type), .tci_be = htons((uint16_t)id)}},
@@ -43,7 +44,7 @@ static struct shunt_device two_tags(unsigned port, unsigned outer, unsigned inne
 
 static uint32_t find(const struct shunt_device *device)
 {
-	return shunt_device_number(shunt_devices_find(devices, shunt_devices_key_of(device)));
+	return shunt_device_number(shunt_devices_find(devices, shunt_devices_key_of(device, 0)));
 }
 
 TestSuite(device, .init = start, .fini = stop);
@@ -88,11 +89,13 @@ Test(device, one_takes_the_place_of_another)
 	cr_expect_eq(shunt_devices_at(devices, before)->ifindex, 8, "somebody may still read it");
 	shunt_devices_set_flags(devices, after, 5);
 	cr_expect_eq(shunt_devices_at(devices, after)->flags, 5);
-	cr_expect_eq(shunt_device_flags(shunt_devices_find(devices, shunt_devices_key_of(&device))),
-		     5);
+	cr_expect_eq(
+		shunt_device_flags(shunt_devices_find(devices, shunt_devices_key_of(&device, 0))),
+		5);
 	shunt_devices_set_flags(devices, before, 7); /* somebody else's word */
-	cr_expect_eq(shunt_device_flags(shunt_devices_find(devices, shunt_devices_key_of(&device))),
-		     5);
+	cr_expect_eq(
+		shunt_device_flags(shunt_devices_find(devices, shunt_devices_key_of(&device, 0))),
+		5);
 }
 
 Test(device, a_thousand_on_each_of_four_ports)

@@ -148,7 +148,7 @@ Test(doctor, a_bridge_is_served_by_its_ports)
 	f.xdp.features = 0;
 	strcpy(f.kind, "bridge");
 	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_error, "no ports", "master eth1");
-	strcpy(f.bridge_ports, "eth2 eth3");
+	strcpy(f.ports, "eth2 eth3");
 	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_note, "shuntd bridge eth1",
 	       "shuntctl doctor eth2 eth3");
 	f.filters_vlans = true;
@@ -323,7 +323,12 @@ Test(doctor, links_and_places)
 	snprintf(f.master_kind, sizeof(f.master_kind), "bridge");
 	expect(&f, &wanted, "fallback", SHUNT_DOCTOR_ok, "bridge br0", "");
 	snprintf(f.kind, sizeof(f.kind), "bond");
-	expect(&f, &wanted, "place", SHUNT_DOCTOR_error, "members", "ip link show master eth1");
+	snprintf(f.kind, sizeof(f.kind), "team");
+	expect(&f, &wanted, "place", SHUNT_DOCTOR_error, "team", "bond");
+	snprintf(f.kind, sizeof(f.kind), "bond");
+	expect(&f, &wanted, "bond", SHUNT_DOCTOR_error, "no ports", "ip link set dev PORT master");
+	snprintf(f.ports, sizeof(f.ports), "eth5 eth6");
+	expect(&f, &wanted, "bond", SHUNT_DOCTOR_note, "shuntd route eth1", "doctor eth5 eth6");
 }
 
 Test(doctor, host)

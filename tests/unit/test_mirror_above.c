@@ -109,7 +109,7 @@ Test(mirror_above, comes_and_goes)
 	cr_assert(ONE(100));
 	cr_expect_eq(shunt_mirror_above_number(&fib.aboves, 20), ONE(100));
 	device = shunt_devices_at(opts.devices, ONE(100));
-	cr_expect(device->ifindex == 20 && device->port == 0 && device->tag_cnt == 1);
+	cr_expect(device->ifindex == 20 && device->members[0] == 0 && device->tag_cnt == 1);
 	cr_expect_eq(device->flags, 0, "what it forwards is said by others");
 
 #define WITHOUT(field, value)                            \

@@ -21,6 +21,7 @@
 #include "xdp/tables.h"
 #include "measure/rng.h"
 #include "steer/steer.h"
+#include "shunt_bond.h"
 #include "steer_rig.h"
 
 #define LOOPBACK 1u
@@ -594,7 +595,8 @@ Test(steer_route, agrees_with_the_workers_lookup, .timeout = 120)
 static uint32_t add_device(unsigned port, unsigned outer, unsigned inner, uint32_t flags)
 {
 	const struct shunt_device device = {
-		.port = (uint16_t)port,
+		.member_cnt = 1,
+		.members = {(uint8_t)port},
 		.flags = flags,
 		.tag_cnt = inner ? 2 : 1,
 		.tags = {{htons(inner ? 0x88a8 : 0x8100), htons((uint16_t)outer)},
@@ -745,6 +747,64 @@ Test(steer_route, tagged_that_is_the_kernels)
 	shunt_devices_set_flags(devices, in_device, FLAGS);
 	follow(FLAGS); /* no device above this port */
 	expect_left(&f, VLAN);
+	stop();
+}
+
+#define NOWHERE 40u /* a port that nothing can be redirected to */
+
+static uint32_t add_bond(unsigned first, unsigned second, enum shunt_bond_policy policy,
+			 unsigned tag_cnt)
+{
+	const struct shunt_device device = {
+		.member_cnt = 2,
+		.members = {(uint8_t)first, (uint8_t)second},
+		.policy = (uint8_t)policy,
+		.flags = FLAGS,
+		.tag_cnt = (uint8_t)tag_cnt,
+		.tags = {{htons(0x88a8), htons(500)}, {htons(0x8100), htons(501)}},
+	};
+	const uint32_t number = shunt_devices_add(devices, &device);
+
+	cr_assert(number);
+	return number;
+}
+
+/* Of two members one can be redirected to: by that it is seen who was chosen. The addresses give
+ * 0x20 ^ 0x21, which with both types is odd in IPv4 and even in IPv6. */
+Test(steer_route, bonds)
+{
+	struct frame f, out;
+	unsigned i, cnt[2] = {0};
+
+	start_tagged();
+	add4("100.127.4.0", 24, add_tagged_way(add_bond(NOWHERE, OUT, SHUNT_BOND_LAYER2, 0)));
+	add6("2001:db8:74::", 48, add_tagged_way(add_bond(OUT, NOWHERE, SHUNT_BOND_LAYER2, 0)));
+	add4("100.127.5.0", 24, add_tagged_way(add_bond(NOWHERE, OUT, SHUNT_BOND_LAYER34, 2)));
+	add4("100.127.6.0", 24, add_tagged_way(add_bond(NOWHERE, OUT, SHUNT_BOND_LAYER34, 0)));
+	add4("100.127.7.0", 24, add_tagged_way(add_bond(OUT, NOWHERE, SHUNT_BOND_LAYER2, 0)));
+	follow(ABOVE);
+	for (i = 0; i < 2; i++) {
+		GOES("100.127.4.7", 0, NONE, NONE, 0x21);
+		GOES("100.127.4.7", 0, VLAN(100), NONE, 0x21);
+		GOES("2001:db8:74::9", 0, NONE, NONE, 0x21);
+		/* a second tag hides the packet: 0x20 ^ 0x21 ^ 0x8100 */
+		GOES("100.127.5.7", 0, NONE, VLANS(500, 501), 0x21);
+	}
+	good4(&f, "100.127.7.7");
+	expect_left(&f, NO_XDP_PORT);
+	/* by addresses and ports */
+	for (i = 0; i < 64; i++) {
+		good4(&f, "100.127.6.7");
+		f.data[35] = (uint8_t)(i * 2);
+		cnt[run(&f, &out) == SHUNT_STEER_XDP_FORWARD4]++;
+	}
+	cr_expect(cnt[0] > 16 && cnt[1] > 16, "%u and %u", cnt[0], cnt[1]);
+	/* in by the bond it would leave by: the kernel may redirect */
+	i = add_bond(NOWHERE, OUT, SHUNT_BOND_LAYER2, 0);
+	add4("100.127.8.0", 24, add_tagged_way(i));
+	follow(ABOVE | (SHUNT_TABLES_TAGGED + i) << SHUNT_TABLES_OWN_SHIFT);
+	good4(&f, "100.127.8.7");
+	expect_left(&f, SAME_PORT);
 	stop();
 }
 

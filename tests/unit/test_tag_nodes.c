@@ -8,6 +8,7 @@
 
 #include "graph/tag.h"
 #include "ip_rig.h"
+#include "shunt_bond.h"
 #include "shunt_tables.h"
 
 #define TAGGED	    IP_RIG_NET_CNT	 /* by device `out`, on port 1 */
@@ -26,7 +27,8 @@ struct bytes {
 static uint32_t add_device(unsigned port, unsigned id, uint64_t pcps, unsigned inner)
 {
 	struct shunt_device device = {
-		.port = (uint16_t)port,
+		.member_cnt = 1,
+		.members = {(uint8_t)port},
 		.tag_cnt = inner ? 2 : 1,
 		.flags = SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6,
 		.tags = {{htons(inner ? ETH_P_8021AD : ETH_P_8021Q), htons((uint16_t)id)},
@@ -170,6 +172,43 @@ static void punted(const uint16_t *tags, unsigned net, enum shunt_punt reason, i
 }
 
 #define PUNTED(tags, net, reason) punted(tags, net, SHUNT_PUNT_##reason, __LINE__)
+
+/* Of two members the one without a queue drops: by that it is seen who was chosen. */
+Test(tag_nodes, bond)
+{
+	struct shunt_device bond = {
+		.member_cnt = 2,
+		.members = {1, 40},
+		.policy = SHUNT_BOND_LAYER2,
+		.flags = SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6,
+	};
+	/* 0x09 ^ 0x03 ^ 0x0800, and 0x86dd: the first for IPv4, the second for IPv6 */
+	const struct bytes sent = packet(to_us, NONE, true, TAGGED, 64);
+
+	add_route(TAGGED, ip_rig_add_device(rig, &bond));
+	LEAVES(NONE, TAGGED, false, onward, NONE);
+	LEAVES(VLAN(100), TAGGED, false, onward, NONE);
+	cr_expect_eq(ip_rig_run(rig, sent.data, sent.len)->fate, IP_DROPPED);
+	bond.members[0] = 40;
+	bond.members[1] = 1;
+	bond.tag_cnt = 1;
+	bond.tags[0] = (struct shunt_vlan_tag){htons(ETH_P_8021Q), htons(700)};
+	add_route(TAGGED, ip_rig_add_device(rig, &bond));
+	LEAVES(NONE, TAGGED, true, onward, VLAN(700));
+	/* A second tag hides the packet: 0x09 ^ 0x03 ^ 0x8100 */
+	bond.tag_cnt = 2;
+	bond.tags[1] = (struct shunt_vlan_tag){htons(ETH_P_8021Q), htons(701)};
+	bond.members[0] = 1;
+	bond.members[1] = 40;
+	bond.tags[0].type_be = htons(ETH_P_8021AD);
+	add_route(TAGGED, ip_rig_add_device(rig, &bond));
+	LEAVES(NONE, TAGGED, true, onward, VLANS(700, 701));
+	/* Back by the bond that it came in by: the kernel may redirect. */
+	bond.tag_cnt = 0;
+	ip_rig_live(rig)->own = (uint16_t)(SHUNT_ADJ_TAGGED + ip_rig_add_device(rig, &bond));
+	add_route(TAGGED, ip_rig_live(rig)->own - SHUNT_ADJ_TAGGED);
+	PUNTED(NONE, TAGGED, redirect);
+}
 
 Test(tag_nodes, kernels)
 {
