@@ -30,8 +30,10 @@ struct shunt_bond_flow {
 	__u32 icmp;  /* of a type with an identifier: type, code, and that, which is not 0 */
 };
 
+/* What of a packet is not looked at yet. Behind it there may be padding, up to end. */
 struct shunt_bond_bytes {
 	const __u8 *at, *end;
+	__u32 left;
 };
 
 SHUNT_BOND_INLINE __u32 shunt_bond_word(const __u8 *at)
@@ -40,6 +42,12 @@ SHUNT_BOND_INLINE __u32 shunt_bond_word(const __u8 *at)
 
 	__builtin_memcpy(&word, at, sizeof(word));
 	return word;
+}
+
+/* Whether there are so many bytes. */
+SHUNT_BOND_INLINE int shunt_bond_has(const struct shunt_bond_bytes *packet, __u32 len)
+{
+	return packet->at + len <= packet->end && packet->left >= len;
 }
 
 SHUNT_BOND_INLINE __u32 shunt_bond_fold6(const __u8 *ip)
@@ -74,11 +82,12 @@ SHUNT_BOND_INLINE int shunt_bond_ports_at(__u8 protocol)
 SHUNT_BOND_INLINE int shunt_bond_take_ip(struct shunt_bond_bytes *packet,
 					 struct shunt_bond_flow *flow, int is_ip6, __u8 *protocol)
 {
-	const __u8 *ip = packet->at, *ports;
+	const __u8 *ip = packet->at;
 	__u32 len = 40;
+	int ports;
 
 	*protocol = 0;
-	if (ip + (is_ip6 ? 40 : 20) > packet->end)
+	if (!shunt_bond_has(packet, is_ip6 ? 40 : 20))
 		return 0;
 	if (is_ip6) {
 		flow->addrs = shunt_bond_fold6(ip);
@@ -90,12 +99,13 @@ SHUNT_BOND_INLINE int shunt_bond_take_ip(struct shunt_bond_bytes *packet,
 			*protocol = ip[9];
 	}
 	packet->at = ip + len;
+	packet->left -= len;
+	ports = shunt_bond_ports_at(*protocol);
 	flow->ports = 0;
-	if (shunt_bond_ports_at(*protocol) < 0)
-		return 1;
-	ports = packet->at + shunt_bond_ports_at(*protocol);
-	if (ports + 4 <= packet->end)
-		flow->ports = shunt_bond_word(ports);
+	if (ports == 0 && shunt_bond_has(packet, 4))
+		flow->ports = shunt_bond_word(packet->at);
+	if (ports == 4 && shunt_bond_has(packet, 8))
+		flow->ports = shunt_bond_word(packet->at + 4);
 	return 1;
 }
 
@@ -137,13 +147,14 @@ SHUNT_BOND_INLINE int shunt_bond_take_flow(struct shunt_bond_bytes packet,
 	if (protocol != IPPROTO_ICMP && protocol != IPPROTO_ICMPV6)
 		return 1;
 	icmp = packet.at;
-	if (icmp + 8 > packet.end)
+	if (!shunt_bond_has(&packet, 8))
 		return 1;
 	if (shunt_bond_icmp_has_id(icmp[0]))
 		flow->icmp = shunt_bond_icmp_word(icmp);
 	if (!shunt_bond_is_error(protocol, icmp[0]))
 		return 1;
 	packet.at = icmp + 8;
+	packet.left -= 8;
 	return shunt_bond_take_ip(&packet, flow, is_ip6, &protocol);
 }
 
@@ -159,11 +170,15 @@ SHUNT_BOND_INLINE __u32 shunt_bond_hash_eth(__u8 dst, __u8 src, __u16 type)
 SHUNT_BOND_INLINE __u32 shunt_bond_hash(enum shunt_bond_policy policy, __u32 hash_eth,
 					const __u8 *ip, const __u8 *end, int is_ip6)
 {
-	const struct shunt_bond_bytes packet = {ip, end};
+	struct shunt_bond_bytes packet = {ip, end, 40};
 	struct shunt_bond_flow flow;
 	__u32 hash = hash_eth;
 
-	if (policy == SHUNT_BOND_LAYER2 || !shunt_bond_take_flow(packet, &flow, is_ip6))
+	if (policy == SHUNT_BOND_LAYER2 || ip + 20 > end)
+		return hash;
+	/* total length; payload length */
+	packet.left = is_ip6 ? 40 + (ip[4] << 8 | ip[5]) : ip[2] << 8 | ip[3];
+	if (!shunt_bond_take_flow(packet, &flow, is_ip6))
 		return hash;
 	if (policy == SHUNT_BOND_LAYER34)
 		hash = flow.icmp ? flow.icmp : flow.ports;

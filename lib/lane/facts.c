@@ -179,6 +179,8 @@ static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned 
 	if (left == SHUNT_LANE_REASON_none && lanes->router && lanes->router->is_diverted &&
 	    shunt_ports_mode(lanes->ports, port) == SHUNT_FORWARD_ROUTE)
 		return SHUNT_LANE_REASON_policy_routing;
+	if (left == SHUNT_LANE_REASON_none && lanes->router && lanes->router->foreign >> port & 1)
+		return SHUNT_LANE_REASON_master;
 	return left;
 }
 

@@ -67,7 +67,9 @@ struct owner {
 	uint32_t ifindex;
 	uint16_t exit; /* that leads back there: the port, or SHUNT_ADJ_TAGGED and a device's number
 			*/
-	bool is_silent; /* what comes in is dropped, or another device's: only the kernel knows */
+	bool is_foreign; /* it is another device's, which is not followed */
+	bool is_silent; /* the kernel alone knows what becomes of its packets: it drops them, mostly
+			 */
 };
 
 static bool is_member(const struct shunt_device *device, unsigned port)
@@ -93,6 +95,7 @@ static struct owner owner_by(const struct shunt_router *router, unsigned at, uin
 		.name = link ? link->info.name : router->ports->at[at].name,
 		.ifindex = master,
 		.exit = (uint16_t)(shunt_device_is_port(device) ? at : SHUNT_ADJ_TAGGED + number),
+		.is_foreign = !number,
 		.is_silent = !number || device->tag_cnt || !is_member(device, at),
 	};
 }
@@ -108,7 +111,7 @@ static struct owner owner_of(const struct shunt_router *router, unsigned at)
 			: 0;
 
 	return master ? owner_by(router, at, master)
-		      : (struct owner){port->name, ifindex, (uint16_t)at, false};
+		      : (struct owner){port->name, ifindex, (uint16_t)at, false, false};
 }
 
 static void look_at_mtu6(struct shunt_router *router, const struct owner *owner)
@@ -230,7 +233,7 @@ void shunt_router_look(struct shunt_router *router)
 	const bool ip6 = ip6_forwarding > 0;
 	bool diverted4 = is_diverted(router, SHUNT_MIRROR_IP4);
 	bool diverted6 = is_diverted(router, SHUNT_MIRROR_IP6);
-	uint64_t ip4_off = 0;
+	uint64_t ip4_off = 0, foreign = 0;
 	unsigned i;
 
 	router->is_diverted = diverted4 || diverted6;
@@ -247,6 +250,7 @@ void shunt_router_look(struct shunt_router *router)
 		bool has_ip6 = is_router && ip6 && read_conf("ipv6", name, "disable_ipv6") == 0;
 
 		ip4_off |= (uint64_t)!ip4_forwarding << i;
+		foreign |= (uint64_t)owner.is_foreign << i;
 		look_at_mtu6(router, &owner);
 		__atomic_store_n(&live->own, owner.exit, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->ip4, ip4 && !diverted4, __ATOMIC_RELAXED);
@@ -254,5 +258,6 @@ void shunt_router_look(struct shunt_router *router)
 		__atomic_store_n(&live->rpf4, read_source_check(router, name), __ATOMIC_RELAXED);
 	}
 	router->ip4_off = ip4_off;
+	router->foreign = foreign;
 	look_at_aboves(router);
 }

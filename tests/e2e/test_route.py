@@ -258,7 +258,7 @@ def test_a_port_that_becomes_a_bridges(lab):
         gen.send(frame)
         return sink.receive(lambda got: got == routed(frame), timeout=0.2)
 
-    with Shuntd(lab, "route", "eth1", "eth2", chatty=True):
+    with Shuntd(lab, "route", "eth1", "eth2", chatty=True) as d:
         lab.exec("dut", "ip", "link", "add", "br9", "up", "type", "bridge")
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.br9.forwarding=0")
         warm(lab)
@@ -266,6 +266,7 @@ def test_a_port_that_becomes_a_bridges(lab):
         lab.exec("dut", "ip", "link", "set", "eth1", "master", "br9")
         wait_until(lambda: not crosses(), 2, "the port to be the bridge's")
         assert not any(crosses() for _ in range(5))
+        wait_until(lambda: (d.lane()["reason"], d.lane()["in_use"]) == ("master", "kernel"))
         lab.exec("dut", "ip", "link", "set", "eth1", "nomaster")
         wait_until(crosses, 20, "the port to route again")
         lab.exec("dut", "ip", "link", "del", "br9")

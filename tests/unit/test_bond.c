@@ -37,6 +37,7 @@ static struct packet packet4(uint8_t protocol, uint8_t source, const void *paylo
 	p.ip[9] = protocol;
 	p.ip[15] = source;
 	memcpy(p.ip + 20, payload, len);
+	p.ip[3] = (uint8_t)p.len;
 	return p;
 }
 
@@ -50,6 +51,7 @@ static struct packet packet6(uint8_t protocol, const void *payload, unsigned len
 	for (i = 8; i < 40; i++)
 		p.ip[i] = (uint8_t)(i * i * 7);
 	memcpy(p.ip + 40, payload, len);
+	p.ip[5] = (uint8_t)len;
 	return p;
 }
 
@@ -111,6 +113,9 @@ Test(bond, hash)
 	IS_BY(&p, ports);
 	p.ip[6] = 0x80; /* the reserved bit: nor is that */
 	IS_BY(&p, ports);
+	p.ip[3] = 23; /* what follows is padding of the frame */
+	IS_BY(&p, 0);
+	p.ip[3] = 28;
 	p.len = 23;
 	IS_BY(&p, 0);
 	p = packet4(6, 2, with_ports, 8);
@@ -296,10 +301,10 @@ static const char *ports_in(void)
 	return text;
 }
 
-#define ARE(ports)                                           \
-	do {                                                 \
-		cr_expect_str_eq(ports_of(BOND), ports);     \
-		cr_expect_str_eq(ports_of(vlan.ifindex), ports); \
+#define ARE(ports)                                                            \
+	do {                                                                  \
+		cr_expect_str_eq(ports_of(BOND), ports);                      \
+		cr_expect_str_eq(ports_of(vlan.ifindex), ports);              \
 		cr_expect_str_eq(ports_in(), *(ports) == '-' ? "" : (ports)); \
 	} while (0)
 
@@ -342,9 +347,9 @@ Test(bonds, members_that_send)
 	bond.mtu = 1400;
 	put(&bond);
 	cr_expect_str_eq(ports_of(BOND), "210");
-	cr_expect_eq(
-		shunt_devices_at(opts.devices, shunt_mirror_above_number(&fib.aboves, BOND))->policy,
-		SHUNT_BOND_LAYER34);
+	cr_expect_eq(shunt_devices_at(opts.devices, shunt_mirror_above_number(&fib.aboves, BOND))
+			     ->policy,
+		     SHUNT_BOND_LAYER34);
 	order = NULL;
 	bond.mtu = 1500;
 	put(&bond);

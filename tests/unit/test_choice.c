@@ -51,6 +51,7 @@ CAUSE(unfollowed, f[NEAR].left = SHUNT_LANE_REASON_unfollowed)
 CAUSE(firewall_in_vain, f[NEAR].left = SHUNT_LANE_REASON_firewall; f[NEAR].has_fallback = false)
 CAUSE(firewall, f[NEAR].left = SHUNT_LANE_REASON_firewall)
 CAUSE(policy_routing, f[NEAR].left = SHUNT_LANE_REASON_policy_routing)
+CAUSE(master, f[NEAR].left = SHUNT_LANE_REASON_master)
 CAUSE(no_devices, f[FAR].is_device = f[FAR].takes = false)
 CAUSE(nodes, f[NEAR].has_nodes = true)
 CAUSE(zerocopy, f[NEAR].is_zerocopy = f[FAR].is_zerocopy = true)
@@ -102,6 +103,7 @@ static const struct row {
 	ROW(firewall_in_vain, KERNEL, KERNEL, false, false),
 	ROW(firewall, KERNEL, KERNEL, false, false),
 	ROW(policy_routing, KERNEL, KERNEL, false, false),
+	ROW(master, KERNEL, KERNEL, false, false),
 	ROW(no_devices, USER, USER, true, false),
 	ROW(nodes, USER, USER, true, false),
 	ROW(zerocopy, USER, USER, true, false),
@@ -181,8 +183,7 @@ Test(choice, detour_of_a_wire_that_crosses)
 
 static bool is_left(const struct row *row)
 {
-	return row->reason >= SHUNT_LANE_REASON_isolated &&
-	       row->reason <= SHUNT_LANE_REASON_policy_routing;
+	return row->reason >= SHUNT_LANE_REASON_isolated && row->reason <= SHUNT_LANE_REASON_master;
 }
 
 /* Where the other cause also says that nobody else would forward. */
@@ -252,7 +253,7 @@ static bool is_asked(const struct row *row)
 
 static bool is_auto(const struct row *row)
 {
-	return row->reason > SHUNT_LANE_REASON_policy_routing && !is_asked(row);
+	return row->reason > SHUNT_LANE_REASON_master && !is_asked(row);
 }
 
 Test(choice, every_pair_of_reasons)

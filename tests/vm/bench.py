@@ -10,8 +10,8 @@ import sys
 from shuntlab import guest
 from shuntlab.napi import Polls
 from shuntlab.rig import TOOLS, Idler, Load, Rig, set_rings, sink
-from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, bridge, captured, dumped, nobody, ruled, shunt, \
-    tagged, xdp_forward
+from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, bonded, bridge, captured, dumped, nobody, \
+    ruled, shunt, tagged, xdp_forward
 from shuntlab.sampler import PARTS
 
 # A bridge hashes its table by a secret of its own. Where a station's address comes behind another's,
@@ -71,6 +71,12 @@ def cases():
            captured(FILTERS["all"], "xconnect", *guest.PORTS, "--lane", "xdp", is_stopped=False), 1)
     yield ("vm.xdpdump.read", {"lane": "xdp", "filter": "all"}, guest.SINK,
            dumped("xconnect", *guest.PORTS, "--lane", "xdp"), 1)
+    # Last: they leave the ports without addresses.
+    for mode in "active-backup", "balance-xor":
+        yield "vm.kernel.ip_forward.bond", {"mode": mode}, guest.DUT, bonded(nobody, mode), 1
+        for lane in "xdp", "user":
+            yield ("vm.shunt.route.bond", {"lane": lane, "mode": mode}, guest.DUT,
+                   bonded(shunt("route", "bin", "bout", "--lane", lane, "--batch", "64"), mode), 1)
 
 
 def vlan_of(name):

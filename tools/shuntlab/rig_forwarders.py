@@ -6,6 +6,7 @@ import os
 import signal
 
 from shuntlab import guest
+from shuntlab.frames import DUT2
 from shuntlab.rig import WAIT_S
 
 
@@ -62,6 +63,39 @@ def tagged(forwarder):
                 yield daemon
         finally:
             lab.sh("dut", "ip link del vin; ip link del vout")
+    return between
+
+
+def bonded(forwarder, mode):
+    """A forwarder whose frames come in by the bond `bin` over eth1 and leave by `bout` over eth2 and another
+    member, which none of a Load's frames takes by policy layer2. The ports' own addresses are gone then."""
+    is_first = (int(guest.SINK[-2:], 16) ^ int(DUT2[-2:], 16)) % 2 == 0
+    members = "eth2 other" if is_first or mode == "active-backup" else "other eth2"
+
+    @contextlib.contextmanager
+    def between(lab):
+        lab.sh("dut", f"""
+            set -e
+            modprobe bonding max_bonds=0
+            ip link add other type veth peer name far; ip link set far up
+            ip link add bin type bond mode active-backup miimon 100
+            ip link add bout type bond mode {mode} miimon 100
+            ip link set bin address {guest.DUT}; ip link set bout address {DUT2}
+            for dev in eth1 {members}; do
+                ip link set $dev down; ip address flush dev $dev
+                [ $dev = eth1 ] && ip link set eth1 master bin || ip link set $dev master bout
+            done
+            ip link set bin up; ip link set bout up
+            ip address add 10.9.1.1/24 dev bin; ip address add 10.9.2.1/24 dev bout
+            ip neigh replace 10.9.2.2 lladdr {guest.SINK} dev bout nud permanent
+            ip route add 198.19.0.0/24 via 10.9.2.2""")
+        lab.carriers()
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "ip link del bin; ip link del bout; ip link del other; ip link set eth1 up; "
+                   "ip link set eth2 up")
     return between
 
 
