@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "doctor/facts.h"
+#include "veth/puntdev.h"
 #include "firewall/firewall.h"
 
 void shunt_doctor_read_text(const char *path, char *buf, unsigned len)
@@ -94,14 +95,16 @@ static bool is_one(const char *path)
 /* Devices whose tc is asked for. */
 #define JUDGED_MAX 64
 
+/* What a daemon's own tc program does there judges nothing of the host's. */
 static void ask_judges(struct shunt_judges *out)
 {
 	struct if_nameindex *devices = if_nameindex();
 	int ifindexes[JUDGED_MAX];
-	unsigned cnt;
+	unsigned i, cnt = 0;
 
-	for (cnt = 0; cnt < JUDGED_MAX && devices && devices[cnt].if_index; cnt++)
-		ifindexes[cnt] = (int)devices[cnt].if_index;
+	for (i = 0; cnt < JUDGED_MAX && devices && devices[i].if_index; i++)
+		if (!shunt_puntdev_is_name(devices[i].if_name))
+			ifindexes[cnt++] = (int)devices[i].if_index;
 	if_freenameindex(devices);
 	shunt_firewall_query(ifindexes, cnt, out);
 }

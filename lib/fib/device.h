@@ -6,7 +6,7 @@
  * grace period of liburcu, QSBR flavour. A frame's word is one store: readers see it or not.
  *
  * Limits: 2^14 devices; of those whose tags share a line, eight; of a bond, 14 members. What does
- *not fit is not in the table, and its frames are the kernel's.
+ * not fit is not in the table, and its frames are the kernel's.
  *
  *	shunt_devices_create_on(&devices, source, &err);
  *	number = shunt_devices_add(devices, &device);

@@ -13,18 +13,25 @@
 #include "veth/veth.h"
 #include "shunt_punt.skel.h"
 
-#define PREFIX "shunt-p"
+#define PREFIX	    "shunt-p"
+#define PEER_PREFIX "shunt-q"
 /* Above every port's MTU: nothing but shunt sends on the device. */
-#define MTU    65535
+#define MTU	    65535
 
 static void peer_name(const char *name, char *peer)
 {
-	snprintf(peer, IFNAMSIZ, "shunt-q%.8s", name + strlen(PREFIX));
+	snprintf(peer, IFNAMSIZ, PEER_PREFIX "%.8s", name + strlen(PREFIX));
 }
 
 void shunt_puntdev_name(char *name)
 {
 	snprintf(name, IFNAMSIZ, PREFIX "%d", getpid());
+}
+
+bool shunt_puntdev_is_name(const char *name)
+{
+	return !strncmp(name, PREFIX, strlen(PREFIX)) ||
+	       !strncmp(name, PEER_PREFIX, strlen(PEER_PREFIX));
 }
 
 /* clsact goes with the device, so there is nothing to detach. */

@@ -33,6 +33,10 @@ struct shunt_puntdev_queue;
  * Thread: any. */
 void shunt_puntdev_name(char *name);
 
+/* shunt_puntdev_is_name says whether a device's name is that of some daemon's punt device, or of
+ * its other end. Thread: any. */
+bool shunt_puntdev_is_name(const char *name);
+
 /* shunt_puntdev_open makes the veth pair name (beginning with "shunt-p") and attaches the program.
  * Returns 0, or -errno with err set and nothing left. Thread: init. */
 int shunt_puntdev_open(struct shunt_puntdev **out, const char *name, struct shunt_err *err);

@@ -59,6 +59,12 @@ def test_what_judges_forwarded_packets(lab):
     assert finding("setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin")["level"] == "note"
 
 
+def test_what_a_daemon_made_judges_nothing(lab):
+    with Shuntd(lab, "route", "eth1", "eth2"):
+        finding = doctor(lab, "-s", "/nowhere", "eth1")[1]["host", "filters"][0]
+        assert finding["level"] == "ok", finding
+
+
 def test_anothers_program_is_an_error(lab):
     attach(lab, "eth1", FOREIGN)
     code, found = doctor(lab, "-s", "/nowhere", "eth1")
