@@ -144,7 +144,17 @@ static void follow_device(struct shunt_mirror_fib *fib, uint32_t ifindex, unsign
 	}
 }
 
-/* A device that changed may have been, or have become, a bond's member. */
+/* A device may have been a bond's member, or have become one. A VLAN device that is followed, of
+ * which there are many, is none. */
+static bool may_be_member(const struct shunt_mirror_fib *fib, uint32_t ifindex)
+{
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(fib->table, ifindex);
+
+	if (!link)
+		return !shunt_mirror_above_number(&fib->aboves, ifindex);
+	return !link->info.vlan.type_be || link->info.master;
+}
+
 static void follow_bonds(struct shunt_mirror_fib *fib)
 {
 	const struct shunt_mirror_link *link;
@@ -160,11 +170,12 @@ static void follow_bonds(struct shunt_mirror_fib *fib)
 static void link_changed(void *ctx, uint32_t ifindex)
 {
 	struct shunt_mirror_fib *fib = ctx;
+	const bool are_bonds_due = fib->aboves.devices && may_be_member(fib, ifindex);
 
-	if (fib->aboves.devices) {
+	if (fib->aboves.devices)
 		follow_device(fib, ifindex, SHUNT_DEVICE_TAGS_MAX);
+	if (are_bonds_due)
 		follow_bonds(fib);
-	}
 	shunt_mirror_adj_link(&fib->targets.adjs, ifindex);
 	fib->are_paths_stale = true;
 }

@@ -11,9 +11,14 @@
 #include "frame_ip.h"
 
 /* Link 3 is the one of a smaller MTU. A veth takes a VLAN header's four bytes over it. */
-static unsigned len_max(const struct parity_frame *frame)
+static unsigned wire_max(const struct parity_frame *frame)
 {
 	return frame->port == 2 ? 1280 + 18 : PARITY_LEN_MAX;
+}
+
+static unsigned len_max(const struct parity_source *src, const struct parity_frame *frame)
+{
+	return wire_max(frame) - parity_room_for_tags(src, frame->port);
 }
 
 static void write_macs(struct parity_rng *rng, struct parity_frame *frame)
@@ -102,7 +107,7 @@ static unsigned write_vlan(struct parity_rng *rng, uint8_t *p)
 }
 
 /* Bytes changed without repairing a checksum, cut or added at the end. */
-static void spoil(struct parity_rng *rng, struct parity_frame *frame)
+static void spoil(struct parity_rng *rng, struct parity_frame *frame, unsigned max)
 {
 	unsigned roll = parity_below(rng, 100), i, more;
 
@@ -118,13 +123,15 @@ static void spoil(struct parity_rng *rng, struct parity_frame *frame)
 		/* Trailer: padding to 60 bytes, or any rest of what was in the buffer. */
 		more = parity_chance(rng, 60) ? (frame->len < 60 ? 60u - frame->len : 0)
 					      : parity_below(rng, 30);
-		for (i = 0; i < more && frame->len < len_max(frame); i++)
+		for (i = 0; i < more && frame->len < max; i++)
 			frame->data[frame->len++] = (uint8_t)(roll & 1 ? 0 : parity_rand(rng));
 	}
 }
 
-static void make(struct parity_rng *rng, struct parity_frame *frame)
+static void make(const struct parity_source *src, struct parity_rng *rng,
+		 struct parity_frame *frame)
 {
+	const unsigned max = len_max(src, frame);
 	unsigned at = 12;
 
 	memset(frame->data, 0, sizeof(frame->data));
@@ -135,9 +142,9 @@ static void make(struct parity_rng *rng, struct parity_frame *frame)
 			at += write_vlan(rng, frame->data + at);
 	}
 	at += 2;
-	frame->len =
-		(uint16_t)(at + write_payload(rng, frame, frame->data + at, len_max(frame) - at));
-	spoil(rng, frame);
+	frame->len = (uint16_t)(at + write_payload(rng, frame, frame->data + at, max - at));
+	spoil(rng, frame, max);
+	parity_devices_in(src, rng, frame);
 }
 
 /* A captured frame comes in on each port in turn; sent to a station, it is sent to dut. */
@@ -146,8 +153,8 @@ static void replay(const struct parity_source *src, uint64_t idx, struct parity_
 	uint64_t which = idx / PARITY_PORTS % src->pcap_cnt;
 
 	frame->len = src->pcap_len[which];
-	if (frame->len > len_max(frame))
-		frame->len = (uint16_t)len_max(frame);
+	if (frame->len > wire_max(frame))
+		frame->len = (uint16_t)wire_max(frame);
 	memcpy(frame->data, src->pcap[which], frame->len);
 	if (!(frame->data[0] & 1)) {
 		parity_put_mac(frame->data, frame->port + 1u, 1);
@@ -160,12 +167,13 @@ void parity_frame_make(const struct parity_source *src, uint64_t idx, struct par
 	struct parity_rng rng = {src->seed * 0x100000001b3ULL + idx * 0xd6e8feb86659fd93ULL};
 
 	frame->port = (uint8_t)(idx % PARITY_PORTS);
+	frame->member = 0;
 	if (src->rules)
 		parity_talk_frame(src, idx, frame);
 	else if (src->pcap)
 		replay(src, idx, frame);
 	else
-		make(&rng, frame);
+		make(src, &rng, frame);
 }
 
 static int keep(struct parity_source *src, const uint8_t *data, unsigned len)

@@ -26,6 +26,7 @@ static const char usage[] =
 	"  --seed S      seed of the frames (1)\n"
 	"  --from N      begin with frame N (0)\n"
 	"  --pcap FILE   frames of a capture instead; repeatable\n"
+	"  --world WORLD what dut's addresses are on: vlan, bond (its ports)\n"
 	"  --rules RULES connections that these rules judge instead: filter, nat (filter and translate)\n"
 	"  --show N      print at most N differences (20)\n"
 	"\n"
@@ -42,6 +43,13 @@ static enum parity_rules rules_of(const char *word)
 	if (!strcmp(word, "nat"))
 		return PARITY_NAT;
 	return strcmp(word, "filter") ? PARITY_NO_RULES : PARITY_FILTER;
+}
+
+static enum parity_world world_of(const char *word)
+{
+	if (!strcmp(word, "bond"))
+		return PARITY_BOND;
+	return strcmp(word, "vlan") ? PARITY_PLAIN : PARITY_VLAN;
 }
 
 /* A run begins with a whole window; with connections, where all of them begin. */
@@ -64,13 +72,10 @@ static int set_range(struct parity_run *run, struct shunt_err *err)
 static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err *err)
 {
 	static const struct option options[] = {
-		{"frames", required_argument, NULL, 'n'},
-		{"seed", required_argument, NULL, 's'},
-		{"from", required_argument, NULL, 'f'},
-		{"pcap", required_argument, NULL, 'p'},
-		{"show", required_argument, NULL, 'w'},
-		{"rules", required_argument, NULL, 'r'},
-		{0},
+		{"frames", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, 's'},
+		{"from", required_argument, NULL, 'f'},	  {"pcap", required_argument, NULL, 'p'},
+		{"show", required_argument, NULL, 'w'},	  {"rules", required_argument, NULL, 'r'},
+		{"world", required_argument, NULL, 'o'},  {0},
 	};
 	int option;
 
@@ -87,6 +92,11 @@ static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err
 			run->sent = strtoull(optarg, NULL, 10);
 		else if (option == 'w')
 			run->show = (unsigned)strtoul(optarg, NULL, 10);
+		else if (option == 'o' && world_of(optarg))
+			run->src.world = world_of(optarg);
+		else if (option == 'o')
+			return shunt_err_set(err, EINVAL, "--world is '%s', expected vlan or bond",
+					     optarg);
 		else if (option == 'r' && rules_of(optarg))
 			run->src.rules = rules_of(optarg);
 		else if (option == 'r')
@@ -193,6 +203,8 @@ static int open_labs(struct parity_run *run, char **names, struct shunt_err *err
 	run->lab[1].name = "shunt";
 	run->match.is_exact = run->is_explained;
 	run->match.is_tracked = run->src.rules != PARITY_NO_RULES;
+	for (lab = 0; lab < PARITY_LABS; lab++)
+		run->lab[lab].world = run->src.world;
 	for (lab = run->is_explained; lab < PARITY_LABS && !rc; lab++)
 		rc = parity_lab_open(&run->lab[lab], names[lab], err);
 	return rc;

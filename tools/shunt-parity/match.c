@@ -167,9 +167,10 @@ static void note_asked(struct parity_asked *asked, unsigned lab, const uint8_t *
 
 void parity_match_sent(struct parity_match *match, const struct parity_frame *frame)
 {
-	const uint8_t *arp = frame->data + ETH;
+	const unsigned tags = parity_tags_len(frame->data, frame->len);
+	const uint8_t *arp = frame->data + ETH + tags;
 
-	if (load16(frame->data + 12) == 0x0806 && frame->len >= ETH + 28)
+	if (load16(frame->data + 12 + tags) == 0x0806 && frame->len >= ETH + tags + 28)
 		asked_at(match->asked, false, arp + 14, (uint8_t)(frame->port + 1))->spoke = true;
 }
 
@@ -260,8 +261,9 @@ static void drop_identical(struct parity_match *match)
 
 static bool is_next_hop(const struct parity_out *out)
 {
-	return out->data[4] == out->port + 1 && (out->data[5] == 2 || out->data[5] == 3) &&
-	       out->port < 2;
+	const unsigned link = out->port % PARITY_PORTS;
+
+	return out->data[4] == link + 1 && (out->data[5] == 2 || out->data[5] == 3) && link < 2;
 }
 
 /* The same packet by another of its next hops: which one a flow takes is each one's own hash. */

@@ -15,7 +15,9 @@
 
 #include "base/err.h"
 
-#define PARITY_PORTS   3
+#define PARITY_PORTS   3 /* of dut, or links where its ports are members of bonds */
+#define PARITY_MEMBERS 2 /* of a bond */
+#define PARITY_WIRES   (PARITY_PORTS * PARITY_MEMBERS)
 #define PARITY_LABS    2
 /* The longest frame that a veth of MTU 1500 takes: a VLAN header's four bytes over. */
 #define PARITY_LEN_MAX 1518
@@ -48,6 +50,9 @@ static inline bool parity_chance(struct parity_rng *rng, unsigned percent)
 	return parity_below(rng, 100) < percent;
 }
 
+/* What dut's addresses and routes are on: its ports, VLAN devices above them, bonds of them. */
+enum parity_world { PARITY_PLAIN, PARITY_VLAN, PARITY_BOND };
+
 /* --- world.c: addresses and routes --- */
 
 /* parity_world_print writes the links, neighbours and routes of dut as `ip -batch` commands.
@@ -78,7 +83,7 @@ void parity_rules_print(FILE *out, enum parity_rules rules);
 /* --- frame.c: the frames --- */
 struct parity_frame {
 	uint16_t len;
-	uint8_t port;
+	uint8_t port, member;
 	uint8_t data[PARITY_LEN_MAX + 2];
 };
 
@@ -87,6 +92,7 @@ struct parity_frame {
 struct parity_source {
 	uint64_t seed;
 	uint64_t cnt;
+	enum parity_world world;
 	enum parity_rules rules;
 	uint8_t **pcap; /* NULL: from the seed */
 	uint16_t *pcap_len;
@@ -132,10 +138,30 @@ void parity_talk_frame(const struct parity_source *src, uint64_t idx, struct par
 /* parity_talk_describe writes which step of which connection a frame is. */
 void parity_talk_describe(FILE *out, const struct parity_source *src, uint64_t idx);
 
-/* --- wire.c: a lab's ports, seen from its far end --- */
+/* --- devices.c: what is between a link and its wires --- */
+
+/* In the place of what a wire's variant says else: a frame that does not have its link's tags. */
+#define PARITY_OTHER 64u
+
+/* parity_tags_len returns how many bytes of tags a frame has before its EtherType; _room_for_tags
+ * how many one that comes in by the link should have. */
+unsigned parity_tags_len(const uint8_t *data, unsigned len);
+unsigned parity_room_for_tags(const struct parity_source *src, unsigned link);
+/* parity_devices_in makes a frame one for the world's devices: its tags, mostly the right ones, or
+ * its member. rng NULL: the right ones, the first member. */
+void parity_devices_in(const struct parity_source *src, struct parity_rng *rng,
+		       struct parity_frame *frame);
+/* parity_devices_out makes what came out by a wire what it would be without devices, and returns
+ * the wire with its variant: link + PARITY_PORTS * variant. parity_wire_print says it. */
+unsigned parity_devices_out(enum parity_world world, unsigned wire, uint8_t *data, unsigned *len);
+void parity_wire_print(FILE *out, enum parity_world world, unsigned wire);
+
+/* --- wire.c: a lab's wires, seen from their far ends: eth1 to eth3; of bonds, eth4 to eth6 too ---
+ */
 struct parity_lab {
 	const char *name;
-	int fd[PARITY_PORTS];
+	enum parity_world world;
+	int fd[PARITY_WIRES];
 };
 
 int parity_lab_open(struct parity_lab *lab, const char *netns, struct shunt_err *err);

@@ -32,8 +32,10 @@ struct sentinel_wait {
 };
 
 /* Sentinels go both ways between two addresses, so that rules that want an answer first see one. */
-static void make_sentinel(struct parity_frame *frame, unsigned port, unsigned way, uint32_t epoch)
+static void make_sentinel(const struct parity_run *run, struct parity_frame *frame, unsigned bit)
 {
+	const unsigned port = bit / WAYS, way = bit % WAYS;
+	const uint32_t epoch = run->epoch;
 	unsigned options = way == PARITY_PORTS ? 4 : 0,
 		 to = options ? (port + 1) % PARITY_PORTS : way;
 	const bool is_back = port > to || (port == to && epoch & 1);
@@ -60,7 +62,8 @@ static void make_sentinel(struct parity_frame *frame, unsigned port, unsigned wa
 	udp[5] = 8 + MAGIC_LEN + 8;
 	memcpy(udp + 8, magic_word, MAGIC_LEN);
 	memcpy(udp + 8 + MAGIC_LEN, &epoch, sizeof(epoch));
-	udp[8 + MAGIC_LEN + 4] = (uint8_t)(port * WAYS + way);
+	udp[8 + MAGIC_LEN + 4] = (uint8_t)bit;
+	parity_devices_in(&run->src, NULL, frame);
 }
 
 static int send_sentinels(struct parity_run *run, unsigned lab, unsigned seen,
@@ -72,7 +75,7 @@ static int send_sentinels(struct parity_run *run, unsigned lab, unsigned seen,
 
 	for (bit = 0; bit < PARITY_PORTS * WAYS; bit++)
 		if (!(seen & 1u << bit))
-			make_sentinel(&frames[n++], bit / WAYS, bit % WAYS, run->epoch);
+			make_sentinel(run, &frames[n++], bit);
 	for (bit = 0; run->is_explained && bit < n && rc >= 0; bit++)
 		rc = parity_explain(run, &frames[bit], false, err);
 	return rc < 0 ? rc : parity_lab_send(&run->lab[lab], frames, n, err);
@@ -170,7 +173,9 @@ static int exchange(struct parity_run *run, const struct parity_frame *frames, u
 
 static void print_out(const struct parity_run *run, const struct parity_out *out)
 {
-	printf("    only %s, eth%u: ", run->lab[out->lab].name, out->port + 1);
+	printf("    only %s, ", run->lab[out->lab].name);
+	parity_wire_print(stdout, run->src.world, out->port);
+	printf(": ");
 	parity_decode(stdout, out->data, out->len);
 }
 
@@ -270,7 +275,7 @@ static void accuse(void *arg, const struct parity_out *out)
 
 	if (!blame->is_told) {
 		printf("frame %lu, into eth%u: ", (unsigned long)blame->idx,
-		       blame->frame->port + 1);
+		       blame->frame->port + blame->frame->member * PARITY_PORTS + 1);
 		parity_decode(stdout, blame->frame->data, blame->frame->len);
 	}
 	blame->is_told = true;

@@ -44,13 +44,18 @@ static int open_socket(unsigned port, struct shunt_err *err)
 	return fd;
 }
 
+static unsigned wire_cnt(const struct parity_lab *lab)
+{
+	return lab->world == PARITY_BOND ? PARITY_WIRES : PARITY_PORTS;
+}
+
 int parity_lab_open(struct parity_lab *lab, const char *netns, struct shunt_err *err)
 {
 	int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), other, rc = 0;
 	char path[256];
 	unsigned port;
 
-	for (port = 0; port < PARITY_PORTS; port++)
+	for (port = 0; port < PARITY_WIRES; port++)
 		lab->fd[port] = -1;
 	snprintf(path, sizeof(path), "/run/netns/%s", netns);
 	other = open(path, O_RDONLY | O_CLOEXEC);
@@ -58,7 +63,7 @@ int parity_lab_open(struct parity_lab *lab, const char *netns, struct shunt_err 
 		rc = shunt_err_set(err, errno, "network namespace %s: %s", netns, strerror(errno));
 		goto out_fds;
 	}
-	for (port = 0; port < PARITY_PORTS && rc >= 0; port++)
+	for (port = 0; port < wire_cnt(lab) && rc >= 0; port++)
 		rc = lab->fd[port] = open_socket(port, err);
 	if (setns(own, CLONE_NEWNET))
 		rc = shunt_err_set(err, errno, "setns back: %s", strerror(errno));
@@ -74,7 +79,7 @@ void parity_lab_close(struct parity_lab *lab)
 {
 	unsigned port;
 
-	for (port = 0; port < PARITY_PORTS; port++)
+	for (port = 0; port < PARITY_WIRES; port++)
 		if (lab->fd[port] >= 0)
 			close(lab->fd[port]);
 }
@@ -107,9 +112,9 @@ int parity_lab_send(struct parity_lab *lab, const struct parity_frame *frames, u
 	unsigned port, i, n;
 	int rc = 0;
 
-	for (port = 0; port < PARITY_PORTS && !rc; port++) {
+	for (port = 0; port < wire_cnt(lab) && !rc; port++) {
 		for (i = n = 0; i < cnt; i++) {
-			if (frames[i].port != port)
+			if (frames[i].port + frames[i].member * (unsigned)PARITY_PORTS != port)
 				continue;
 			iov[n] = (struct iovec){(void *)frames[i].data, frames[i].len};
 			msgs[n] =
@@ -163,21 +168,25 @@ static unsigned receive_port(struct parity_lab *lab, unsigned port, parity_take 
 						       .msg_controllen = sizeof(controls[i])}};
 	}
 	n = recvmmsg(lab->fd[port], msgs, BATCH, MSG_DONTWAIT, NULL);
-	for (i = 0; n > 0 && i < (unsigned)n; i++)
-		take(arg, port, bufs[i], restore_vlan(&msgs[i].msg_hdr, bufs[i], msgs[i].msg_len));
+	for (i = 0; n > 0 && i < (unsigned)n; i++) {
+		unsigned len = restore_vlan(&msgs[i].msg_hdr, bufs[i], msgs[i].msg_len);
+		const unsigned wire = parity_devices_out(lab->world, port, bufs[i], &len);
+
+		take(arg, wire, bufs[i], len);
+	}
 	return n > 0 ? (unsigned)n : 0;
 }
 
 unsigned parity_lab_receive(struct parity_lab *lab, int wait_ms, parity_take *take, void *arg)
 {
-	struct pollfd fds[PARITY_PORTS];
+	struct pollfd fds[PARITY_WIRES];
 	unsigned port, cnt = 0;
 
-	for (port = 0; port < PARITY_PORTS; port++)
+	for (port = 0; port < wire_cnt(lab); port++)
 		fds[port] = (struct pollfd){.fd = lab->fd[port], .events = POLLIN};
-	if (poll(fds, PARITY_PORTS, wait_ms) <= 0)
+	if (poll(fds, wire_cnt(lab), wait_ms) <= 0)
 		return 0;
-	for (port = 0; port < PARITY_PORTS; port++)
+	for (port = 0; port < wire_cnt(lab); port++)
 		if (fds[port].revents & POLLIN)
 			cnt += receive_port(lab, port, take, arg);
 	return cnt;
