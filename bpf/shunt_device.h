@@ -71,7 +71,8 @@ SHUNT_DEVICE_INLINE __u32 shunt_device_flags(__u64 word)
 	return (__u32)word >> SHUNT_DEVICE_WORD_FLAGS_SHIFT;
 }
 
-/* In a key, in the place of a second tag: there is none. No VLAN has that ID. */
+/* In a key, in the place of a second tag: there is none. No VLAN has that ID; a frame that has it
+ * is looked for by nobody. */
 #define SHUNT_DEVICE_NO_TAG 0x0fffu
 
 /* shunt_device_tag_bits returns thirteen bits for a key; is_ad: the tag is 802.1ad's. */

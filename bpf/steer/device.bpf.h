@@ -14,8 +14,8 @@ struct tags {
 	__u32 len;
 };
 
-/* Whether the frame has one tag or two, each with a VLAN's ID: a priority tag (ID 0) is no VLAN's.
- */
+/* Whether the frame has one tag or two, each with a VLAN's ID: a priority tag (ID 0) is no VLAN's,
+ * nor is ID 4095. */
 static __always_inline bool read_tags(const struct eth *eth, const void *end, struct tags *out)
 {
 	const __be16 *at = &eth->type_be;
@@ -29,6 +29,8 @@ static __always_inline bool read_tags(const struct eth *eth, const void *end, st
 		out->inner =
 			shunt_device_tag_bits(at[2] == bpf_htons(ETH_P_8021AD), bpf_ntohs(at[3]));
 		out->len = 2 * sizeof(struct shunt_vlan_tag);
+		if (out->inner == SHUNT_DEVICE_NO_TAG)
+			return false;
 	}
 	return out->outer & SHUNT_VLAN_VID && out->inner & SHUNT_VLAN_VID;
 }

@@ -56,7 +56,8 @@ static inline uint64_t head_of(const uint8_t *frame)
 
 static uint64_t find(const struct shunt_ip *state, const struct tags *tags, unsigned port)
 {
-	if (!(tags->outer & SHUNT_VLAN_VID) || !(tags->inner & SHUNT_VLAN_VID))
+	if (!(tags->outer & SHUNT_VLAN_VID) || !(tags->inner & SHUNT_VLAN_VID) ||
+	    (tags->cnt > 1 && tags->inner == SHUNT_DEVICE_NO_TAG))
 		return 0;
 	return shunt_devices_find(state->tables.devices,
 				  shunt_device_key(port, tags->outer, tags->inner));

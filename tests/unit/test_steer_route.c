@@ -718,6 +718,7 @@ Test(steer_route, tagged_that_is_the_kernels)
 					  VLAN(0),
 					  VLANS(100, 101),
 					  VLANS(300, 301),
+					  ((const uint16_t[]){0x8100, 100, 0x8100, 0xfff, 0}),
 					  ((const uint16_t[]){0x88a8, 100, 0}),
 					  VLAN(200)};
 

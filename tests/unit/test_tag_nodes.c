@@ -215,6 +215,8 @@ Test(tag_nodes, kernels)
 	PUNTED(VLAN(101), IP_RIG_FAR, no_device);
 	PUNTED(VLAN(0), IP_RIG_FAR, no_device);
 	PUNTED(VLANS(100, 101), IP_RIG_FAR, no_device);
+	PUNTED(((const uint16_t[]){ETH_P_8021Q, 100, ETH_P_8021Q, 0xfff, 0}), IP_RIG_FAR,
+	       no_device);
 	PUNTED(VLAN(100), TAGGED_BACK, redirect);
 	PUNTED(VLAN(100), IP_RIG_GLEAN, glean);
 	PUNTED(VLAN(100), IP_RIG_LOCAL, local);

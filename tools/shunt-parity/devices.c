@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What is between a link and its wires in worlds of other devices: the tags that a VLAN device's frames
- * carry, and the members of a bond. What comes out is made what it would be without: a frame with its
- * link's tags loses them. That it had them, and with which priorities, or by which member it came, is
- * the wire's variant, which is compared like the bytes. */
+/* What is between a link and its wires in worlds of other devices: the tags that a VLAN device's
+ * frames carry, and the members of a bond. What comes out is made what it would be without: a frame
+ * with its link's tags loses them. That it had them, and with which priorities, or by which member
+ * it came, is the wire's variant, which is compared like the bytes. */
 #include <string.h>
 
 #include "parity.h"
 
-#define TAG_LEN	  4u
-#define MACS_LEN  12u
-#define TAGS_MAX  2u
+#define TAG_LEN	 4u
+#define MACS_LEN 12u
+#define TAGS_MAX 2u
 
 struct tag {
 	uint16_t type, id;
@@ -28,8 +28,8 @@ unsigned parity_tags_len(const uint8_t *data, unsigned len)
 {
 	unsigned at = MACS_LEN;
 
-	while (at + TAG_LEN + 2 <= len && ((data[at] == 0x81 && !data[at + 1]) ||
-					   (data[at] == 0x88 && data[at + 1] == 0xa8)))
+	while (at + TAG_LEN + 2 <= len &&
+	       ((data[at] == 0x81 && !data[at + 1]) || (data[at] == 0x88 && data[at + 1] == 0xa8)))
 		at += TAG_LEN;
 	return at - MACS_LEN;
 }
@@ -39,9 +39,12 @@ unsigned parity_room_for_tags(const struct parity_source *src, unsigned link)
 	return src->world == PARITY_VLAN ? tags_of[link].cnt * TAG_LEN : 0;
 }
 
+/* Unless it were too long for the wire. That of link 3 has room for its tags. */
 static void push(struct parity_frame *frame, unsigned type, unsigned tci)
 {
-	if (frame->len + TAG_LEN > PARITY_LEN_MAX)
+	const unsigned max = frame->port == 2 ? 1280 + 8 + 18 : PARITY_LEN_MAX;
+
+	if (frame->len + TAG_LEN > max)
 		return;
 	memmove(frame->data + MACS_LEN + TAG_LEN, frame->data + MACS_LEN, frame->len - MACS_LEN);
 	parity_put16(frame->data + MACS_LEN, type);
@@ -119,7 +122,8 @@ static unsigned untag(unsigned link, uint8_t *data, unsigned *len)
 unsigned parity_devices_out(enum parity_world world, unsigned wire, uint8_t *data, unsigned *len)
 {
 	const unsigned link = wire % PARITY_PORTS;
-	const unsigned variant = world == PARITY_VLAN ? untag(link, data, len) : wire / PARITY_PORTS;
+	const unsigned variant =
+		world == PARITY_VLAN ? untag(link, data, len) : wire / PARITY_PORTS;
 
 	return link + PARITY_PORTS * variant;
 }

@@ -10,15 +10,12 @@
 
 #include "frame_ip.h"
 
-/* Link 3 is the one of a smaller MTU. A veth takes a VLAN header's four bytes over it. */
-static unsigned wire_max(const struct parity_frame *frame)
-{
-	return frame->port == 2 ? 1280 + 18 : PARITY_LEN_MAX;
-}
-
+/* Link 3 is the one of a smaller MTU, and has room for its tags. A veth takes a VLAN header's four
+ * bytes over its MTU. */
 static unsigned len_max(const struct parity_source *src, const struct parity_frame *frame)
 {
-	return wire_max(frame) - parity_room_for_tags(src, frame->port);
+	return frame->port == 2 ? 1280 + 18
+				: PARITY_LEN_MAX - parity_room_for_tags(src, frame->port);
 }
 
 static void write_macs(struct parity_rng *rng, struct parity_frame *frame)
@@ -153,8 +150,8 @@ static void replay(const struct parity_source *src, uint64_t idx, struct parity_
 	uint64_t which = idx / PARITY_PORTS % src->pcap_cnt;
 
 	frame->len = src->pcap_len[which];
-	if (frame->len > wire_max(frame))
-		frame->len = (uint16_t)wire_max(frame);
+	if (frame->len > len_max(src, frame))
+		frame->len = (uint16_t)len_max(src, frame);
 	memcpy(frame->data, src->pcap[which], frame->len);
 	if (!(frame->data[0] & 1)) {
 		parity_put_mac(frame->data, frame->port + 1u, 1);

@@ -115,12 +115,16 @@ static enum parity_kind classify4(const uint8_t *ip, unsigned len, bool is_track
 
 static enum parity_kind classify6(const uint8_t *ip, unsigned len)
 {
+	static const uint8_t unspecified[16];
 	const uint8_t *icmp = ip + 40;
+	const bool is_nobodys = len >= 48 && !memcmp(ip + 8, unspecified, sizeof(unspecified));
 
-	if (len < 48 || !parity_is_own(true, ip + 8))
+	if (len < 48 || !(parity_is_own(true, ip + 8) || is_nobodys))
 		return PARITY_FRAME;
 	if (ip[6] == 0 && ip[40] == 58 && ip[24] == 0xff)
 		return PARITY_TIMER; /* MLD, behind a router alert */
+	if (is_nobodys)
+		return PARITY_FRAME;
 	if (ip[6] != 58)
 		return PARITY_FRAME;
 	if (icmp[0] == 135 && ip[7] == 255)
