@@ -71,10 +71,13 @@ def cases():
            captured(FILTERS["all"], "xconnect", *guest.PORTS, "--lane", "xdp", is_stopped=False), 1)
     yield ("vm.xdpdump.read", {"lane": "xdp", "filter": "all"}, guest.SINK,
            dumped("xconnect", *guest.PORTS, "--lane", "xdp"), 1)
-    # Last: they leave the ports without addresses.
-    for mode in "active-backup", "balance-xor":
+    # Last: they leave the ports without addresses. The emulated igb does not come back from being a member.
+    # Beside a veth, the second member of balance-xor, workers have no zero-copy.
+    for mode, lanes in (("active-backup", ("xdp", "user")), ("balance-xor", ("xdp",))):
+        if guest.DRIVER == "igb":
+            break
         yield "vm.kernel.ip_forward.bond", {"mode": mode}, guest.DUT, bonded(nobody, mode), 1
-        for lane in "xdp", "user":
+        for lane in lanes:
             yield ("vm.shunt.route.bond", {"lane": lane, "mode": mode}, guest.DUT,
                    bonded(shunt("route", "bin", "bout", "--lane", lane, "--batch", "64"), mode), 1)
 

@@ -6,7 +6,7 @@ import os
 import signal
 
 from shuntlab import guest
-from shuntlab.frames import DUT2
+from shuntlab.frames import DUT2, GEN
 from shuntlab.rig import WAIT_S
 
 
@@ -67,10 +67,13 @@ def tagged(forwarder):
 
 
 def bonded(forwarder, mode):
-    """A forwarder whose frames come in by the bond `bin` over eth1 and leave by `bout` over eth2 and another
-    member, which none of a Load's frames takes by policy layer2. The ports' own addresses are gone then."""
+    """A forwarder whose frames come in by the bond `bin` over eth1 and leave by `bout` over eth2; in mode
+    balance-xor another member, too, which none of a Load's frames takes by policy layer2. The ports' own
+    addresses are gone then."""
     is_first = (int(guest.SINK[-2:], 16) ^ int(DUT2[-2:], 16)) % 2 == 0
-    members = "eth2 other" if is_first or mode == "active-backup" else "other eth2"
+    members = "eth2 other" if is_first else "other eth2"
+    if mode == "active-backup":
+        members = "eth2"
 
     @contextlib.contextmanager
     def between(lab):
@@ -87,8 +90,9 @@ def bonded(forwarder, mode):
             done
             ip link set bin up; ip link set bout up
             ip address add 10.9.1.1/24 dev bin; ip address add 10.9.2.1/24 dev bout
+            ip neigh replace 10.9.1.2 lladdr {GEN} dev bin nud permanent
             ip neigh replace 10.9.2.2 lladdr {guest.SINK} dev bout nud permanent
-            ip route add 198.19.0.0/24 via 10.9.2.2""")
+            ip route add 198.18.0.0/16 via 10.9.1.2; ip route add 198.19.0.0/16 via 10.9.2.2""")
         lab.carriers()
         try:
             with forwarder(lab) as daemon:
