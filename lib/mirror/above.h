@@ -45,7 +45,7 @@ struct shunt_mirror_aboves {
 	 * many there are, or -errno. */
 	int (*order_of)(const char *bond, char (*names)[16], unsigned max);
 	void *ctx;
-	uint32_t change_cnt; /* of devices that came, changed or went */
+	uint32_t change_cnt; /* of devices that came, changed or went, ports too */
 };
 
 void shunt_mirror_above_init(struct shunt_mirror_aboves *aboves);

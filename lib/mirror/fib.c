@@ -176,6 +176,9 @@ static void link_changed(void *ctx, uint32_t ifindex)
 		follow_device(fib, ifindex, SHUNT_DEVICE_TAGS_MAX);
 	if (are_bonds_due)
 		follow_bonds(fib);
+	/* what comes in by a port may be another device's from now on */
+	if (fib->aboves.devices && fib->aboves.port_of(fib->aboves.ctx, ifindex) >= 0)
+		fib->aboves.change_cnt++;
 	shunt_mirror_adj_link(&fib->targets.adjs, ifindex);
 	fib->are_paths_stale = true;
 }

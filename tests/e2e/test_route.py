@@ -264,7 +264,7 @@ def test_a_port_that_becomes_a_bridges(lab):
         warm(lab)
         gen.reaches(sink, frame, routed(frame))
         lab.exec("dut", "ip", "link", "set", "eth1", "master", "br9")
-        wait_until(lambda: not crosses(), 2, "the port to be the bridge's")
+        wait_until(lambda: not crosses(), 0.8, "the port to be the bridge's")
         assert not any(crosses() for _ in range(5))
         wait_until(lambda: (d.lane()["reason"], d.lane()["in_use"]) == ("master", "kernel"))
         lab.exec("dut", "ip", "link", "set", "eth1", "nomaster")

@@ -431,6 +431,16 @@ Test(bonds, adjacencies)
 	shunt_mirror_adj_put(&fib.targets.adjs, idx);
 }
 
+/* The router looks at once whose the port's packets are (router/look.c). */
+Test(bonds, a_port_that_becomes_anothers_is_told_of)
+{
+	const uint32_t before = fib.aboves.change_cnt;
+
+	member[2].master = 77;
+	put(&member[2]);
+	cr_expect_neq(fib.aboves.change_cnt, before);
+}
+
 Test(bonds, message)
 {
 	char buf[512];
