@@ -69,7 +69,8 @@ static void look_up(const struct shunt_node *node, const struct key *key, uint32
 	last->is_known = true;
 	last->cnt = device->tag_cnt;
 	last->member_cnt = device->member_cnt;
-	last->policy = device->policy;
+	/* A second tag is part of the frame where the kernel chooses, and hides the packet. */
+	last->policy = device->tag_cnt > 1 ? SHUNT_BOND_LAYER2 : device->policy;
 	for (i = 0; i < SHUNT_DEVICE_TAGS_MAX; i++) {
 		last->tags[i].type_be = device->tags[i].type_be;
 		last->tags[i].tci_be = shunt_device_tci_be(device, i, priority);
@@ -79,21 +80,20 @@ static void look_up(const struct shunt_node *node, const struct key *key, uint32
 		last->next[i] = shunt_graph_tx_or_drop(node->graph, device->members[i]);
 }
 
-/* Before the tags are in the frame: the kernel has the outer one beside it meanwhile. A second one
- * is part of the frame there, and hides the packet. */
+/* Before the tags are in the frame: the kernel has the outer one beside it meanwhile. */
 static uint16_t next_of(const struct last *last, const struct shunt_pkt *pkt, const uint8_t *frame)
 {
 	const uint8_t *ip = frame + SHUNT_ETH_LEN;
-	const bool is_inner = last->cnt == SHUNT_DEVICE_TAGS_MAX;
-	const uint16_t type = is_inner ? last->tags[1].type_be : shunt_ip_load16(ip - 2);
-	const uint32_t hash_eth = shunt_bond_hash_eth(frame[5], frame[11], ntohs(type));
-	const enum shunt_bond_policy policy =
-		is_inner ? SHUNT_BOND_LAYER2 : (enum shunt_bond_policy)last->policy;
+	uint32_t hash;
+	uint16_t type;
 
-	if (last->member_cnt == 1)
+	if (likely(last->member_cnt == 1))
 		return last->next[0];
-	return last->next[shunt_bond_hash(policy, hash_eth, ip, frame + pkt->len, ip[0] >> 4 == 6) %
-			  last->member_cnt];
+	type = last->cnt > 1 ? last->tags[1].type_be : shunt_ip_load16(ip - 2);
+	hash = shunt_bond_hash((enum shunt_bond_policy)last->policy,
+			       shunt_bond_hash_eth(frame[5], frame[11], ntohs(type)), ip,
+			       frame + pkt->len, ip[0] >> 4 == 6);
+	return last->next[hash % last->member_cnt];
 }
 
 /* The addresses in front, moved by the length of the tags, which is known here. */

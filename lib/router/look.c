@@ -65,11 +65,9 @@ static bool is_diverted(const struct shunt_router *router, enum shunt_mirror_ip 
 struct owner {
 	const char *name;
 	uint32_t ifindex;
-	uint16_t exit; /* that leads back there: the port, or SHUNT_ADJ_TAGGED and a device's number
-			*/
+	uint16_t exit;	 /* that leads back there (shunt_adj_exit) */
 	bool is_foreign; /* it is another device's, which is not followed */
-	bool is_silent; /* the kernel alone knows what becomes of its packets: it drops them, mostly
-			 */
+	bool is_silent;	 /* what becomes of its packets only the kernel knows */
 };
 
 static bool is_member(const struct shunt_device *device, unsigned port)
