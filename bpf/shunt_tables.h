@@ -14,7 +14,7 @@
 #define SHUNT_TABLES_CHUNK_SHIFT 21 /* 2 MiB: the step in which lib/fib takes memory */
 #define SHUNT_TABLES_LINE_SHIFT	 6
 #define SHUNT_TABLES_LINES	 (1 << (SHUNT_TABLES_CHUNK_SHIFT - SHUNT_TABLES_LINE_SHIFT))
-#define SHUNT_TABLES_CHUNKS_MAX	 3328 /* 6.5 GiB: what the tables reserve */
+#define SHUNT_TABLES_CHUNKS_MAX	 3424 /* 6.7 GiB: what the tables reserve */
 
 struct shunt_tables_line {
 	__u64 words[8];
@@ -38,9 +38,14 @@ struct shunt_tables_line {
 enum shunt_table { SHUNT_TABLES(SHUNT_TABLES_X) SHUNT_TABLE_CNT };
 #undef SHUNT_TABLES_X
 
+/* A space has the routes of both families that decide together: space 0 those of the kernel's
+ * tables local and main, each other those of one other table. Roots lie one after the other. */
+#define SHUNT_TABLES_SPACES	 32
+
 /* fib4: a root word for each /19; of a leaf: it has a tail, and the next hop or the tail's number
  */
 #define SHUNT_TABLES_ROOT4_SHIFT 13
+#define SHUNT_TABLES_ROOT4_BITS	 19
 #define SHUNT_TABLES_TAIL	 (1u << 31)
 #define SHUNT_TABLES_NH		 0xffffffu
 /* fib6: bits of an address that the root takes, and each node below it */
@@ -114,10 +119,16 @@ enum shunt_tables_flags {
 	SHUNT_TABLES_RPF4 = 4,	   /* a source must be reached by the port it came in on */
 	SHUNT_TABLES_NO_LOCAL = 8, /* a source must not be routed to this host */
 	SHUNT_TABLES_ABOVE = 16,   /* of a port: there are devices above it */
+	/* and in five bits each, by which space each family's packets go */
 };
 
+#define SHUNT_TABLES_SPACE4_SHIFT 5
+#define SHUNT_TABLES_SPACE6_SHIFT 10
+#define SHUNT_TABLES_SPACE4	  (0x1fu << SHUNT_TABLES_SPACE4_SHIFT)
+#define SHUNT_TABLES_SPACE6	  (0x1fu << SHUNT_TABLES_SPACE6_SHIFT)
+
 /* Above a port's flags: what leads back to where its packets come from, as an answer has it. */
-#define SHUNT_TABLES_OWN_SHIFT 16
+#define SHUNT_TABLES_OWN_SHIFT	  16
 
 /* What a port's program must know to route; all zeros: it does not. */
 struct shunt_tables_cfg {

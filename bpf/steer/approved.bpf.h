@@ -88,7 +88,8 @@ static __always_inline int read_flow(const void *l3, const void *end, struct shu
 	return read_l4(ip4 + 1, end, bpf_ntohs(ip4->tot_len_be) - (__u32)sizeof(*ip4), out);
 }
 
-/* The way back to the packet's source is this port. */
+/* The way back to the packet's source is this port, whose packets go by space 0: those of others
+ * are left to the kernel. */
 static __noinline bool comes_back(struct xdp_md *ctx, __u32 own_port, bool is_ip6)
 {
 	const void *l3 = (const void *)(long)ctx->data + sizeof(struct eth);
@@ -99,7 +100,7 @@ static __noinline bool comes_back(struct xdp_md *ctx, __u32 own_port, bool is_ip
 	if ((is_ip6 ? (const void *)(ip6 + 1) : (const void *)(ip4 + 1)) >
 	    (const void *)(long)ctx->data_end)
 		return false;
-	adj = adj_back(is_ip6 ? hop6(ip6->src) : hop4(bpf_ntohl(ip4->src_be)));
+	adj = adj_back(is_ip6 ? hop6(ip6->src, 0) : hop4(bpf_ntohl(ip4->src_be), 0));
 	return adj && adj->kind == SHUNT_TABLES_REWRITE && adj->port == own_port;
 }
 

@@ -172,14 +172,15 @@ static __always_inline bool change_tags(struct xdp_md *ctx, const struct exit *b
 }
 
 static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const void *l3,
-				     __u32 l3_at, const struct shunt_flow_key *to,
+				     __u32 flags, __u32 l3_at, const struct shunt_flow_key *to,
 				     const bool is_ip6)
 {
 	if (to)
 		l3_at = WAY_MUST_BE_ONE;
 	if (is_ip6)
-		return way_find6(ctx, way, to ? to->dst : ((struct ipv6 *)l3)->dst, l3_at);
-	return way_find4(ctx, way, to ? (__be32)to->dst[0] : ((struct ipv4 *)l3)->dst_be, l3_at);
+		return way_find6(ctx, way, to ? to->dst : ((struct ipv6 *)l3)->dst, l3_at, flags);
+	return way_find4(ctx, way, to ? (__be32)to->dst[0] : ((struct ipv4 *)l3)->dst_be, l3_at,
+			 flags);
 }
 
 /* What else of a packet was left to do, before it is translated: a checksum. */
@@ -215,7 +216,8 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 		reason = check4(half, l3, from, to);
 	if (reason != ROUTE_GOOD)
 		return reason;
-	if (!find_way(ctx, &way, l3, l3_at, to, is_ip6) || !find_exit(&way, &by, may_tag))
+	if (!find_way(ctx, &way, l3, from->flags, l3_at, to, is_ip6) ||
+	    !find_exit(&way, &by, may_tag))
 		return SHUNT_STEER_NO_WAY;
 	if (!may_tag && by.port >= SHUNT_TABLES_TAGGED)
 		return to ? SHUNT_STEER_NO_WAY : ROUTE_TAGGED;

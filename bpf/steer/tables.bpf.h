@@ -71,10 +71,12 @@ static __always_inline __u32 slot_of_hop(__u32 nh)
 	return word32(SHUNT_TABLE_SLOTS, nh);
 }
 
-/* The index of an address's next hop. The address is in host order. */
-__noinline __u32 hop4(__u32 addr)
+/* The index of an address's next hop. The address is in host order; flags say the space. */
+__noinline __u32 hop4(__u32 addr, __u32 flags)
 {
-	__u64 word = word64(SHUNT_TABLE_ROOT4, addr >> SHUNT_TABLES_ROOT4_SHIFT);
+	const __u32 space = (flags & SHUNT_TABLES_SPACE4) >> SHUNT_TABLES_SPACE4_SHIFT;
+	__u64 word = word64(SHUNT_TABLE_ROOT4,
+			    space << SHUNT_TABLES_ROOT4_BITS | addr >> SHUNT_TABLES_ROOT4_SHIFT);
 	__u32 leaf = leaf_of4(word, addr >> 8);
 
 	if (leaf & SHUNT_TABLES_TAIL) {
@@ -104,11 +106,13 @@ static long step6(__u32 i, struct walk6 *w)
 	return 0;
 }
 
-static __always_inline __u32 hop6(const __u64 dst[2])
+static __always_inline __u32 hop6(const __u64 dst[2], __u32 flags)
 {
+	const __u32 space = (flags & SHUNT_TABLES_SPACE6) >> SHUNT_TABLES_SPACE6_SHIFT;
 	struct walk6 w = {bpf_be64_to_cpu(dst[0]), bpf_be64_to_cpu(dst[1]), 0};
 
-	w.word = word64(SHUNT_TABLE_ROOT6, w.hi >> (64 - SHUNT_TABLES_ROOT6_BITS));
+	w.word = word64(SHUNT_TABLE_ROOT6,
+			space << SHUNT_TABLES_ROOT6_BITS | w.hi >> (64 - SHUNT_TABLES_ROOT6_BITS));
 	w.hi = w.hi << SHUNT_TABLES_ROOT6_BITS | w.lo >> (64 - SHUNT_TABLES_ROOT6_BITS);
 	w.lo <<= SHUNT_TABLES_ROOT6_BITS;
 	bpf_loop(STEPS6_MAX, step6, &w, 0);
@@ -262,23 +266,23 @@ static __always_inline __u32 generation(void)
 	return READ_ONCE(shunt_ctl.tables.generation);
 }
 
-/* True if the answer is that of the key. */
+/* True if the answer is that of the key, in the space. */
 static __always_inline bool recall(const struct shunt_tables_answer4 *answer, __u64 key,
-				   struct way *way)
+				   __u32 space, struct way *way)
 {
 	way->eth = READ_ONCE(answer->eth);
 	way->rest = READ_ONCE(answer->rest);
 	return READ_ONCE(answer->key) == key &&
-	       READ_ONCE(answer->sum) == (key ^ way->eth) + way->rest + PHI;
+	       READ_ONCE(answer->sum) == (key ^ way->eth) + way->rest + PHI + space;
 }
 
-static __always_inline void remember(struct shunt_tables_answer4 *answer, __u64 key,
+static __always_inline void remember(struct shunt_tables_answer4 *answer, __u64 key, __u32 space,
 				     const struct way *way)
 {
 	WRITE_ONCE(answer->key, key);
 	WRITE_ONCE(answer->eth, way->eth);
 	WRITE_ONCE(answer->rest, way->rest);
-	WRITE_ONCE(answer->sum, (key ^ way->eth) + way->rest + PHI);
+	WRITE_ONCE(answer->sum, (key ^ way->eth) + way->rest + PHI + space);
 }
 
 /* What a next hop is for a packet. */
@@ -300,7 +304,7 @@ static __always_inline enum hop_kind way_of_hop(struct way *way, struct hop *hop
 	struct shunt_tables_answer4 *answer =
 		&shunt_cache_hop[hop->nh & ((1 << CACHE_HOP_BITS) - 1)];
 
-	if (recall(answer, key, way))
+	if (recall(answer, key, 0, way)) /* a next hop is the same in all spaces */
 		return HOP_ONE;
 	hop->slot = slot_of_hop(hop->nh);
 	hop->route = 0;
@@ -314,64 +318,67 @@ static __always_inline enum hop_kind way_of_hop(struct way *way, struct hop *hop
 		return HOP_NONE;
 	if (is_counted(way))
 		return HOP_COUNTED;
-	remember(answer, key, way);
+	remember(answer, key, 0, way);
 	return HOP_ONE;
 }
 
-/* In the place of where the packet's header starts in the frame: it must have one way alone, since
- * it is translated. */
+/* What a walk must know beside the address: where the packet's header starts in the frame, below
+ * 32, and the space, as in enum shunt_tables_flags. In the place of the first: the packet must have
+ * one way alone, since it is translated. */
 #define WAY_MUST_BE_ONE 0
+#define WAY_L3_AT	31
 
 /* 0 without a header there. */
-static __always_inline __u32 flow4_at(struct xdp_md *ctx, __u32 l3_at)
+static __always_inline __u32 flow4_at(struct xdp_md *ctx, __u32 where)
 {
 	const void *end = (const void *)(long)ctx->data_end;
-	const struct ipv4 *ip = (const void *)(long)ctx->data + (l3_at & 31);
+	const struct ipv4 *ip = (const void *)(long)ctx->data + (where & WAY_L3_AT);
 
 	return (const void *)(ip + 1) > end ? 0 : flow4(ip, end);
 }
 
-/* True if there is a way to the key's destination; one that is the only one is then remembered.
- * l3_at: bytes before the packet, or WAY_MUST_BE_ONE. */
+/* True if there is a way to the key's destination; one that is the only one is then remembered. */
 __noinline bool way_walk4(struct xdp_md *ctx, struct way *way, __u64 key,
-			  struct shunt_tables_answer4 *answer, __u32 l3_at)
+			  struct shunt_tables_answer4 *answer, __u32 where)
 {
 	struct hop hop;
 	enum hop_kind kind;
 
 	if (!way || !answer)
 		return false;
-	hop.nh = hop4(bpf_ntohl(key >> 32));
+	hop.nh = hop4(bpf_ntohl(key >> 32), where);
 	kind = way_of_hop(way, &hop, key);
 	if (kind == HOP_GROUP)
-		return l3_at != WAY_MUST_BE_ONE &&
-		       way_take(way, member_of(hop.slot, flow4_at(ctx, l3_at)), hop.route);
+		return (where & WAY_L3_AT) != WAY_MUST_BE_ONE &&
+		       way_take(way, member_of(hop.slot, flow4_at(ctx, where)), hop.route);
 	if (kind == HOP_ONE)
-		remember(answer, key, way);
+		remember(answer, key, where & SHUNT_TABLES_SPACE4, way);
 	return kind != HOP_NONE;
 }
 
-/* To the address dst_be, which is the packet's but where it is translated. */
+/* To the address dst_be, which is the packet's but where it is translated. l3_at: see
+ * WAY_MUST_BE_ONE; flags: the space is among them. */
 static __always_inline bool way_find4(struct xdp_md *ctx, struct way *way, __be32 dst_be,
-				      __u32 l3_at)
+				      __u32 l3_at, __u32 flags)
 {
+	const __u32 space = flags & SHUNT_TABLES_SPACE4;
 	__u64 key = (__u64)dst_be << 32 | generation();
 	struct shunt_tables_answer4 *answer = &shunt_cache4[dst_be * PHI >> (64 - CACHE4_BITS)];
 
-	return recall(answer, key, way) || way_walk4(ctx, way, key, answer, l3_at);
+	return recall(answer, key, space, way) || way_walk4(ctx, way, key, answer, l3_at | space);
 }
 
-/* What a walk is for. l3_at: see way_walk4. */
+/* What a walk is for. */
 struct goal6 {
 	__u64 dst[2];
-	__u32 generation, l3_at;
+	__u32 generation, where;
 };
 
 /* 0 without a header there. */
-static __always_inline __u32 flow6_at(struct xdp_md *ctx, __u32 l3_at)
+static __always_inline __u32 flow6_at(struct xdp_md *ctx, __u32 where)
 {
 	const void *end = (const void *)(long)ctx->data_end;
-	const struct ipv6 *ip = (const void *)(long)ctx->data + (l3_at & 31);
+	const struct ipv6 *ip = (const void *)(long)ctx->data + (where & WAY_L3_AT);
 
 	return (const void *)(ip + 1) > end ? 0 : flow6(ip, end);
 }
@@ -385,11 +392,11 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, const struct goal
 
 	if (!way || !answer || !goal)
 		return false;
-	hop.nh = hop6(goal->dst);
+	hop.nh = hop6(goal->dst, goal->where);
 	kind = way_of_hop(way, &hop, goal->generation);
 	if (kind == HOP_GROUP)
-		return goal->l3_at != WAY_MUST_BE_ONE &&
-		       way_take(way, member_of(hop.slot, flow6_at(ctx, goal->l3_at)), hop.route);
+		return (goal->where & WAY_L3_AT) != WAY_MUST_BE_ONE &&
+		       way_take(way, member_of(hop.slot, flow6_at(ctx, goal->where)), hop.route);
 	if (kind != HOP_ONE)
 		return kind != HOP_NONE;
 	hi = goal->dst[0]; /* read again: all callers together have 512 bytes of stack */
@@ -400,14 +407,16 @@ __noinline bool way_walk6(struct xdp_md *ctx, struct way *way, const struct goal
 	WRITE_ONCE(answer->generation, gen);
 	WRITE_ONCE(answer->eth, way->eth);
 	WRITE_ONCE(answer->rest, way->rest);
-	WRITE_ONCE(answer->sum, (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI);
+	WRITE_ONCE(answer->sum, (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI +
+					(goal->where & SHUNT_TABLES_SPACE6));
 	return true;
 }
 
 static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const __u64 *dst,
-				      __u32 l3_at)
+				      __u32 l3_at, __u32 flags)
 {
-	struct goal6 goal = {{dst[0], dst[1]}, generation(), l3_at};
+	const __u32 space = flags & SHUNT_TABLES_SPACE6;
+	struct goal6 goal = {{dst[0], dst[1]}, generation(), l3_at | space};
 	__u64 hi = goal.dst[0], lo = goal.dst[1], gen = goal.generation;
 	struct shunt_tables_answer6 *answer =
 		&shunt_cache6[(hi * 3 ^ lo) * PHI >> (64 - CACHE6_BITS)];
@@ -416,7 +425,7 @@ static __always_inline bool way_find6(struct xdp_md *ctx, struct way *way, const
 	way->rest = READ_ONCE(answer->rest);
 	if (READ_ONCE(answer->dst[0]) == hi && READ_ONCE(answer->dst[1]) == lo &&
 	    READ_ONCE(answer->generation) == gen &&
-	    READ_ONCE(answer->sum) == (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI)
+	    READ_ONCE(answer->sum) == (hi ^ way->eth) + (lo ^ way->rest) * 3 + gen + PHI + space)
 		return true;
 	return way_walk6(ctx, way, &goal, answer);
 }
@@ -438,7 +447,7 @@ static __always_inline const struct shunt_tables_adj *adj_back(__u32 nh)
 /* own: the packet's port or device, as an answer has it. */
 __noinline bool source_is_plain(__u32 src, __u32 flags, __u32 own)
 {
-	const struct shunt_tables_adj *adj = adj_back(hop4(src));
+	const struct shunt_tables_adj *adj = adj_back(hop4(src, flags));
 
 	if (!adj)
 		return false;

@@ -74,7 +74,7 @@
 	X(firewall, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_firewall,                      \
 	  "what {port} forwards is judged by {detail}")                                            \
 	X(policy_routing, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_policy_routing,          \
-	  "routing rules (ip rule) lead to other tables than main, which only the kernel follows") \
+	  "only the kernel knows where routing rules (ip rule) lead what comes in by {port}")      \
 	X(master, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_master,                          \
 	  "{port} belongs to a bridge, a VRF, or a bond that is not followed (show devices)")
 #define SHUNT_LANE_REASONS_CHOSEN(X)                                                              \

@@ -216,6 +216,20 @@ static void take(struct shunt_locals *out, const struct sockaddr *addr)
 		out->ip6[out->ip6_cnt++] = ((const struct sockaddr_in6 *)addr)->sin6_addr;
 }
 
+/* The one that was set, and the subnet's, which the kernel has beside it (fib_add_ifaddr). */
+static void take_broadcasts(struct shunt_locals *out, const struct ifaddrs *ifa)
+{
+	struct sockaddr_in addr, mask;
+
+	take(out, ifa->ifa_broadaddr);
+	if (!ifa->ifa_netmask)
+		return;
+	memcpy(&addr, ifa->ifa_addr, sizeof(addr));
+	memcpy(&mask, ifa->ifa_netmask, sizeof(mask));
+	if (ntohl(mask.sin_addr.s_addr) <= UINT32_MAX - 2) /* /31 and /32 have none */
+		out->ip4_be[out->ip4_cnt++] = addr.sin_addr.s_addr | ~mask.sin_addr.s_addr;
+}
+
 static unsigned unique(void *items, unsigned cnt, size_t size,
 		       int (*compare)(const void *, const void *))
 {
@@ -239,14 +253,14 @@ int shunt_locals_query(struct shunt_locals *out, struct shunt_err *err)
 		return shunt_err_set(err, errno, "cannot list this host's addresses: %s",
 				     strerror(errno));
 	for (ifa = list; ifa; ifa = ifa->ifa_next)
-		n += 2;
+		n += 3;
 	out->ip4_be = calloc(n, sizeof(*out->ip4_be));
 	out->ip6 = calloc(n, sizeof(*out->ip6));
 	for (ifa = out->ip4_be && out->ip6 ? list : NULL; ifa; ifa = ifa->ifa_next) {
 		take(out, ifa->ifa_addr);
 		if (ifa->ifa_addr && ifa->ifa_addr->sa_family == AF_INET &&
 		    ifa->ifa_flags & IFF_BROADCAST)
-			take(out, ifa->ifa_broadaddr);
+			take_broadcasts(out, ifa);
 	}
 	freeifaddrs(list);
 	if (!out->ip4_be || !out->ip6) {

@@ -28,17 +28,18 @@ struct edit {
 /* The control side writes through these; readers have const pointers to the same. */
 static uint64_t *root_word(const struct edit *e)
 {
-	return (uint64_t *)e->fib->root_arena.base + (e->addr >> ROOT_SHIFT);
+	return e->fib->root_words + (e->addr >> ROOT_SHIFT);
 }
 
 static uint32_t *leaf_ptr(const struct shunt_fib4 *fib, uint32_t idx)
 {
-	return (uint32_t *)fib->leaf_runs.arena.base + idx;
+	return (uint32_t *)fib->main->leaf_runs.arena.base + idx;
 }
 
 static uint64_t *tail_ptr(const struct shunt_fib4 *fib, uint32_t leaf)
 {
-	return (uint64_t *)fib->tail_runs.arena.base + (size_t)(leaf & LEAF_INDEX) * TAIL_WORDS;
+	return (uint64_t *)fib->main->tail_runs.arena.base +
+	       (size_t)(leaf & LEAF_INDEX) * TAIL_WORDS;
 }
 
 static bool is_run(uint64_t word)
@@ -69,9 +70,9 @@ static void drop_run(struct shunt_fib4 *fib, uint64_t word, bool was_published)
 	if (!is_run(word))
 		return;
 	if (was_published)
-		shunt_runs_retire(&fib->leaf_runs, (uint32_t)word + 1, run_cnt(word));
+		shunt_runs_retire(&fib->main->leaf_runs, (uint32_t)word + 1, run_cnt(word));
 	else
-		shunt_runs_free(&fib->leaf_runs, (uint32_t)word + 1, run_cnt(word));
+		shunt_runs_free(&fib->main->leaf_runs, (uint32_t)word + 1, run_cnt(word));
 }
 
 static void expand(const struct shunt_fib4 *fib, uint64_t word, uint32_t slots[SLOT_CNT])
@@ -101,7 +102,7 @@ static int compress(const struct edit *e, const uint32_t slots[SLOT_CNT], uint64
 		*word = slots[0];
 		return 0;
 	}
-	idx = shunt_runs_alloc(&fib->leaf_runs, run_cnt(bitmap), e->add);
+	idx = shunt_runs_alloc(&fib->main->leaf_runs, run_cnt(bitmap), e->add);
 	if (!idx)
 		return -ENOMEM;
 	leaf = leaf_ptr(fib, idx);
@@ -204,7 +205,7 @@ static int edit_tail(const struct edit *e, uint64_t *tail, bool was_published)
 static int add_tail(const struct edit *e, uint64_t *p, unsigned slot, uint32_t leaf)
 {
 	struct shunt_fib4 *fib = e->fib;
-	uint32_t idx = shunt_runs_alloc(&fib->tail_runs, 1, e->add);
+	uint32_t idx = shunt_runs_alloc(&fib->main->tail_runs, 1, e->add);
 	uint64_t *tail = tail_ptr(fib, idx);
 	unsigned i;
 
@@ -222,7 +223,7 @@ err_words:
 	for (i = 0; i < TAIL_WORDS; i++)
 		drop_run(fib, tail[i], false);
 err_tail:
-	shunt_runs_free(&fib->tail_runs, idx, 1);
+	shunt_runs_free(&fib->main->tail_runs, idx, 1);
 	return -ENOMEM;
 }
 
@@ -237,7 +238,7 @@ static void collapse_tail(const struct edit *e, uint64_t *p, unsigned slot, uint
 		if (is_run(tail[i]) || tail[i] != tail[0])
 			return;
 	if (!set_slot(e, p, slot, (uint32_t)tail[0]))
-		shunt_runs_retire(&e->fib->tail_runs, leaf & LEAF_INDEX, 1);
+		shunt_runs_retire(&e->fib->main->tail_runs, leaf & LEAF_INDEX, 1);
 }
 
 /* /25 to /32. */
@@ -313,8 +314,8 @@ static int no_memory(const struct shunt_fib4 *fib, const struct edit *e, struct 
 			     "IPv4 route %u.%u.%u.%u/%u: no memory to %s it; the table has %u "
 			     "routes in %zu KiB (bound: %zu KiB, 0 for none) and is unchanged",
 			     a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255, e->len,
-			     e->add ? "add" : "delete", fib->routes.cnt, fib->budget.bytes >> 10,
-			     fib->budget.bytes_max >> 10);
+			     e->add ? "add" : "delete", fib->routes.cnt,
+			     fib->main->budget.bytes >> 10, fib->main->budget.bytes_max >> 10);
 }
 
 int shunt_fib4_add(struct shunt_fib4 *fib, uint32_t addr_be, unsigned len, uint32_t nh,
@@ -381,69 +382,4 @@ int shunt_fib4_walk(const struct shunt_fib4 *fib,
 uint32_t shunt_fib4_route_cnt(const struct shunt_fib4 *fib)
 {
 	return fib->routes.cnt;
-}
-
-void shunt_fib4_bytes(const struct shunt_fib4 *fib, struct shunt_fib_bytes *out)
-{
-	const struct shunt_runs *leaf = &fib->leaf_runs, *tail = &fib->tail_runs;
-
-	out->lookup = ROOT_CNT * sizeof(uint64_t) + (size_t)leaf->live_cnt * leaf->elem_bytes +
-		      (size_t)tail->live_cnt * tail->elem_bytes;
-	out->idle = (size_t)(leaf->next - leaf->live_cnt) * leaf->elem_bytes +
-		    (size_t)(tail->next - tail->live_cnt) * tail->elem_bytes;
-	out->routes = shunt_routes_bytes(&fib->routes);
-	out->committed = fib->budget.bytes;
-}
-
-void shunt_fib4_destroy(struct shunt_fib4 *fib)
-{
-	if (!fib)
-		return;
-	shunt_routes_fini(&fib->routes);
-	shunt_runs_fini(&fib->tail_runs);
-	shunt_runs_fini(&fib->leaf_runs);
-	shunt_arena_fini(&fib->root_arena);
-	free(fib);
-}
-
-static int init(struct shunt_fib4 *fib, struct shunt_err *err)
-{
-	struct shunt_arena_budget *budget = &fib->budget;
-	int ret = shunt_arena_init_full(&fib->root_arena, ROOT_CNT * sizeof(uint64_t), budget,
-					"IPv4 FIB", err);
-
-	if (!ret)
-		ret = shunt_runs_init(&fib->leaf_runs, sizeof(uint32_t), 1u << 28, budget,
-				      "IPv4 FIB leaves", err);
-	if (!ret)
-		ret = shunt_runs_init(&fib->tail_runs, TAIL_WORDS * sizeof(uint64_t), 1u << 22,
-				      budget, "IPv4 FIB tails", err);
-	budget->source = NULL; /* what follows is of the control side alone */
-	if (!ret)
-		ret = shunt_routes_init(&fib->routes, false, budget, err);
-	return ret;
-}
-
-int shunt_fib4_create_on(struct shunt_fib4 **out, const struct shunt_arena_source *source,
-			 size_t bytes_max, struct shunt_err *err)
-{
-	struct shunt_fib4 *fib = calloc(1, sizeof(*fib));
-	int ret;
-
-	*out = NULL;
-	if (!fib)
-		return shunt_err_set(err, ENOMEM, "IPv4 FIB: no memory");
-	fib->budget.bytes_max = bytes_max;
-	fib->budget.source = source;
-	ret = init(fib, err);
-	if (ret) {
-		shunt_fib4_destroy(fib);
-		return ret;
-	}
-	fib->root = (const uint64_t *)fib->root_arena.base;
-	fib->leaves = (const uint32_t *)fib->leaf_runs.arena.base;
-	fib->tails = (const uint64_t *)fib->tail_runs.arena.base;
-	shunt_fib4_bulk_choose(fib);
-	*out = fib;
-	return 0;
 }

@@ -30,6 +30,7 @@
 
 #include "base/err.h"
 #include "fib/arena.h"
+#include "shunt_tables.h"
 
 #define SHUNT_FIB_NH_MAX ((1u << 24) - 1)
 
@@ -55,6 +56,14 @@ static inline int shunt_fib4_create(struct shunt_fib4 **out, size_t bytes_max,
 {
 	return shunt_fib4_create_on(out, NULL, bytes_max, err);
 }
+
+/* shunt_fib4_open_space makes an empty table for another space (SHUNT_TABLES_SPACES of them, 0 is
+ * the one created) in the memory of the first, if there is none. It goes with that one. Returns 0
+ * or -ENOMEM with *err filled. Thread: the writer. Cost: 4 MiB.
+ *
+ * shunt_fib4_space returns the table of a space, NULL where none was made. Thread: any. */
+int shunt_fib4_open_space(struct shunt_fib4 *fib, unsigned space, struct shunt_err *err);
+struct shunt_fib4 *shunt_fib4_space(const struct shunt_fib4 *fib, unsigned space);
 
 /* shunt_fib4_destroy frees the table; NULL is legal. No worker may look up any more: unpublish
  * the pointer and wait for a grace period first. Thread: the writer. */

@@ -19,6 +19,7 @@
 
 #define SLOT_CNT   32u
 #define ROOT_CNT   (1u << 19)
+#define ROOT_BYTES (ROOT_CNT * sizeof(uint64_t))
 #define ROOT_SHIFT 13
 #define TAIL_WORDS 8u
 #define LEAF_TAIL  (1u << 31)
@@ -33,10 +34,13 @@ struct shunt_fib4 {
 	void (*bulk)(const struct shunt_fib4 *fib, const uint32_t *dst_be, uint32_t *nh,
 		     unsigned n);
 	/* Control. */
-	struct shunt_arena root_arena;
+	uint64_t *root_words; /* root */
+	struct shunt_routes routes;
+	struct shunt_fib4 *main; /* itself, or the table of space 0, which has what follows */
+	struct shunt_fib4 *spaces[SHUNT_TABLES_SPACES];
+	struct shunt_arena root_arena; /* root after root */
 	struct shunt_runs leaf_runs;
 	struct shunt_runs tail_runs;
-	struct shunt_routes routes;
 	struct shunt_arena_budget budget;
 };
 

@@ -45,7 +45,7 @@ static unsigned run_cnt(uint64_t word)
 /* The control side writes through this; readers have a const pointer to the same. */
 static uint64_t *elem_ptr(const struct shunt_fib6 *fib, uint64_t word)
 {
-	return (uint64_t *)fib->runs.arena.base + (uint32_t)word + 1;
+	return (uint64_t *)fib->main->runs.arena.base + (uint32_t)word + 1;
 }
 
 static unsigned slot_at(shunt_key addr, unsigned pos)
@@ -92,7 +92,7 @@ static int compress(const struct edit *e, const uint64_t slots[SLOT_CNT], uint64
 		*word = slots[0];
 		return 0;
 	}
-	idx = shunt_runs_alloc(&fib->runs, run_cnt(bitmap), e->add);
+	idx = shunt_runs_alloc(&fib->main->runs, run_cnt(bitmap), e->add);
 	if (!idx)
 		return -ENOMEM;
 	*word = bitmap | (idx - 1);
@@ -113,7 +113,7 @@ static void free_tree(struct shunt_fib6 *fib, uint64_t word)
 		return;
 	for (i = 0; i < run_cnt(word); i++)
 		free_tree(fib, elem[i]);
-	shunt_runs_free(&fib->runs, (uint32_t)word + 1, run_cnt(word));
+	shunt_runs_free(&fib->main->runs, (uint32_t)word + 1, run_cnt(word));
 }
 
 /* Applies the edit to all below a word that its range covers: in place, cannot fail. */
@@ -195,8 +195,7 @@ static int edit_node(struct edit *e, uint64_t word, unsigned pos, uint64_t *out)
 
 static int apply(struct edit *e)
 {
-	uint64_t *p =
-		(uint64_t *)e->fib->root_arena.base + (uint32_t)(e->addr >> (128 - ROOT_BITS));
+	uint64_t *p = e->fib->root_words + (uint32_t)(e->addr >> (128 - ROOT_BITS));
 	uint64_t word;
 	uint32_t i;
 
@@ -209,7 +208,7 @@ static int apply(struct edit *e)
 		return -ENOMEM;
 	publish(p, word);
 	for (i = 0; i < e->old_cnt; i++)
-		shunt_runs_retire(&e->fib->runs, (uint32_t)e->old[i] + 1, run_cnt(e->old[i]));
+		shunt_runs_retire(&e->fib->main->runs, (uint32_t)e->old[i] + 1, run_cnt(e->old[i]));
 	return 0;
 }
 
@@ -256,8 +255,8 @@ static int no_memory(const struct edit *e, struct shunt_err *err)
 	snprintf(what, sizeof(what),
 		 "no memory to %s it; the table has %u routes in %zu KiB (bound: %zu KiB, 0 for "
 		 "none) and is unchanged",
-		 e->add ? "add" : "delete", fib->routes.cnt, fib->budget.bytes >> 10,
-		 fib->budget.bytes_max >> 10);
+		 e->add ? "add" : "delete", fib->routes.cnt, fib->main->budget.bytes >> 10,
+		 fib->main->budget.bytes_max >> 10);
 	return route_err(err, ENOMEM, e->addr, e->len, what);
 }
 
@@ -333,60 +332,4 @@ void shunt_fib6_tables(const struct shunt_fib6 *fib, const void *tables[2])
 {
 	tables[0] = fib->root;
 	tables[1] = fib->elems;
-}
-
-void shunt_fib6_bytes(const struct shunt_fib6 *fib, struct shunt_fib_bytes *out)
-{
-	const struct shunt_runs *runs = &fib->runs;
-
-	out->lookup = ((size_t)ROOT_CNT + runs->live_cnt) * sizeof(uint64_t);
-	out->idle = (size_t)(runs->next - runs->live_cnt) * sizeof(uint64_t);
-	out->routes = shunt_routes_bytes(&fib->routes);
-	out->committed = fib->budget.bytes;
-}
-
-void shunt_fib6_destroy(struct shunt_fib6 *fib)
-{
-	if (!fib)
-		return;
-	shunt_routes_fini(&fib->routes);
-	shunt_runs_fini(&fib->runs);
-	shunt_arena_fini(&fib->root_arena);
-	free(fib);
-}
-
-static int init(struct shunt_fib6 *fib, struct shunt_err *err)
-{
-	struct shunt_arena_budget *budget = &fib->budget;
-	int ret = shunt_arena_init_full(&fib->root_arena, ROOT_CNT * sizeof(uint64_t), budget,
-					"IPv6 FIB", err);
-
-	if (!ret)
-		ret = shunt_runs_init(&fib->runs, sizeof(uint64_t), 1u << 28, budget,
-				      "IPv6 FIB nodes", err);
-	budget->source = NULL; /* what follows is of the control side alone */
-	return ret ? ret : shunt_routes_init(&fib->routes, true, budget, err);
-}
-
-int shunt_fib6_create_on(struct shunt_fib6 **out, const struct shunt_arena_source *source,
-			 size_t bytes_max, struct shunt_err *err)
-{
-	struct shunt_fib6 *fib = calloc(1, sizeof(*fib));
-	int ret;
-
-	*out = NULL;
-	if (!fib)
-		return shunt_err_set(err, ENOMEM, "IPv6 FIB: no memory");
-	fib->budget.bytes_max = bytes_max;
-	fib->budget.source = source;
-	ret = init(fib, err);
-	if (ret) {
-		shunt_fib6_destroy(fib);
-		return ret;
-	}
-	fib->root = (const uint64_t *)fib->root_arena.base;
-	fib->elems = (const uint64_t *)fib->runs.arena.base;
-	shunt_fib6_bulk_choose(fib);
-	*out = fib;
-	return 0;
 }

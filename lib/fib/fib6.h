@@ -45,6 +45,11 @@ static inline int shunt_fib6_create(struct shunt_fib6 **out, size_t bytes_max,
 	return shunt_fib6_create_on(out, NULL, bytes_max, err);
 }
 
+/* shunt_fib6_open_space and shunt_fib6_space are to this table what those of fib4.h are to that.
+ * Cost: 2 MiB. */
+int shunt_fib6_open_space(struct shunt_fib6 *fib, unsigned space, struct shunt_err *err);
+struct shunt_fib6 *shunt_fib6_space(const struct shunt_fib6 *fib, unsigned space);
+
 /* shunt_fib6_destroy frees the table; NULL is legal. No worker may look up any more: unpublish
  * the pointer and wait for a grace period first. Thread: the writer. */
 void shunt_fib6_destroy(struct shunt_fib6 *fib);

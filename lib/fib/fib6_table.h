@@ -15,12 +15,13 @@
 #include "fib/routes.h"
 #include "fib/runs.h"
 
-#define SLOT_CNT  32u
-#define STRIDE	  5u
-#define ROOT_BITS 18u /* 18 + 22 * 5 = 128 */
-#define ROOT_CNT  (1u << ROOT_BITS)
-#define LEAF_NH	  0xffffffu
-#define LEN_SHIFT 24
+#define SLOT_CNT   32u
+#define STRIDE	   5u
+#define ROOT_BITS  18u /* 18 + 22 * 5 = 128 */
+#define ROOT_CNT   (1u << ROOT_BITS)
+#define ROOT_BYTES (ROOT_CNT * sizeof(uint64_t))
+#define LEAF_NH	   0xffffffu
+#define LEN_SHIFT  24
 
 struct shunt_fib6 {
 	/* Lookups: constant from create to destroy. */
@@ -29,9 +30,12 @@ struct shunt_fib6 {
 	void (*bulk)(const struct shunt_fib6 *fib, const uint8_t (*dst)[16], uint32_t *nh,
 		     unsigned n);
 	/* Control. */
-	struct shunt_arena root_arena;
-	struct shunt_runs runs;
+	uint64_t *root_words; /* root */
 	struct shunt_routes routes;
+	struct shunt_fib6 *main; /* itself, or the table of space 0, which has what follows */
+	struct shunt_fib6 *spaces[SHUNT_TABLES_SPACES];
+	struct shunt_arena root_arena; /* root after root */
+	struct shunt_runs runs;
 	struct shunt_arena_budget budget;
 };
 

@@ -105,6 +105,58 @@ uint16_t shunt_ip_turn_away(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 uint16_t shunt_ip_hold_back(const struct shunt_ip *ip, struct shunt_pkt *pkt,
 			    const struct shunt_adj *adj);
 
+/* shunt_ip_run returns where the packets end that go by one space, from the one at `at`, and which
+ * it is, in *space. Thread: owner worker. Cost: packet, of devices above ports; else batch. */
+static inline unsigned shunt_ip_run(const struct shunt_node *node, const struct shunt_pkt *pkts,
+				    unsigned at, unsigned cnt, const bool is_ip6, uint8_t *space)
+{
+	static const struct shunt_port_live no_live;
+	const struct shunt_ip *const state = node->priv;
+	const struct shunt_port_live *live = state->tables.live;
+	unsigned end;
+
+	if (!state->tables.is_above) {
+		live = live ? &live[pkts[0].port] : &no_live;
+		*space = __atomic_load_n(is_ip6 ? &live->space6 : &live->space4, __ATOMIC_RELAXED);
+		return cnt;
+	}
+	*space = shunt_tag_of(shunt_pkt_data(&pkts[at], node->mem))->space;
+	for (end = at + 1; end < cnt; end++)
+		if (shunt_tag_of(shunt_pkt_data(&pkts[end], node->mem))->space != *space)
+			break;
+	return end;
+}
+
+/* shunt_ip4_find is shunt_fib4_lookup_bulk, and shunt_ip6_find that of fib6.h, of an address of
+ * each packet, by the routes that it goes by. Thread: owner worker. Cost: batch. */
+static inline void shunt_ip4_find(const struct shunt_node *node, const struct shunt_pkt *pkts,
+				  const uint32_t *addr_be, uint32_t *nh, unsigned cnt)
+{
+	const struct shunt_ip *const state = node->priv;
+	unsigned at, end;
+	uint8_t space;
+
+	for (at = 0; at < cnt; at = end) {
+		end = shunt_ip_run(node, pkts, at, cnt, false, &space);
+		shunt_fib4_lookup_bulk(shunt_fib4_space(state->tables.fib4, space), addr_be + at,
+				       nh + at, end - at);
+	}
+}
+
+static inline void shunt_ip6_find(const struct shunt_node *node, const struct shunt_pkt *pkts,
+				  const uint8_t (*addr)[16], uint32_t *nh, unsigned cnt)
+{
+	const struct shunt_ip *const state = node->priv;
+	unsigned at, end;
+	uint8_t space;
+
+	for (at = 0; at < cnt; at = end) {
+		end = shunt_ip_run(node, pkts, at, cnt, true, &space);
+		shunt_fib6_lookup_bulk(shunt_fib6_space(state->tables.fib6, space), addr + at,
+				       nh + at, end - at);
+	}
+}
+
 /* shunt_ip_choose takes each packet from its next-hop index to its adjacency: the second half of
  * every lookup. hash_of is the flow hash of the family; it is computed for groups only. is_counted:
  * the index of a counted route's alias goes with the packet. Returns what the node's function

@@ -127,10 +127,13 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	const struct shunt_local4 *const local = local_of(state, pkts[0].port);
 	const uint16_t on = next_of(state, pkts[0].port);
 	const uint32_t min_len = state->tables.min_len;
-	const uint64_t *const words = shunt_fib4_words(state->tables.fib4);
 	uint8_t *const mem = node->mem;
+	const uint64_t *words;
 	unsigned i, bad = 0;
+	uint8_t space;
 
+	shunt_ip_run(node, pkts, 0, 1, false, &space);
+	words = shunt_fib4_words(shunt_fib4_space(state->tables.fib4, space));
 	for (i = 0; i < cnt; i++) {
 		uint8_t *ip = shunt_pkt_data(&pkts[i], mem) + SHUNT_ETH_LEN;
 		uint32_t total_len = ntohs(shunt_ip_load16(ip + 2)), dst_be;

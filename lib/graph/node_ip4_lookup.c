@@ -7,14 +7,13 @@
 static inline unsigned look_up(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 			       uint16_t *next, const bool is_counted)
 {
-	const struct shunt_ip *const state = node->priv;
 	uint32_t dst_be[SHUNT_BATCH_MAX], nh[SHUNT_BATCH_MAX];
 	unsigned i;
 
 	dst_be[0] = 0; /* for the compiler: a batch is never empty */
 	for (i = 0; i < cnt; i++)
 		dst_be[i] = pkts[i].dst_be;
-	shunt_fib4_lookup_bulk(state->tables.fib4, dst_be, nh, cnt);
+	shunt_ip4_find(node, pkts, dst_be, nh, cnt);
 	return shunt_ip_choose(node, pkts, cnt, next, nh, shunt_flow4_hash, is_counted);
 }
 

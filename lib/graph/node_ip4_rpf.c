@@ -28,7 +28,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	src_be[0] = 0; /* for the compiler: a batch is never empty */
 	for (i = 0; i < cnt; i++)
 		src_be[i] = shunt_ip_load32(shunt_ip_header(node, &pkts[i]) + 12);
-	shunt_fib4_lookup_bulk(state->tables.fib4, src_be, nh, cnt);
+	shunt_ip4_find(node, pkts, src_be, nh, cnt);
 	for (i = 0; i < cnt; i++) {
 		const struct shunt_adj *adj = shunt_nexthop_adj(state->tables.nexthops, nh[i], 0);
 
@@ -77,7 +77,7 @@ static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsig
 	for (i = 0; i < cnt; i++)
 		src_be[i] =
 			shunt_ip_load32(shunt_pkt_data(&pkts[i], node->mem) + SHUNT_ETH_LEN + 12);
-	shunt_fib4_lookup_bulk(state->tables.fib4, src_be, nh, cnt);
+	shunt_ip4_find(node, pkts, src_be, nh, cnt);
 	for (i = 0; i < cnt; i++) {
 		const struct shunt_adj *adj = shunt_nexthop_adj(state->tables.nexthops, nh[i], 0);
 		const uint8_t *frame = shunt_pkt_data(&pkts[i], node->mem);

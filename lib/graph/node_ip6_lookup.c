@@ -6,7 +6,6 @@
 static inline unsigned look_up(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 			       uint16_t *next, const bool is_counted)
 {
-	const struct shunt_ip *const state = node->priv;
 	uint32_t nh[SHUNT_BATCH_MAX];
 	uint8_t dst[SHUNT_BATCH_MAX][16];
 	unsigned i;
@@ -14,7 +13,7 @@ static inline unsigned look_up(struct shunt_node *node, struct shunt_pkt *pkts, 
 	dst[0][0] = 0; /* for the compiler: a batch is never empty */
 	for (i = 0; i < cnt; i++)
 		memcpy(dst[i], shunt_ip_header(node, &pkts[i]) + 24, sizeof(dst[i]));
-	shunt_fib6_lookup_bulk(state->tables.fib6, (const uint8_t(*)[16])dst, nh, cnt);
+	shunt_ip6_find(node, pkts, (const uint8_t(*)[16])dst, nh, cnt);
 	return shunt_ip_choose(node, pkts, cnt, next, nh, shunt_flow6_hash, is_counted);
 }
 

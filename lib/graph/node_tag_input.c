@@ -43,6 +43,7 @@ struct last {
 	uint64_t head; /* 0: there is none */
 	uint32_t number;
 	uint16_t next;
+	uint8_t space;
 };
 
 /* Six bytes: both EtherTypes and the tag of a frame with one tag. */
@@ -63,6 +64,14 @@ static uint64_t find(const struct shunt_ip *state, const struct tags *tags, unsi
 				  shunt_device_key(port, tags->outer, tags->inner));
 }
 
+static uint8_t space_of(uint64_t word, bool is_ip4)
+{
+	const uint32_t flags = shunt_device_flags(word);
+
+	return is_ip4 ? (flags & SHUNT_TABLES_SPACE4) >> SHUNT_TABLES_SPACE4_SHIFT
+		      : (flags & SHUNT_TABLES_SPACE6) >> SHUNT_TABLES_SPACE6_SHIFT;
+}
+
 static uint16_t judge(const struct shunt_ip *state, struct last *last, struct shunt_pkt *pkt,
 		      uint8_t *mem)
 {
@@ -71,6 +80,7 @@ static uint16_t judge(const struct shunt_ip *state, struct last *last, struct sh
 	const bool is_ip4 = tags.type == htons(ETHERTYPE_IP);
 	const uint64_t word = find(state, &tags, pkt->port), head = head_of(frame);
 	const uint32_t number = shunt_device_number(word);
+	const uint8_t space = space_of(word, is_ip4);
 
 	if (!word)
 		return shunt_ip_punt(state, pkt, SHUNT_PUNT_no_device);
@@ -78,9 +88,9 @@ static uint16_t judge(const struct shunt_ip *state, struct last *last, struct sh
 		return shunt_ip_punt(state, pkt, SHUNT_PUNT_not_ip);
 	if (!(shunt_device_flags(word) & (is_ip4 ? SHUNT_TABLES_IP4 : SHUNT_TABLES_IP6)))
 		return shunt_ip_punt(state, pkt, SHUNT_PUNT_not_router);
-	shunt_tag_take(pkt, mem, number, tags.cnt);
+	shunt_tag_take(pkt, mem, number, space, tags.cnt);
 	if (tags.cnt == 1)
-		*last = (struct last){head, number, is_ip4 ? state->on : state->on6};
+		*last = (struct last){head, number, is_ip4 ? state->on : state->on6, space};
 	return is_ip4 ? state->on : state->on6;
 }
 
@@ -104,7 +114,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		if (unlikely(pkts[i].len < SHUNT_ETH_LEN + 2 * SHUNT_TAG_LEN)) {
 			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_not_ip);
 		} else if (likely(head_of(shunt_pkt_data(&pkts[i], mem)) == last.head)) {
-			shunt_tag_take(&pkts[i], mem, last.number, 1);
+			shunt_tag_take(&pkts[i], mem, last.number, last.space, 1);
 			next[i] = last.next;
 		} else {
 			next[i] = judge(state, &last, &pkts[i], mem);

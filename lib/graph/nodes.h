@@ -79,6 +79,8 @@ struct shunt_port_live {
 	uint8_t rpf4;	  /* enum shunt_source_check */
 	uint8_t approved; /* enum shunt_approved */
 	uint16_t own;	  /* the exit that leads back to where its packets come from */
+	uint8_t space4;	  /* by whose routes IPv4 goes (fib/fib4.h) */
+	uint8_t space6;
 };
 
 /* Parameters of eth_input: by input port. A frame to its MAC address goes to the IP nodes where

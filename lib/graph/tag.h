@@ -15,7 +15,8 @@
 
 struct shunt_tag {
 	uint16_t device; /* its number */
-	uint16_t cnt;
+	uint8_t cnt;
+	uint8_t space; /* by whose routes the packet goes (fib/fib4.h) */
 	struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX]; /* the last ones, if there are fewer */
 };
 
@@ -28,10 +29,10 @@ static inline const struct shunt_tag *shunt_tag_of(const uint8_t *frame)
 /* shunt_tag_take takes the device's tags out of a frame whose first buffer has them. Thread: owner
  * worker. Cost: packet. */
 static inline void shunt_tag_take(struct shunt_pkt *pkt, uint8_t *mem, uint32_t number,
-				  unsigned cnt)
+				  uint8_t space, unsigned cnt)
 {
 	uint8_t *const frame = shunt_pkt_data(pkt, mem), *const start = frame + cnt * SHUNT_TAG_LEN;
-	struct shunt_tag tag = {.device = (uint16_t)number, .cnt = (uint16_t)cnt};
+	struct shunt_tag tag = {.device = (uint16_t)number, .cnt = (uint8_t)cnt, .space = space};
 	uint8_t macs[SHUNT_MACS_LEN];
 
 	memcpy(macs, frame, sizeof(macs));

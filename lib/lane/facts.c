@@ -176,7 +176,8 @@ static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned 
 	if (left == SHUNT_LANE_REASON_none && lanes->router && !lanes->router->is_following &&
 	    shunt_ports_routes(lanes->ports, port))
 		left = SHUNT_LANE_REASON_unfollowed;
-	if (left == SHUNT_LANE_REASON_none && lanes->router && lanes->router->is_diverted &&
+	if (left == SHUNT_LANE_REASON_none && lanes->router &&
+	    lanes->router->diverted >> port & 1 &&
 	    shunt_ports_mode(lanes->ports, port) == SHUNT_FORWARD_ROUTE)
 		return SHUNT_LANE_REASON_policy_routing;
 	if (left == SHUNT_LANE_REASON_none && lanes->router && lanes->router->foreign >> port & 1)

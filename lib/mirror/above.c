@@ -7,6 +7,7 @@
 #include <linux/if_ether.h>
 
 #include "mirror/bond.h"
+#include "mirror/space.h"
 
 const char *shunt_above_state_name(enum shunt_above_state state)
 {
@@ -138,12 +139,13 @@ static void put_tag(struct shunt_device *out, const struct shunt_mirror_vlan *vl
 
 /* What comes between a device's packets and the port: another program, which sees them first, or a
  * priority that the table has no room for. Of the device itself also what is above it. */
-static enum shunt_above_state state_of(const struct shunt_mirror_link *link,
+static enum shunt_above_state state_of(const struct shunt_mirror_aboves *aboves,
+				       const struct shunt_mirror_link *link,
 				       const struct shunt_mirror_link *beneath)
 {
 	if (!(link->info.flags & IFF_UP) || (beneath && !(beneath->info.flags & IFF_UP)))
 		return SHUNT_ABOVE_down;
-	if (link->info.master)
+	if (link->info.master && !shunt_mirror_vrf(aboves->table, link))
 		return SHUNT_ABOVE_member;
 	if (link->info.xdp || (beneath && beneath->info.xdp))
 		return SHUNT_ABOVE_program;
@@ -175,7 +177,7 @@ enum shunt_above_state shunt_mirror_above_look(const struct shunt_mirror_aboves 
 	out->ifindex = ifindex;
 	out->mtu_max = mtu_max(aboves, link, beneath);
 	out->priorities = link->info.vlan.priorities;
-	return state == SHUNT_ABOVE_followed ? state_of(link, beneath) : state;
+	return state == SHUNT_ABOVE_followed ? state_of(aboves, link, beneath) : state;
 }
 
 /* --- what the table has ----------------------------------------------------------------------- */

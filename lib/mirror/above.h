@@ -12,15 +12,15 @@
 #include "mirror/table.h"
 
 /* Why a device is in the table, or not: X(name, help) */
-#define SHUNT_ABOVE_STATES(X)                                                \
-	X(followed, "its packets go by shunt")                               \
-	X(elsewhere, "it is not above a port of mode route, or it is deep")  \
-	X(down, "it is down, or the device beneath it is")                   \
-	X(member, "it is a port of a bridge or a bond, or belongs to a VRF") \
-	X(program, "it has an XDP program of its own")                       \
-	X(priorities, "its ingress map has a priority over 15")              \
-	X(bonding, "its bond sends in a way that only the kernel knows")     \
-	X(members, "a member of its bond is no port of mode route")          \
+#define SHUNT_ABOVE_STATES(X)                                               \
+	X(followed, "its packets go by shunt")                              \
+	X(elsewhere, "it is not above a port of mode route, or it is deep") \
+	X(down, "it is down, or the device beneath it is")                  \
+	X(member, "it is a port of a bridge or a bond")                     \
+	X(program, "it has an XDP program of its own")                      \
+	X(priorities, "its ingress map has a priority over 15")             \
+	X(bonding, "its bond sends in a way that only the kernel knows")    \
+	X(members, "a member of its bond is no port of mode route")         \
 	X(no_room, "the table has no place for it")
 
 #define SHUNT_ABOVE_ORDER_MAX 64 /* members of a bond; of one with more no order is known */

@@ -24,7 +24,7 @@
 static const struct stage {
 	uint16_t type;
 	uint8_t family;
-	uint8_t table; /* of routes */
+	uint8_t table; /* of routes; 0: those of the spaces */
 	bool is_check; /* part of a RUN_CHECK */
 	size_t header_bytes;
 	size_t store; /* offset in the table; 0: nothing to sweep */
@@ -53,7 +53,20 @@ static const struct stage {
 	{RTM_GETROUTE, AF_INET, RT_TABLE_MAIN, true, sizeof(struct rtmsg), 0},
 	{RTM_GETROUTE, AF_INET6, RT_TABLE_LOCAL, true, sizeof(struct rtmsg), 0},
 	{RTM_GETROUTE, AF_INET6, RT_TABLE_MAIN, true, sizeof(struct rtmsg), 0},
+	{RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC, true, sizeof(struct rtmsg), 0},
+	{RTM_GETROUTE, AF_INET6, RT_TABLE_UNSPEC, true, sizeof(struct rtmsg), 0},
 };
+
+/* A stage that is done for one space after the other. */
+static bool is_of_spaces(const struct stage *stage)
+{
+	return stage->type == RTM_GETROUTE && !stage->table;
+}
+
+static enum shunt_mirror_ip ip_of(const struct stage *stage)
+{
+	return stage->family == AF_INET6 ? SHUNT_MIRROR_IP6 : SHUNT_MIRROR_IP4;
+}
 
 void shunt_mirror_dump_want_check(struct shunt_mirror_dump *dump, uint32_t ifindex)
 {
@@ -81,7 +94,8 @@ bool shunt_mirror_dump_is_mine(const struct shunt_mirror_dump *dump, const struc
 	return dump->is_waiting && nlh->nlmsg_pid == portid && nlh->nlmsg_seq == dump->seq;
 }
 
-static int request(struct shunt_mirror_dump *dump, struct mnl_socket *nl)
+static int request(struct shunt_mirror_dump *dump, const struct shunt_mirror_table *table,
+		   struct mnl_socket *nl)
 {
 	const struct stage *stage = &stages[dump->stage];
 	uint8_t buf[256] = {0};
@@ -97,6 +111,8 @@ static int request(struct shunt_mirror_dump *dump, struct mnl_socket *nl)
 		mnl_attr_put_u32(nlh, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
 	if (stage->type == RTM_GETROUTE) {
 		((struct rtmsg *)header)->rtm_table = stage->table;
+		if (dump->space)
+			mnl_attr_put_u32(nlh, RTA_TABLE, table->spaces[dump->space].table);
 		if (dump->run == SHUNT_MIRROR_RUN_CHECK)
 			mnl_attr_put_u32(nlh, RTA_OIF, dump->ifindex);
 	}
@@ -114,12 +130,53 @@ static int begin_stage(struct shunt_mirror_dump *dump, struct shunt_mirror_table
 	dump->is_broken = false;
 	dump->stage_changes = 0;
 	dump->stage_events = 0;
-	ret = request(dump, nl);
+	ret = request(dump, table, nl);
 	dump->is_waiting = !ret;
 	return ret;
 }
 
-static void begin_run(struct shunt_mirror_dump *dump, uint64_t now_ns)
+/* The next space that the run is about, 0 for none. */
+static unsigned next_space(const struct shunt_mirror_dump *dump,
+			   const struct shunt_mirror_table *table)
+{
+	unsigned i;
+
+	for (i = dump->space + 1; i < SHUNT_TABLES_SPACES; i++)
+		if (table->spaces[i].table &&
+		    (dump->run != SHUNT_MIRROR_RUN_SPACES || dump->spaces & 1u << i))
+			return i;
+	return 0;
+}
+
+/* Whether the stage is done in this run; of one for each space, for the first. */
+static bool is_due(struct shunt_mirror_dump *dump, const struct shunt_mirror_table *table)
+{
+	const struct stage *stage = &stages[dump->stage];
+
+	dump->space = 0;
+	if (dump->run == SHUNT_MIRROR_RUN_CHECK && !stage->is_check)
+		return false;
+	if (!is_of_spaces(stage))
+		return dump->run != SHUNT_MIRROR_RUN_SPACES;
+	dump->space = next_space(dump, table);
+	return dump->space;
+}
+
+/* Goes on to the next stage; false at the end. */
+static bool advance(struct shunt_mirror_dump *dump, const struct shunt_mirror_table *table)
+{
+	dump->space = is_of_spaces(&stages[dump->stage]) ? next_space(dump, table) : 0;
+	if (dump->space)
+		return true;
+	while (++dump->stage < SHUNT_ARRAY_LEN(stages))
+		if (is_due(dump, table))
+			return true;
+	return false;
+}
+
+/* Returns false where there is nothing to ask. */
+static bool begin_run(struct shunt_mirror_dump *dump, const struct shunt_mirror_table *table,
+		      uint64_t now_ns)
 {
 	dump->stage = 0;
 	dump->retries = 0;
@@ -128,16 +185,23 @@ static void begin_run(struct shunt_mirror_dump *dump, uint64_t now_ns)
 		dump->run = SHUNT_MIRROR_RUN_FULL;
 		dump->want_full = false;
 		dump->want_audit = false;
+		dump->want_spaces = 0;
 		dump->check_cnt = 0;
 	} else if (dump->check_cnt) {
 		dump->run = SHUNT_MIRROR_RUN_CHECK;
 		dump->ifindex = dump->checks[--dump->check_cnt];
-		while (!stages[dump->stage].is_check)
-			dump->stage++;
+	} else if (dump->want_spaces) {
+		dump->run = SHUNT_MIRROR_RUN_SPACES;
+		dump->spaces = dump->want_spaces;
+		dump->want_spaces = 0;
 	} else {
 		dump->run = SHUNT_MIRROR_RUN_AUDIT;
 		dump->want_audit = false;
 	}
+	if (is_due(dump, table) || advance(dump, table))
+		return true;
+	dump->run = SHUNT_MIRROR_RUN_NONE;
+	return false;
 }
 
 /* NLMSG_DONE and NLMSG_ERROR carry it alike. */
@@ -157,7 +221,7 @@ bool shunt_mirror_dump_end(struct shunt_mirror_dump *dump, int error)
 	dump->is_waiting = false;
 	dump->is_sweeping = true;
 	dump->sweep = (struct shunt_mirror_route_sweep){
-		.ip = stage->family == AF_INET6 ? SHUNT_MIRROR_IP6 : SHUNT_MIRROR_IP4,
+		.rib = shunt_mirror_rib(ip_of(stage), dump->space),
 		.is_local = stage->table == RT_TABLE_LOCAL,
 		.ifindex = dump->run == SHUNT_MIRROR_RUN_CHECK ? dump->ifindex : 0,
 	};
@@ -182,9 +246,20 @@ static bool sweep(struct shunt_mirror_dump *dump, struct shunt_mirror_table *tab
 	       shunt_mirror_route_sweep(table, &dump->sweep, budget, &dump->stage_changes);
 }
 
+/* All routes of a space are known when both were said, and none of what was said is in doubt. */
+static void hear_space(struct shunt_mirror_dump *dump, struct shunt_mirror_table *table)
+{
+	if (!dump->space || dump->run == SHUNT_MIRROR_RUN_CHECK)
+		return;
+	if (dump->is_interrupted || dump->is_broken)
+		dump->want_spaces |= 1u << dump->space;
+	else
+		table->spaces[dump->space].is_heard |= 1 << ip_of(&stages[dump->stage]);
+}
+
 /* The stage is through: goes on to the next, or ends the run. */
-static void next_stage(struct shunt_mirror_dump *dump, uint64_t now_ns,
-		       struct shunt_mirror_dump_result *result)
+static void next_stage(struct shunt_mirror_dump *dump, struct shunt_mirror_table *table,
+		       uint64_t now_ns, struct shunt_mirror_dump_result *result)
 {
 	dump->is_sweeping = false;
 	result->changes = dump->stage_events ? 0 : dump->stage_changes;
@@ -193,11 +268,8 @@ static void next_stage(struct shunt_mirror_dump *dump, uint64_t now_ns,
 	if (dump->is_interrupted && dump->retries++ < RETRIES_MAX)
 		return;
 	dump->retries = 0;
-	do {
-		dump->stage++;
-	} while (dump->run == SHUNT_MIRROR_RUN_CHECK && dump->stage < SHUNT_ARRAY_LEN(stages) &&
-		 !stages[dump->stage].is_check);
-	if (dump->stage < SHUNT_ARRAY_LEN(stages) && !dump->want_full)
+	hear_space(dump, table);
+	if (advance(dump, table) && !dump->want_full)
 		return;
 	if (!dump->want_full) {
 		result->run = dump->run;
@@ -215,13 +287,13 @@ int shunt_mirror_dump_step(struct shunt_mirror_dump *dump, struct shunt_mirror_t
 	memset(result, 0, sizeof(*result));
 	if (dump->is_sweeping) {
 		if (sweep(dump, table, budget))
-			next_stage(dump, now_ns, result);
+			next_stage(dump, table, now_ns, result);
 		return 1;
 	}
 	if (!shunt_mirror_dump_has_work(dump))
 		return 0;
-	if (!dump->run)
-		begin_run(dump, now_ns);
+	if (!dump->run && !begin_run(dump, table, now_ns))
+		return 1;
 	ret = begin_stage(dump, table, nl);
 	return ret ? ret : 1;
 }

@@ -13,8 +13,9 @@
 enum shunt_mirror_run {
 	SHUNT_MIRROR_RUN_NONE,
 	SHUNT_MIRROR_RUN_AUDIT,
-	SHUNT_MIRROR_RUN_CHECK, /* routes of one device, after it went down */
-	SHUNT_MIRROR_RUN_FULL,	/* the first, or after lost events */
+	SHUNT_MIRROR_RUN_SPACES, /* routes of tables that were not wanted before */
+	SHUNT_MIRROR_RUN_CHECK,	 /* routes of one device, after it went down */
+	SHUNT_MIRROR_RUN_FULL,	 /* the first, or after lost events */
 };
 
 #define SHUNT_MIRROR_CHECKS_MAX 16
@@ -22,6 +23,8 @@ enum shunt_mirror_run {
 struct shunt_mirror_dump {
 	enum shunt_mirror_run run; /* under way */
 	unsigned stage;
+	unsigned space;	  /* that the stage is about; 0: it is not about one's table */
+	uint32_t spaces;  /* RUN_SPACES: which */
 	bool is_waiting;  /* a request is sent, its end has not come */
 	bool is_sweeping; /* the end has come, routes are being swept */
 	bool is_broken;	  /* events were lost or the stage's answer is no good: do not sweep */
@@ -36,6 +39,7 @@ struct shunt_mirror_dump {
 	/* wanted */
 	bool want_full;
 	bool want_audit;
+	uint32_t want_spaces;
 	uint32_t checks[SHUNT_MIRROR_CHECKS_MAX]; /* ifindexes */
 	unsigned check_cnt;
 };
@@ -78,8 +82,9 @@ void shunt_mirror_dump_overrun(struct shunt_mirror_dump *dump);
 
 static inline bool shunt_mirror_dump_has_work(const struct shunt_mirror_dump *dump)
 {
-	return dump->is_sweeping || (!dump->is_waiting && (dump->run || dump->want_full ||
-							   dump->want_audit || dump->check_cnt));
+	return dump->is_sweeping ||
+	       (!dump->is_waiting && (dump->run || dump->want_full || dump->want_audit ||
+				      dump->check_cnt || dump->want_spaces));
 }
 
 #endif

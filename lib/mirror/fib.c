@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <linux/rtnetlink.h>
 
+#include "mirror/fib_space.h"
 #include "mirror/host.h"
 #include "mirror/mirror.h"
 
-static unsigned len_max(enum shunt_mirror_ip ip)
+static unsigned len_max(unsigned rib)
 {
-	return ip == SHUNT_MIRROR_IP4 ? 32 : 128;
+	return shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4 ? 32 : 128;
 }
 
 /* --- one prefix ----------------------------------------------------------------------------- */
@@ -33,16 +34,15 @@ static bool is_rival(const struct shunt_mirror_table *table, const struct shunt_
 	       shunt_mirror_path_at(table, next->path)->key.type == RTN_UNICAST;
 }
 
-struct shunt_mirror_path *shunt_mirror_fib_best(struct shunt_mirror_fib *fib,
-						enum shunt_mirror_ip ip, uint32_t idx,
-						bool *must_punt)
+struct shunt_mirror_path *shunt_mirror_fib_best(struct shunt_mirror_fib *fib, unsigned rib,
+						uint32_t idx, bool *must_punt)
 {
 	const struct shunt_mirror_route *route, *next;
 	struct shunt_mirror_path *path, *best = NULL;
 
 	*must_punt = false;
 	for (; idx; idx = route->next) {
-		route = shunt_mirror_route_at(fib->table, ip, idx);
+		route = shunt_mirror_route_at(fib->table, rib, idx);
 		path = known_path(fib, route->path);
 		if (!path) {
 			fib->is_failed = true;
@@ -52,47 +52,47 @@ struct shunt_mirror_path *shunt_mirror_fib_best(struct shunt_mirror_fib *fib,
 		if (best || !path->is_usable)
 			continue;
 		best = path;
-		if (ip == SHUNT_MIRROR_IP4 || !route->next || path->key.type != RTN_UNICAST)
+		if (shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4 || !route->next ||
+		    path->key.type != RTN_UNICAST)
 			continue;
-		next = shunt_mirror_route_at(fib->table, ip, route->next);
+		next = shunt_mirror_route_at(fib->table, rib, route->next);
 		*must_punt |= is_rival(fib->table, route, next);
 	}
 	return best;
 }
 
 /* The next hop that the FIB should have for a prefix, 0 for none; idx is its first route or 0. */
-static uint32_t wanted(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
-		       unsigned len, uint32_t idx)
+static uint32_t wanted(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst, unsigned len,
+		       uint32_t idx)
 {
 	const struct shunt_mirror_path *best;
 	uint32_t want = 0;
 	bool must_punt;
 
-	best = shunt_mirror_fib_best(fib, ip, idx, &must_punt);
-	if (must_punt)
+	best = shunt_mirror_fib_best(fib, rib, idx, &must_punt);
+	if (must_punt || shunt_mirror_fib_is_hidden(fib, rib, dst, len))
 		want = fib->targets.fixed[SHUNT_ADJ_PUNT];
 	else if (best)
 		want = best->nh;
-	if (len == len_max(ip))
-		want = shunt_mirror_host_update(fib, ip, dst, want);
+	if (len == len_max(rib))
+		want = shunt_mirror_host_update(fib, rib, dst, want);
 	return want;
 }
 
 /* Brings the FIB's route of the prefix up to date. */
-static void apply(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
-		  unsigned len)
+static void apply(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst, unsigned len)
 {
-	const uint32_t first = shunt_mirror_route_first(fib->table, ip, dst, len);
-	const uint32_t want = wanted(fib, ip, dst, len, first);
+	const uint32_t first = shunt_mirror_route_first(fib->table, rib, dst, len);
+	const uint32_t want = wanted(fib, rib, dst, len, first);
 
 	if (!fib->is_failed)
-		fib->is_failed = shunt_mirror_fib_put(fib, ip, dst, len, want) != 0;
+		fib->is_failed = shunt_mirror_fib_put(fib, rib, dst, len, want) != 0;
 }
 
 /* --- what is to be looked at ------------------------------------------------------------------ */
 
-void shunt_mirror_fib_push(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
-			   const uint8_t *dst, unsigned len)
+void shunt_mirror_fib_push(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
+			   unsigned len)
 {
 	uint32_t max = fib->dirty_max ? fib->dirty_max * 2 : 4096;
 	struct shunt_mirror_prefix *dirty;
@@ -109,17 +109,19 @@ void shunt_mirror_fib_push(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip
 		fib->dirty_max = max;
 	}
 	dirty = &fib->dirty[fib->dirty_cnt++];
-	memcpy(dirty->dst, dst, ip == SHUNT_MIRROR_IP4 ? 4 : 16);
+	memcpy(dirty->dst, dst, shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4 ? 4 : 16);
 	dirty->len = (uint8_t)len;
-	dirty->ip = (uint8_t)ip;
+	dirty->rib = (uint8_t)rib;
 }
 
-static void prefix_changed(void *ctx, enum shunt_mirror_ip ip, const uint8_t *dst, unsigned len)
+static void prefix_changed(void *ctx, unsigned rib, const uint8_t *dst, unsigned len, bool is_local)
 {
 	struct shunt_mirror_fib *fib = ctx;
 
-	shunt_mirror_fib_push(fib, ip, dst, len);
-	if (!fib->are_hosts_stale && shunt_mirror_host_is_near(fib, ip, dst, len))
+	shunt_mirror_fib_push(fib, rib, dst, len);
+	if (is_local)
+		shunt_mirror_fib_hide(fib, rib, dst, len);
+	if (!fib->are_hosts_stale && shunt_mirror_host_is_near(fib, rib, dst, len))
 		fib->are_hosts_stale = true;
 }
 
@@ -210,13 +212,14 @@ static void path_free(void *ctx, uint32_t idx)
 static void push_stale_routes(struct shunt_mirror_fib *fib)
 {
 	const struct shunt_mirror_route *route;
-	uint32_t idx, ip;
+	uint32_t idx, rib;
 
-	for (ip = 0; ip < SHUNT_MIRROR_IP_CNT; ip++) {
-		for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->routes[ip], idx));) {
-			route = shunt_mirror_route_at(fib->table, ip, idx);
+	for (rib = 0; rib < SHUNT_MIRROR_RIB_CNT; rib++) {
+		for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->routes[rib], idx));) {
+			route = shunt_mirror_route_at(fib->table, rib, idx);
 			if (shunt_mirror_path_at(fib->table, route->path)->is_stale)
-				prefix_changed(fib, ip, route->dst, route->len);
+				prefix_changed(fib, rib, route->dst, route->len,
+					       route->live & SHUNT_MIRROR_ROUTE_LOCAL);
 		}
 	}
 }
@@ -248,24 +251,24 @@ static void update_paths(struct shunt_mirror_fib *fib)
 /* --- load, flush, withdraw -------------------------------------------------------------------- */
 
 /* Fills fib->order with the routes of a family, by counting sort over their lengths. */
-static int sort_routes(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip)
+static int sort_routes(struct shunt_mirror_fib *fib, unsigned rib)
 {
-	const struct shunt_mirror_store *store = &fib->table->routes[ip];
+	const struct shunt_mirror_store *store = &fib->table->routes[rib];
 	uint32_t at[130] = {0}, idx, len;
 
 	free(fib->order);
-	fib->order_ip = ip;
+	fib->order_rib = rib;
 	fib->order_pos = 0;
 	fib->order_cnt = store->cnt;
 	fib->order = malloc((store->cnt + 1) * sizeof(*fib->order));
 	if (!fib->order)
 		return -ENOMEM;
 	for (idx = 0; (idx = shunt_mirror_store_next(store, idx));)
-		at[128 - shunt_mirror_route_at(fib->table, ip, idx)->len + 1]++;
+		at[128 - shunt_mirror_route_at(fib->table, rib, idx)->len + 1]++;
 	for (len = 1; len < 130; len++)
 		at[len] += at[len - 1];
 	for (idx = 0; (idx = shunt_mirror_store_next(store, idx));)
-		fib->order[at[128 - shunt_mirror_route_at(fib->table, ip, idx)->len]++] = idx;
+		fib->order[at[128 - shunt_mirror_route_at(fib->table, rib, idx)->len]++] = idx;
 	return 0;
 }
 
@@ -282,20 +285,21 @@ void shunt_mirror_fib_load(struct shunt_mirror_fib *fib)
 	/* paths that were worked out before a withdrawal may be out of date */
 	for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->paths, idx));)
 		shunt_mirror_path_at(fib->table, idx)->is_known = false;
-	fib->is_failed = sort_routes(fib, SHUNT_MIRROR_IP4);
+	fib->is_failed = sort_routes(fib, 0);
+	shunt_mirror_fib_begin_spaces(fib);
 }
 
 /* The FIB has nothing for the prefix yet: nothing is compared. */
-static void load_route(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, uint32_t idx)
+static void load_route(struct shunt_mirror_fib *fib, unsigned rib, uint32_t idx)
 {
-	const struct shunt_mirror_route *route = shunt_mirror_route_at(fib->table, ip, idx);
+	const struct shunt_mirror_route *route = shunt_mirror_route_at(fib->table, rib, idx);
 	uint32_t want;
 
 	if (!(route->live & SHUNT_MIRROR_ROUTE_FIRST))
 		return;
-	want = wanted(fib, ip, route->dst, route->len, idx);
+	want = wanted(fib, rib, route->dst, route->len, idx);
 	if (want && !fib->is_failed)
-		fib->is_failed = shunt_mirror_fib_add(fib, ip, route->dst, route->len, want) != 0;
+		fib->is_failed = shunt_mirror_fib_add(fib, rib, route->dst, route->len, want) != 0;
 }
 
 static void load_some(struct shunt_mirror_fib *fib, uint32_t budget)
@@ -305,13 +309,15 @@ static void load_some(struct shunt_mirror_fib *fib, uint32_t budget)
 	for (; budget && fib->order_pos < fib->order_cnt && !fib->is_failed; budget--) {
 		if (fib->order_pos + ahead < fib->order_cnt)
 			__builtin_prefetch(shunt_mirror_route_at(
-				fib->table, fib->order_ip, fib->order[fib->order_pos + ahead]));
-		load_route(fib, fib->order_ip, fib->order[fib->order_pos++]);
+				fib->table, fib->order_rib, fib->order[fib->order_pos + ahead]));
+		load_route(fib, fib->order_rib, fib->order[fib->order_pos++]);
 	}
 	if (fib->order_pos < fib->order_cnt || fib->is_failed)
 		return;
-	if (fib->order_ip == SHUNT_MIRROR_IP4) {
-		fib->is_failed |= sort_routes(fib, SHUNT_MIRROR_IP6) != 0;
+	while (++fib->order_rib < SHUNT_MIRROR_RIB_CNT) {
+		if (!fib->table->routes[fib->order_rib].cnt)
+			continue;
+		fib->is_failed |= sort_routes(fib, fib->order_rib) != 0;
 		return;
 	}
 	free(fib->order);
@@ -331,7 +337,7 @@ static void flush_some(struct shunt_mirror_fib *fib, uint32_t budget)
 	for (; budget && fib->dirty_pos < fib->dirty_cnt && !fib->is_failed; budget--) {
 		prefix = &fib->dirty[fib->dirty_pos++];
 		copy = *prefix;
-		apply(fib, copy.ip, copy.dst, copy.len);
+		apply(fib, copy.rib, copy.dst, copy.len);
 	}
 	if (fib->dirty_pos == fib->dirty_cnt) {
 		fib->dirty_pos = 0;
@@ -359,32 +365,33 @@ int shunt_mirror_fib_flush(struct shunt_mirror_fib *fib, uint32_t budget)
 }
 
 /* Needs no memory: a pass over the routes for each length in use. */
-static void withdraw_family(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip)
+static void withdraw_rib(struct shunt_mirror_fib *fib, unsigned rib)
 {
 	const struct shunt_mirror_route *route;
 	unsigned len;
 	uint32_t idx;
 
-	for (len = 0; len <= len_max(ip); len++) {
-		if (!fib->table->len_cnt[ip][len])
+	for (len = 0; len <= len_max(rib); len++) {
+		if (!fib->table->len_cnt[rib][len])
 			continue;
-		for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->routes[ip], idx));) {
-			route = shunt_mirror_route_at(fib->table, ip, idx);
+		for (idx = 0; (idx = shunt_mirror_store_next(&fib->table->routes[rib], idx));) {
+			route = shunt_mirror_route_at(fib->table, rib, idx);
 			if (route->len == len)
-				shunt_mirror_fib_drop(fib, ip, route->dst, len);
+				shunt_mirror_fib_drop(fib, rib, route->dst, len);
 		}
 	}
 }
 
 void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib)
 {
-	uint32_t i;
+	uint32_t i, rib;
 
 	/* Prefixes deleted from the table but not yet from the FIB are among these. */
 	for (i = fib->dirty_pos; i < fib->dirty_cnt; i++)
-		shunt_mirror_fib_drop(fib, fib->dirty[i].ip, fib->dirty[i].dst, fib->dirty[i].len);
-	withdraw_family(fib, SHUNT_MIRROR_IP4);
-	withdraw_family(fib, SHUNT_MIRROR_IP6);
+		shunt_mirror_fib_drop(fib, fib->dirty[i].rib, fib->dirty[i].dst, fib->dirty[i].len);
+	for (rib = 0; rib < SHUNT_MIRROR_RIB_CNT; rib++)
+		withdraw_rib(fib, rib);
+	shunt_mirror_fib_withdraw_hidden(fib);
 	shunt_mirror_host_withdraw(fib);
 	free(fib->order);
 	fib->order = NULL;

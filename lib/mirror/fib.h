@@ -27,14 +27,14 @@
 struct shunt_mirror_prefix {
 	uint8_t dst[16];
 	uint8_t len;
-	uint8_t ip; /* enum shunt_mirror_ip */
+	uint8_t rib;
 };
 
 /* A neighbour that is in the FIB. */
 struct shunt_mirror_host {
 	struct shunt_mirror_obj obj;
 	uint32_t adj;
-	uint8_t ip;
+	uint8_t rib;
 	uint8_t pad[3];
 	uint8_t addr[16];
 };
@@ -56,7 +56,7 @@ struct shunt_mirror_fib {
 	/* the load: routes, longest prefix first */
 	uint32_t *order;
 	uint32_t order_cnt, order_pos;
-	enum shunt_mirror_ip order_ip;
+	unsigned order_rib;
 	bool is_on; /* changes go to the FIB */
 	bool is_loading;
 	bool is_failed;	  /* out of memory since the last load */
@@ -89,12 +89,19 @@ void shunt_mirror_fib_withdraw(struct shunt_mirror_fib *fib);
 /* shunt_mirror_fib_put makes want the next hop of the route to a prefix; 0: there is to be none.
  * shunt_mirror_fib_add does so where the FIB has none yet. shunt_mirror_fib_drop takes the route
  * out, if the FIB has it. Each returns 0 or -ENOMEM. */
-int shunt_mirror_fib_put(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+int shunt_mirror_fib_put(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			 unsigned len, uint32_t want);
-int shunt_mirror_fib_add(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+int shunt_mirror_fib_add(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			 unsigned len, uint32_t want);
-int shunt_mirror_fib_drop(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+int shunt_mirror_fib_drop(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			  unsigned len);
+
+/* shunt_mirror_fib_open_spaces makes room for the routes of tables that are wanted since the last
+ * call (mirror/space.h). Returns a bit for each: they are to be dumped. shunt_mirror_fib_end_spaces
+ * says of spaces whose routes are all known that the FIB has them, where it has all that is known.
+ */
+uint32_t shunt_mirror_fib_open_spaces(struct shunt_mirror_fib *fib);
+void shunt_mirror_fib_end_spaces(struct shunt_mirror_fib *fib);
 
 static inline bool shunt_mirror_fib_has_work(const struct shunt_mirror_fib *fib)
 {

@@ -2,6 +2,8 @@
 /* Routes into the FIB and out of it; each one counted where that is asked for. */
 #include "mirror/fib.h"
 
+#include <errno.h>
+
 /* --- the FIB of either family --------------------------------------------------------------- */
 
 static uint32_t be32(const uint8_t *addr)
@@ -12,30 +14,49 @@ static uint32_t be32(const uint8_t *addr)
 	return word;
 }
 
-static uint32_t fib_get(const struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
-			const uint8_t *dst, unsigned len)
+static struct shunt_fib4 *fib4_of(const struct shunt_mirror_fib *fib, unsigned rib)
 {
-	if (ip == SHUNT_MIRROR_IP4)
-		return shunt_fib4_get(fib->fib4, be32(dst), len);
-	return shunt_fib6_get(fib->fib6, dst, len);
+	return shunt_fib4_space(fib->fib4, shunt_mirror_space_of(rib));
 }
 
-static int fib_add(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
-		   unsigned len, uint32_t nh)
+static struct shunt_fib6 *fib6_of(const struct shunt_mirror_fib *fib, unsigned rib)
 {
-	fib->updates++;
-	if (ip == SHUNT_MIRROR_IP4)
-		return shunt_fib4_add(fib->fib4, be32(dst), len, nh, NULL);
-	return shunt_fib6_add(fib->fib6, dst, len, nh, NULL);
+	return shunt_fib6_space(fib->fib6, shunt_mirror_space_of(rib));
 }
 
-static int fib_del(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
-		   unsigned len)
+/* False of a space for which there was no memory. */
+static bool has_room(const struct shunt_mirror_fib *fib, unsigned rib)
+{
+	return fib4_of(fib, rib) && fib6_of(fib, rib);
+}
+
+static uint32_t fib_get(const struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
+			unsigned len)
+{
+	if (!has_room(fib, rib))
+		return 0;
+	if (shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4)
+		return shunt_fib4_get(fib4_of(fib, rib), be32(dst), len);
+	return shunt_fib6_get(fib6_of(fib, rib), dst, len);
+}
+
+static int fib_add(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst, unsigned len,
+		   uint32_t nh)
 {
 	fib->updates++;
-	if (ip == SHUNT_MIRROR_IP4)
-		return shunt_fib4_del(fib->fib4, be32(dst), len, NULL);
-	return shunt_fib6_del(fib->fib6, dst, len, NULL);
+	if (!has_room(fib, rib))
+		return -ENOMEM;
+	if (shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4)
+		return shunt_fib4_add(fib4_of(fib, rib), be32(dst), len, nh, NULL);
+	return shunt_fib6_add(fib6_of(fib, rib), dst, len, nh, NULL);
+}
+
+static int fib_del(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst, unsigned len)
+{
+	fib->updates++;
+	if (shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4)
+		return shunt_fib4_del(fib4_of(fib, rib), be32(dst), len, NULL);
+	return shunt_fib6_del(fib6_of(fib, rib), dst, len, NULL);
 }
 
 /* --- counted routes ------------------------------------------------------------------------- */
@@ -66,22 +87,22 @@ static uint32_t alias_of(struct shunt_mirror_fib *fib, uint32_t nh)
 	return nh;
 }
 
-int shunt_mirror_fib_add(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+int shunt_mirror_fib_add(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			 unsigned len, uint32_t want)
 {
 	const uint32_t nh = alias_of(fib, want);
-	const int ret = fib_add(fib, ip, dst, len, nh);
+	const int ret = fib_add(fib, rib, dst, len, nh);
 
 	if (ret && nh != want)
 		shunt_nexthop_put(fib->targets.adjs.nexthops, nh);
 	return ret;
 }
 
-int shunt_mirror_fib_drop(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+int shunt_mirror_fib_drop(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			  unsigned len)
 {
-	const uint32_t have = fib_get(fib, ip, dst, len);
-	const int ret = have ? fib_del(fib, ip, dst, len) : 0;
+	const uint32_t have = fib_get(fib, rib, dst, len);
+	const int ret = have ? fib_del(fib, rib, dst, len) : 0;
 
 	if (have && !ret && shunt_nexthop_target(fib->targets.adjs.nexthops, have) != have)
 		shunt_nexthop_put(fib->targets.adjs.nexthops, have);
@@ -89,8 +110,8 @@ int shunt_mirror_fib_drop(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip,
 }
 
 /* have: its next hop now, which is not want. An alias is led to another, and goes on counting. */
-static int change(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
-		  unsigned len, uint32_t have, uint32_t want)
+static int change(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst, unsigned len,
+		  uint32_t have, uint32_t want)
 {
 	struct shunt_nexthops *nexthops = fib->targets.adjs.nexthops;
 	const uint32_t target = shunt_nexthop_target(nexthops, have);
@@ -98,20 +119,20 @@ static int change(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const u
 	if (target == want)
 		return 0;
 	if (target == have)
-		return shunt_mirror_fib_add(fib, ip, dst, len, want);
+		return shunt_mirror_fib_add(fib, rib, dst, len, want);
 	fib->updates++;
 	return shunt_nexthop_alias_set(nexthops, have, want, NULL);
 }
 
-int shunt_mirror_fib_put(struct shunt_mirror_fib *fib, enum shunt_mirror_ip ip, const uint8_t *dst,
+int shunt_mirror_fib_put(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			 unsigned len, uint32_t want)
 {
-	const uint32_t have = fib_get(fib, ip, dst, len);
+	const uint32_t have = fib_get(fib, rib, dst, len);
 
 	if (want == have)
 		return 0;
 	if (!want)
-		return shunt_mirror_fib_drop(fib, ip, dst, len);
-	return have ? change(fib, ip, dst, len, have, want)
-		    : shunt_mirror_fib_add(fib, ip, dst, len, want);
+		return shunt_mirror_fib_drop(fib, rib, dst, len);
+	return have ? change(fib, rib, dst, len, have, want)
+		    : shunt_mirror_fib_add(fib, rib, dst, len, want);
 }

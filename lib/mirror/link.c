@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "mirror/path.h"
+#include "mirror/space.h"
 
 static bool eq_4(const void *obj, const void *key)
 {
@@ -121,6 +122,10 @@ int shunt_mirror_link_put(struct shunt_mirror_table *table,
 	link = shunt_mirror_link_get(table, info->ifindex);
 	if (!link)
 		return -ENOENT;
+	if (old.master != info->master || info->vrf_table)
+		table->policy_changes++;
+	if (info->vrf_table)
+		shunt_mirror_space_want(table, info->vrf_table);
 	if (!(old.flags & IFF_UP) && (info->flags & IFF_UP))
 		link->is_addrless = false;
 	if (!old.ifindex) {
@@ -167,6 +172,7 @@ int shunt_mirror_link_del(struct shunt_mirror_table *table, uint32_t ifindex)
 
 	if (!idx)
 		return 0;
+	table->policy_changes++;
 	shunt_mirror_store_drop(&table->links, shunt_mirror_hash(&ifindex, 4, 0), idx);
 	drop_addrs_of(table, ifindex);
 	drop_neighs_of(table, ifindex);

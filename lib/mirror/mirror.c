@@ -150,10 +150,10 @@ static void follow(struct shunt_mirror *mirror, uint64_t now_ns)
 static void end_run(struct shunt_mirror *mirror, const struct shunt_mirror_dump_result *result,
 		    uint64_t now_ns)
 {
-	if (result->run == SHUNT_MIRROR_RUN_CHECK) {
+	if (result->run == SHUNT_MIRROR_RUN_CHECK)
 		mirror->stats.checks++;
+	if (result->run == SHUNT_MIRROR_RUN_CHECK || result->run == SHUNT_MIRROR_RUN_SPACES)
 		return;
-	}
 	mirror->stats.dump_ns = result->ns;
 	if (mirror->opts.audit_s)
 		mirror->audit_ns = now_ns + mirror->opts.audit_s * SHUNT_NS_PER_SEC;
@@ -272,11 +272,14 @@ int shunt_mirror_service(struct shunt_mirror *mirror, uint32_t budget, struct sh
 		if (more < 0)
 			return more;
 		shunt_mirror_table_settle(&mirror->table);
+		mirror->dump.want_spaces |= shunt_mirror_fib_open_spaces(&mirror->fib);
 		more |= publish(mirror, budget * FLUSH_PER_BUDGET);
 	}
 	mirror->is_readable = more;
-	if (!mirror->fib.is_loading && !mirror->fib.dirty_cnt)
+	if (!mirror->fib.is_loading && !mirror->fib.dirty_cnt) {
 		mirror->current_ns = mirror->fresh.heard_ns;
+		shunt_mirror_fib_end_spaces(&mirror->fib);
+	}
 	return more || has_work(mirror);
 }
 

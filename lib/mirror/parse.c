@@ -113,16 +113,34 @@ static bool is_default_rule(const struct shunt_mirror_rule_info *rule)
 
 /* Selectors that match no packet in transit: this host as input, an output device. A mark is no
  * such selector: a packet may come with one from another device of this host. */
-static bool excludes_transit(const struct nlattr *attr)
+static bool excludes_transit(const struct shunt_mirror_rule_info *rule, const struct nlattr *attr)
+{
+	return mnl_attr_get_type(attr) == FRA_OIFNAME || !strcmp(rule->iif, "lo");
+}
+
+static void parse_rule_attr(const struct nlattr *attr, struct shunt_mirror_rule_info *out)
 {
 	switch (mnl_attr_get_type(attr)) {
-	case FRA_OIFNAME:
-		return true;
+	case FRA_PRIORITY:
+		out->priority = shunt_netlink_u32(attr);
+		break;
+	case FRA_TABLE:
+		out->table = shunt_netlink_u32(attr);
+		break;
+	case FRA_SUPPRESS_PREFIXLEN:
+		out->is_odd |= shunt_netlink_u32(attr) != UINT32_MAX;
+		break;
 	case FRA_IIFNAME:
-		return mnl_attr_get_payload_len(attr) >= 2 &&
-		       !strncmp(mnl_attr_get_payload(attr), "lo", mnl_attr_get_payload_len(attr));
+		shunt_netlink_copy(out->iif, sizeof(out->iif), attr);
+		out->iif[sizeof(out->iif) - 1] = '\0';
+		break;
+	case FRA_L3MDEV:
+		out->is_l3mdev = shunt_netlink_u8(attr);
+		break;
+	case FRA_PROTOCOL:
+		break;
 	default:
-		return false;
+		out->is_odd = true;
 	}
 }
 
@@ -131,7 +149,7 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 	const struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
 	struct fib_rule_hdr stable;
 	const struct nlattr *attr;
-	bool is_plain, passes_by = false;
+	bool passes_by = false;
 
 	if (is_short(nlh, sizeof(*frh)))
 		return -EBADMSG;
@@ -141,21 +159,16 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 	out->family = frh->family;
 	out->action = frh->action;
 	out->table = frh->table;
-	is_plain = !frh->src_len && !frh->dst_len && !frh->tos && !(frh->flags & FIB_RULE_INVERT);
+	out->is_odd = frh->src_len || frh->dst_len || frh->tos;
+	out->is_inverted = !!(frh->flags & FIB_RULE_INVERT);
 	mnl_attr_for_each(attr, nlh, sizeof(*frh))
 	{
-		if (mnl_attr_get_type(attr) == FRA_PRIORITY)
-			out->priority = shunt_netlink_u32(attr);
-		else if (mnl_attr_get_type(attr) == FRA_TABLE)
-			out->table = shunt_netlink_u32(attr);
-		else if (mnl_attr_get_type(attr) == FRA_SUPPRESS_PREFIXLEN)
-			is_plain &= shunt_netlink_u32(attr) == UINT32_MAX;
-		else if (mnl_attr_get_type(attr) != FRA_PROTOCOL)
-			is_plain = false;
-		passes_by |= excludes_transit(attr);
+		parse_rule_attr(attr, out);
+		passes_by |= excludes_transit(out, attr);
 	}
-	out->is_default = is_plain && is_default_rule(out);
-	out->diverts = !out->is_default && (!passes_by || frh->flags & FIB_RULE_INVERT);
+	out->is_default = !out->is_odd && !out->is_inverted && !out->is_l3mdev && !out->iif[0] &&
+			  is_default_rule(out);
+	out->diverts = !out->is_default && (!passes_by || out->is_inverted);
 	stable = *frh;
 	stable.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT; /* the others change */
 	out->digest = shunt_mirror_hash(&stable, sizeof(stable), 0);

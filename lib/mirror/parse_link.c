@@ -92,6 +92,17 @@ static void parse_bond(const struct nlattr *nest, struct shunt_mirror_bond *out)
 	}
 }
 
+static void parse_vrf(const struct nlattr *nest, struct shunt_mirror_link_info *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		if (mnl_attr_get_type(attr) == IFLA_VRF_TABLE)
+			out->vrf_table = shunt_netlink_u32(attr);
+	}
+}
+
 static void parse_bonded(const struct nlattr *nest, struct shunt_mirror_bonded *out)
 {
 	const struct nlattr *attr;
@@ -135,6 +146,8 @@ static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_i
 				parse_vlan(attr, &out->vlan);
 			if (shunt_mirror_is_bond(out))
 				parse_bond(attr, &out->bond);
+			else if (!strcmp(out->kind, "vrf"))
+				parse_vrf(attr, out);
 			break;
 		case IFLA_INFO_SLAVE_DATA:
 			if (!strcmp(master, "bond"))

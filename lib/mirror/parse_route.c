@@ -225,8 +225,7 @@ int shunt_mirror_parse_route(const struct nlmsghdr *nlh, struct shunt_mirror_rou
 	mnl_attr_for_each(attr, nlh, sizeof(*rtm)) parse_attr(attr, out, &found);
 	if (out->len > (out->ip == SHUNT_MIRROR_IP4 ? 32 : 128) || has_host_bits(out))
 		return -EBADMSG;
-	if (found.table != RT_TABLE_MAIN && found.table != RT_TABLE_LOCAL)
-		return 0;
+	out->table = found.table;
 	out->is_local = found.table == RT_TABLE_LOCAL;
 	return take_hops(out, &found) ? -EBADMSG : 1;
 }

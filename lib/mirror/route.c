@@ -20,9 +20,14 @@ struct prefix {
 	unsigned len;
 };
 
-static unsigned addr_len(enum shunt_mirror_ip ip)
+static unsigned rib_of(const struct shunt_mirror_route_info *info)
 {
-	return ip == SHUNT_MIRROR_IP4 ? 4 : 16;
+	return shunt_mirror_rib(info->ip, info->space);
+}
+
+static unsigned addr_len(unsigned rib)
+{
+	return shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4 ? 4 : 16;
 }
 
 static inline bool eq4(const void *obj, const void *arg)
@@ -41,23 +46,23 @@ static inline bool eq6(const void *obj, const void *arg)
 	return route->len == prefix->len && !memcmp(route->dst, prefix->dst, 16);
 }
 
-static uint32_t find(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
-		     const uint8_t *dst, unsigned len, uint32_t *hash)
+static uint32_t find(const struct shunt_mirror_table *table, unsigned rib, const uint8_t *dst,
+		     unsigned len, uint32_t *hash)
 {
 	struct prefix prefix = {.dst = dst, .len = len};
 
-	*hash = shunt_mirror_hash(dst, addr_len(ip), (uint64_t)len << 56);
-	if (ip == SHUNT_MIRROR_IP4)
-		return shunt_mirror_store_find(&table->routes[ip], *hash, eq4, &prefix);
-	return shunt_mirror_store_find(&table->routes[ip], *hash, eq6, &prefix);
+	*hash = shunt_mirror_hash(dst, addr_len(rib), (uint64_t)len << 56);
+	if (shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4)
+		return shunt_mirror_store_find(&table->routes[rib], *hash, eq4, &prefix);
+	return shunt_mirror_store_find(&table->routes[rib], *hash, eq6, &prefix);
 }
 
-uint32_t shunt_mirror_route_first(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
+uint32_t shunt_mirror_route_first(const struct shunt_mirror_table *table, unsigned rib,
 				  const uint8_t *dst, unsigned len)
 {
 	uint32_t hash;
 
-	return find(table, ip, dst, len, &hash);
+	return find(table, rib, dst, len, &hash);
 }
 
 /* Where a route stands to the run of (is_local, tos, metric): under 0 before it, 0 in it. */
@@ -83,9 +88,9 @@ static void locate(const struct shunt_mirror_table *table,
 	int where;
 
 	memset(run, 0, sizeof(*run));
-	run->head = find(table, info->ip, info->dst, info->len, &run->hash);
+	run->head = find(table, rib_of(info), info->dst, info->len, &run->hash);
 	for (idx = run->head; idx; idx = route->next) {
-		route = shunt_mirror_route_at(table, info->ip, idx);
+		route = shunt_mirror_route_at(table, rib_of(info), idx);
 		where = order(route, info->is_local, info->tos, info->metric);
 		if (where > 0)
 			break;
@@ -100,14 +105,14 @@ static void locate(const struct shunt_mirror_table *table,
 }
 
 /* Puts idx into the chain behind prev, or at its front when prev is 0. */
-static void chain_in(struct shunt_mirror_table *table, enum shunt_mirror_ip ip, struct run *run,
-		     uint32_t prev, uint32_t idx)
+static void chain_in(struct shunt_mirror_table *table, unsigned rib, struct run *run, uint32_t prev,
+		     uint32_t idx)
 {
-	struct shunt_mirror_route *route = shunt_mirror_route_at(table, ip, idx);
+	struct shunt_mirror_route *route = shunt_mirror_route_at(table, rib, idx);
 	struct shunt_mirror_route *behind;
 
 	if (prev) {
-		behind = shunt_mirror_route_at(table, ip, prev);
+		behind = shunt_mirror_route_at(table, rib, prev);
 		route->next = behind->next;
 		behind->next = idx;
 		return;
@@ -115,90 +120,89 @@ static void chain_in(struct shunt_mirror_table *table, enum shunt_mirror_ip ip, 
 	route->next = run->head;
 	route->live |= SHUNT_MIRROR_ROUTE_FIRST;
 	if (run->head) {
-		shunt_mirror_route_at(table, ip, run->head)->live &= ~SHUNT_MIRROR_ROUTE_FIRST;
-		shunt_mirror_store_relink(&table->routes[ip], run->hash, run->head, idx);
+		shunt_mirror_route_at(table, rib, run->head)->live &= ~SHUNT_MIRROR_ROUTE_FIRST;
+		shunt_mirror_store_relink(&table->routes[rib], run->hash, run->head, idx);
 	} else {
-		shunt_mirror_store_link(&table->routes[ip], run->hash, idx);
-		table->len_cnt[ip][route->len]++;
+		shunt_mirror_store_link(&table->routes[rib], run->hash, idx);
+		table->len_cnt[rib][route->len]++;
 	}
 	run->head = idx;
 }
 
-static void chain_out(struct shunt_mirror_table *table, enum shunt_mirror_ip ip, struct run *run,
-		      uint32_t idx)
+static void chain_out(struct shunt_mirror_table *table, unsigned rib, struct run *run, uint32_t idx)
 {
-	struct shunt_mirror_route *route = shunt_mirror_route_at(table, ip, idx);
+	struct shunt_mirror_route *route = shunt_mirror_route_at(table, rib, idx);
 	uint32_t prev;
 
 	if (run->head != idx) {
-		for (prev = run->head; shunt_mirror_route_at(table, ip, prev)->next != idx;)
-			prev = shunt_mirror_route_at(table, ip, prev)->next;
-		shunt_mirror_route_at(table, ip, prev)->next = route->next;
+		for (prev = run->head; shunt_mirror_route_at(table, rib, prev)->next != idx;)
+			prev = shunt_mirror_route_at(table, rib, prev)->next;
+		shunt_mirror_route_at(table, rib, prev)->next = route->next;
 		return;
 	}
 	run->head = route->next;
 	route->live &= ~SHUNT_MIRROR_ROUTE_FIRST;
 	if (route->next) {
-		shunt_mirror_route_at(table, ip, route->next)->live |= SHUNT_MIRROR_ROUTE_FIRST;
-		shunt_mirror_store_relink(&table->routes[ip], run->hash, idx, route->next);
+		shunt_mirror_route_at(table, rib, route->next)->live |= SHUNT_MIRROR_ROUTE_FIRST;
+		shunt_mirror_store_relink(&table->routes[rib], run->hash, idx, route->next);
 	} else {
-		shunt_mirror_store_unlink(&table->routes[ip], run->hash, idx);
-		table->len_cnt[ip][route->len]--;
+		shunt_mirror_store_unlink(&table->routes[rib], run->hash, idx);
+		table->len_cnt[rib][route->len]--;
 	}
 }
 
-static void changed(struct shunt_mirror_table *table, enum shunt_mirror_ip ip, const uint8_t *dst,
-		    unsigned len)
+static void changed(struct shunt_mirror_table *table, unsigned rib, const uint8_t *dst,
+		    unsigned len, bool is_local)
 {
 	if (table->watch.prefix)
-		table->watch.prefix(table->watch.ctx, ip, dst, len);
+		table->watch.prefix(table->watch.ctx, rib, dst, len, is_local);
 }
 
-static void remove_route(struct shunt_mirror_table *table, enum shunt_mirror_ip ip, struct run *run,
+static void remove_route(struct shunt_mirror_table *table, unsigned rib, struct run *run,
 			 uint32_t idx)
 {
-	struct shunt_mirror_route *route = shunt_mirror_route_at(table, ip, idx);
+	struct shunt_mirror_route *route = shunt_mirror_route_at(table, rib, idx);
+	const bool is_local = route->live & SHUNT_MIRROR_ROUTE_LOCAL;
 	unsigned len = route->len;
 	uint8_t dst[16];
 
-	memcpy(dst, route->dst, addr_len(ip));
-	chain_out(table, ip, run, idx);
+	memcpy(dst, route->dst, addr_len(rib));
+	chain_out(table, rib, run, idx);
 	shunt_mirror_path_put(table, route->path);
-	shunt_mirror_store_free(&table->routes[ip], idx);
-	changed(table, ip, dst, len);
+	shunt_mirror_store_free(&table->routes[rib], idx);
+	changed(table, rib, dst, len, is_local);
 }
 
-void shunt_mirror_route_remove(struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
-			       uint32_t idx)
+void shunt_mirror_route_remove(struct shunt_mirror_table *table, unsigned rib, uint32_t idx)
 {
-	struct shunt_mirror_route *route = shunt_mirror_route_at(table, ip, idx);
+	struct shunt_mirror_route *route = shunt_mirror_route_at(table, rib, idx);
 	struct run run = {0};
 
-	run.head = find(table, ip, route->dst, route->len, &run.hash);
-	remove_route(table, ip, &run, idx);
+	run.head = find(table, rib, route->dst, route->len, &run.hash);
+	remove_route(table, rib, &run, idx);
 }
 
 /* Takes over the reference that the caller holds on path. */
 static int insert(struct shunt_mirror_table *table, const struct shunt_mirror_route_info *info,
 		  struct run *run, uint32_t prev, uint32_t path)
 {
-	uint32_t idx = shunt_mirror_store_alloc(&table->routes[info->ip]);
+	uint32_t idx = shunt_mirror_store_alloc(&table->routes[rib_of(info)]);
 	struct shunt_mirror_route *route;
 
 	if (!idx) {
 		shunt_mirror_path_put(table, path);
 		return -ENOMEM;
 	}
-	route = shunt_mirror_route_at(table, info->ip, idx);
+	route = shunt_mirror_route_at(table, rib_of(info), idx);
 	route->live = 1 | (info->is_local ? SHUNT_MIRROR_ROUTE_LOCAL : 0);
 	route->seen = table->mark;
 	route->len = info->len;
 	route->tos = info->tos;
 	route->metric = info->metric;
 	route->path = path;
-	memcpy(route->dst, info->dst, addr_len(info->ip));
-	chain_in(table, info->ip, run, prev, idx);
-	changed(table, info->ip, info->dst, info->len);
+	memcpy(route->dst, info->dst, addr_len(rib_of(info)));
+	chain_in(table, rib_of(info), run, prev, idx);
+	changed(table, rib_of(info), info->dst, info->len, info->is_local);
 	return 1;
 }
 
@@ -206,25 +210,25 @@ static int insert(struct shunt_mirror_table *table, const struct shunt_mirror_ro
 static int repath(struct shunt_mirror_table *table, const struct shunt_mirror_route_info *info,
 		  uint32_t idx, uint32_t path)
 {
-	struct shunt_mirror_route *route = shunt_mirror_route_at(table, info->ip, idx);
+	struct shunt_mirror_route *route = shunt_mirror_route_at(table, rib_of(info), idx);
 	bool is_same = route->path == path;
 
 	route->seen = table->mark;
 	shunt_mirror_path_put(table, route->path);
 	route->path = path;
 	if (!is_same)
-		changed(table, info->ip, info->dst, info->len);
+		changed(table, rib_of(info), info->dst, info->len, info->is_local);
 	return !is_same;
 }
 
 /* The route of the run with that path, or 0. */
-static uint32_t with_path(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
+static uint32_t with_path(const struct shunt_mirror_table *table, unsigned rib,
 			  const struct run *run, uint32_t path)
 {
 	uint32_t idx;
 
-	for (idx = run->first; idx; idx = shunt_mirror_route_at(table, ip, idx)->next) {
-		if (shunt_mirror_route_at(table, ip, idx)->path == path)
+	for (idx = run->first; idx; idx = shunt_mirror_route_at(table, rib, idx)->next) {
+		if (shunt_mirror_route_at(table, rib, idx)->path == path)
 			return idx;
 		if (idx == run->last)
 			break;
@@ -234,14 +238,14 @@ static uint32_t with_path(const struct shunt_mirror_table *table, enum shunt_mir
 
 /* The first route of the run that is (or, by is_ecmp, is not) a part of an IPv6 multipath route; 0
  * for none. */
-static uint32_t with_ecmp(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
+static uint32_t with_ecmp(const struct shunt_mirror_table *table, unsigned rib,
 			  const struct run *run, bool is_ecmp)
 {
 	const struct shunt_mirror_route *route;
 	uint32_t idx;
 
 	for (idx = run->first; idx; idx = route->next) {
-		route = shunt_mirror_route_at(table, ip, idx);
+		route = shunt_mirror_route_at(table, rib, idx);
 		if (is_ecmp == !!(shunt_mirror_path_at(table, route->path)->key.flags &
 				  SHUNT_MIRROR_PATH_ECMP))
 			return idx;
@@ -256,12 +260,12 @@ static uint32_t with_ecmp(const struct shunt_mirror_table *table, enum shunt_mir
 static int put_seen(struct shunt_mirror_table *table, const struct shunt_mirror_route_info *info,
 		    struct run *run, uint32_t idx)
 {
-	struct shunt_mirror_route *route = shunt_mirror_route_at(table, info->ip, idx);
+	struct shunt_mirror_route *route = shunt_mirror_route_at(table, rib_of(info), idx);
 
 	if (route->seen != table->mark && idx != run->last) {
-		chain_out(table, info->ip, run, idx);
-		chain_in(table, info->ip, run, run->last, idx);
-		changed(table, info->ip, info->dst, info->len);
+		chain_out(table, rib_of(info), run, idx);
+		chain_in(table, rib_of(info), run, run->last, idx);
+		changed(table, rib_of(info), info->dst, info->len, info->is_local);
 	}
 	route->seen = table->mark;
 	return 0;
@@ -270,7 +274,7 @@ static int put_seen(struct shunt_mirror_table *table, const struct shunt_mirror_
 static int put4(struct shunt_mirror_table *table, const struct shunt_mirror_route_info *info,
 		struct run *run, uint32_t path, enum shunt_mirror_how how)
 {
-	uint32_t same = with_path(table, info->ip, run, path);
+	uint32_t same = with_path(table, rib_of(info), run, path);
 
 	/* with the same path nothing is replaced here: the next-hop object was */
 	if (how == SHUNT_MIRROR_HOW_REPLACE && run->first && !same)
@@ -279,7 +283,7 @@ static int put4(struct shunt_mirror_table *table, const struct shunt_mirror_rout
 		shunt_mirror_path_put(table, path);
 		if (how == SHUNT_MIRROR_HOW_DUMP)
 			return put_seen(table, info, run, same);
-		shunt_mirror_route_at(table, info->ip, same)->seen = table->mark;
+		shunt_mirror_route_at(table, rib_of(info), same)->seen = table->mark;
 		return 0;
 	}
 	if (how == SHUNT_MIRROR_HOW_ADD || !run->last)
@@ -293,14 +297,14 @@ static int put6(struct shunt_mirror_table *table, const struct shunt_mirror_rout
 		struct run *run, uint32_t path, enum shunt_mirror_how how)
 {
 	bool is_ecmp = info->path.flags & SHUNT_MIRROR_PATH_ECMP;
-	uint32_t idx = with_path(table, info->ip, run, path);
+	uint32_t idx = with_path(table, rib_of(info), run, path);
 
 	if (how == SHUNT_MIRROR_HOW_REPLACE && run->first && !(idx && info->path.nhid)) {
-		idx = with_ecmp(table, info->ip, run, is_ecmp);
+		idx = with_ecmp(table, rib_of(info), run, is_ecmp);
 		return repath(table, info, idx ? idx : run->first, path);
 	}
 	if (!idx && is_ecmp)
-		idx = with_ecmp(table, info->ip, run, true);
+		idx = with_ecmp(table, rib_of(info), run, true);
 	if (idx)
 		return repath(table, info, idx, path);
 	return insert(table, info, run, run->last ? run->last : run->before, path);
@@ -314,11 +318,11 @@ static void prune(struct shunt_mirror_table *table, const struct shunt_mirror_ro
 
 	if (!table->doomed_cnt)
 		return;
-	for (idx = find(table, info->ip, info->dst, info->len, &hash); idx; idx = next) {
-		route = shunt_mirror_route_at(table, info->ip, idx);
+	for (idx = find(table, rib_of(info), info->dst, info->len, &hash); idx; idx = next) {
+		route = shunt_mirror_route_at(table, rib_of(info), idx);
 		next = route->next;
 		if (shunt_mirror_path_at(table, route->path)->is_doomed)
-			shunt_mirror_route_remove(table, info->ip, idx);
+			shunt_mirror_route_remove(table, rib_of(info), idx);
 	}
 }
 
@@ -332,8 +336,8 @@ int shunt_mirror_route_put(struct shunt_mirror_table *table,
 		return -ENOMEM;
 	prune(table, info);
 	locate(table, info, &run);
-	if (info->ip == SHUNT_MIRROR_IP4 && info->path.type == RTN_LOCAL &&
-	    info->path.proto != RTPROT_KERNEL)
+	if (info->ip == SHUNT_MIRROR_IP4 && info->path.proto != RTPROT_KERNEL &&
+	    (info->path.type == RTN_LOCAL || info->path.type == RTN_BROADCAST))
 		table->has_custom_locals = true;
 	if (info->ip == SHUNT_MIRROR_IP4)
 		return put4(table, info, &run, path, how);
@@ -358,7 +362,7 @@ static int del_hops(struct shunt_mirror_table *table, const struct shunt_mirror_
 		    struct run *run, uint32_t idx)
 {
 	const struct shunt_mirror_path *path =
-		shunt_mirror_path_at(table, shunt_mirror_route_at(table, info->ip, idx)->path);
+		shunt_mirror_path_at(table, shunt_mirror_route_at(table, rib_of(info), idx)->path);
 	struct shunt_mirror_hop left[SHUNT_MIRROR_HOPS_MAX];
 	struct shunt_mirror_path_key key = path->key;
 	uint32_t new_path;
@@ -375,7 +379,7 @@ static int del_hops(struct shunt_mirror_table *table, const struct shunt_mirror_
 	if (new_path)
 		repath(table, info, idx, new_path);
 	else
-		remove_route(table, info->ip, run, idx);
+		remove_route(table, rib_of(info), run, idx);
 	return 1;
 }
 
@@ -389,7 +393,7 @@ static uint32_t alike(const struct shunt_mirror_table *table,
 	if (!run->first || run->first != run->last)
 		return 0;
 	path = shunt_mirror_path_at(table,
-				    shunt_mirror_route_at(table, info->ip, run->first)->path);
+				    shunt_mirror_route_at(table, rib_of(info), run->first)->path);
 	if (path->key.nhid != info->path.nhid || path->key.type != info->path.type ||
 	    path->key.hop_cnt != info->path.hop_cnt ||
 	    memcmp(path->hops, info->hops, path->key.hop_cnt * sizeof(*path->hops)))
@@ -411,15 +415,15 @@ int shunt_mirror_route_del(struct shunt_mirror_table *table,
 	locate(table, info, &run);
 	path = shunt_mirror_path_find(table, &info->path, info->hops);
 	if (path)
-		idx = with_path(table, info->ip, &run, path);
+		idx = with_path(table, rib_of(info), &run, path);
 	if (!idx && info->ip == SHUNT_MIRROR_IP6 && is_ecmp) {
-		idx = with_ecmp(table, info->ip, &run, true);
+		idx = with_ecmp(table, rib_of(info), &run, true);
 		if (idx)
 			ret = del_hops(table, info, &run, idx);
 	} else {
 		idx = idx ? idx : alike(table, info, &run);
 		if (idx)
-			remove_route(table, info->ip, &run, idx);
+			remove_route(table, rib_of(info), &run, idx);
 		ret = !!idx;
 	}
 	if (!ret)

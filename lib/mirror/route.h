@@ -40,7 +40,9 @@ static_assert(offsetof(struct shunt_mirror_route, seen) == offsetof(struct shunt
 /* A route as a message tells of it. */
 struct shunt_mirror_route_info {
 	enum shunt_mirror_ip ip;
-	bool is_local; /* table local, else main */
+	bool is_local; /* table local, else main or that of a space */
+	uint8_t space;
+	uint32_t table; /* the kernel's number of it */
 	uint8_t len;
 	uint8_t tos;
 	uint32_t metric;
@@ -58,9 +60,9 @@ enum shunt_mirror_how {
 };
 
 static inline struct shunt_mirror_route *shunt_mirror_route_at(
-	const struct shunt_mirror_table *table, enum shunt_mirror_ip ip, uint32_t idx)
+	const struct shunt_mirror_table *table, unsigned rib, uint32_t idx)
 {
-	return shunt_mirror_store_at(&table->routes[ip], idx);
+	return shunt_mirror_store_at(&table->routes[rib], idx);
 }
 
 /* shunt_mirror_route_put takes the route over. Returns 1 for a change, 0 for none, -ENOMEM
@@ -74,17 +76,16 @@ int shunt_mirror_route_del(struct shunt_mirror_table *table,
 			   const struct shunt_mirror_route_info *info);
 
 /* shunt_mirror_route_remove removes a route by its number. */
-void shunt_mirror_route_remove(struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
-			       uint32_t idx);
+void shunt_mirror_route_remove(struct shunt_mirror_table *table, unsigned rib, uint32_t idx);
 
 /* shunt_mirror_route_first returns the first route to exactly this prefix, or 0. dst has no
  * host bits. */
-uint32_t shunt_mirror_route_first(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
+uint32_t shunt_mirror_route_first(const struct shunt_mirror_table *table, unsigned rib,
 				  const uint8_t *dst, unsigned len);
 
 /* What to sweep: routes of one table, or those that use a device. */
 struct shunt_mirror_route_sweep {
-	enum shunt_mirror_ip ip;
+	unsigned rib;
 	bool is_local;
 	uint32_t ifindex; /* 0: any */
 	uint32_t pos;	  /* where it stands; 0 to begin */

@@ -6,7 +6,7 @@ bool shunt_mirror_route_sweep(struct shunt_mirror_table *table,
 			      struct shunt_mirror_route_sweep *sweep, uint32_t budget,
 			      uint64_t *removed)
 {
-	struct shunt_mirror_store *store = &table->routes[sweep->ip];
+	struct shunt_mirror_store *store = &table->routes[sweep->rib];
 	const struct shunt_mirror_route *route;
 	uint32_t idx = sweep->pos, left = budget;
 
@@ -20,7 +20,7 @@ bool shunt_mirror_route_sweep(struct shunt_mirror_table *table,
 		    !shunt_mirror_path_uses(table, shunt_mirror_path_at(table, route->path),
 					    sweep->ifindex))
 			continue;
-		shunt_mirror_route_remove(table, sweep->ip, idx);
+		shunt_mirror_route_remove(table, sweep->rib, idx);
 		++*removed;
 	}
 	return !idx;
@@ -28,17 +28,17 @@ bool shunt_mirror_route_sweep(struct shunt_mirror_table *table,
 
 uint32_t shunt_mirror_table_settle(struct shunt_mirror_table *table)
 {
-	uint32_t ip, idx, cnt = 0;
+	uint32_t rib, idx, cnt = 0;
 
 	if (!table->doomed_cnt)
 		return 0;
-	for (ip = 0; ip < SHUNT_MIRROR_IP_CNT; ip++) {
-		for (idx = 0; (idx = shunt_mirror_store_next(&table->routes[ip], idx));) {
+	for (rib = 0; rib < SHUNT_MIRROR_RIB_CNT; rib++) {
+		for (idx = 0; (idx = shunt_mirror_store_next(&table->routes[rib], idx));) {
 			if (!shunt_mirror_path_at(table,
-						  shunt_mirror_route_at(table, ip, idx)->path)
+						  shunt_mirror_route_at(table, rib, idx)->path)
 				     ->is_doomed)
 				continue;
-			shunt_mirror_route_remove(table, ip, idx);
+			shunt_mirror_route_remove(table, rib, idx);
 			cnt++;
 		}
 	}

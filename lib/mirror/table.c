@@ -10,6 +10,7 @@
 
 #include "mirror/path.h"
 #include "mirror/route.h"
+#include "mirror/space.h"
 
 static bool eq_neigh(const void *obj, const void *key)
 {
@@ -32,6 +33,8 @@ static uint32_t neigh_hash(uint32_t ifindex, uint8_t family, const uint8_t *addr
 
 void shunt_mirror_table_init(struct shunt_mirror_table *table, uint32_t routes_max)
 {
+	unsigned rib;
+
 	memset(table, 0, sizeof(*table));
 	shunt_mirror_store_init(&table->links, sizeof(struct shunt_mirror_link), 0);
 	shunt_mirror_store_init(&table->addrs, sizeof(struct shunt_mirror_addr), 0);
@@ -39,16 +42,19 @@ void shunt_mirror_table_init(struct shunt_mirror_table *table, uint32_t routes_m
 	shunt_mirror_store_init(&table->nexthops, sizeof(struct shunt_mirror_nexthop), 0);
 	shunt_mirror_store_init(&table->rules, sizeof(struct shunt_mirror_rule), 0);
 	shunt_mirror_store_init(&table->paths, sizeof(struct shunt_mirror_path), 0);
-	shunt_mirror_store_init(&table->routes[SHUNT_MIRROR_IP4], SHUNT_MIRROR_ROUTE4_BYTES,
-				routes_max);
-	shunt_mirror_store_init(&table->routes[SHUNT_MIRROR_IP6], SHUNT_MIRROR_ROUTE6_BYTES,
-				routes_max);
+	for (rib = 0; rib < SHUNT_MIRROR_RIB_CNT; rib++)
+		shunt_mirror_store_init(&table->routes[rib],
+					shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4
+						? SHUNT_MIRROR_ROUTE4_BYTES
+						: SHUNT_MIRROR_ROUTE6_BYTES,
+					routes_max);
 	table->mark = 1;
 }
 
 void shunt_mirror_table_fini(struct shunt_mirror_table *table)
 {
 	uint32_t idx = 0;
+	unsigned rib;
 
 	if (!table->mark)
 		return;
@@ -63,19 +69,23 @@ void shunt_mirror_table_fini(struct shunt_mirror_table *table)
 	shunt_mirror_store_fini(&table->nexthops);
 	shunt_mirror_store_fini(&table->rules);
 	shunt_mirror_store_fini(&table->paths);
-	shunt_mirror_store_fini(&table->routes[SHUNT_MIRROR_IP4]);
-	shunt_mirror_store_fini(&table->routes[SHUNT_MIRROR_IP6]);
+	for (rib = 0; rib < SHUNT_MIRROR_RIB_CNT; rib++)
+		shunt_mirror_store_fini(&table->routes[rib]);
 	memset(table, 0, sizeof(*table));
 }
 
 size_t shunt_mirror_table_bytes(const struct shunt_mirror_table *table)
 {
-	return shunt_mirror_store_bytes(&table->links) + shunt_mirror_store_bytes(&table->addrs) +
-	       shunt_mirror_store_bytes(&table->neighs) +
-	       shunt_mirror_store_bytes(&table->nexthops) +
-	       shunt_mirror_store_bytes(&table->rules) + shunt_mirror_store_bytes(&table->paths) +
-	       shunt_mirror_store_bytes(&table->routes[SHUNT_MIRROR_IP4]) +
-	       shunt_mirror_store_bytes(&table->routes[SHUNT_MIRROR_IP6]);
+	size_t bytes =
+		shunt_mirror_store_bytes(&table->links) + shunt_mirror_store_bytes(&table->addrs) +
+		shunt_mirror_store_bytes(&table->neighs) +
+		shunt_mirror_store_bytes(&table->nexthops) +
+		shunt_mirror_store_bytes(&table->rules) + shunt_mirror_store_bytes(&table->paths);
+	unsigned rib;
+
+	for (rib = 0; rib < SHUNT_MIRROR_RIB_CNT; rib++)
+		bytes += shunt_mirror_store_bytes(&table->routes[rib]);
+	return bytes;
 }
 
 void shunt_mirror_table_mark(struct shunt_mirror_table *table)
@@ -160,6 +170,7 @@ static void count_rule(struct shunt_mirror_table *table, const struct shunt_mirr
 {
 	enum shunt_mirror_ip ip = info->family == AF_INET ? SHUNT_MIRROR_IP4 : SHUNT_MIRROR_IP6;
 
+	table->policy_changes++;
 	table->policy_cnt += (uint32_t)(info->is_default ? 0 : change);
 	table->divert_cnt[ip] += (uint32_t)(info->diverts ? change : 0);
 	if (!info->is_default || info->table == RT_TABLE_DEFAULT)
@@ -183,6 +194,8 @@ int shunt_mirror_rule_put(struct shunt_mirror_table *table,
 
 	if (ret > 0)
 		count_rule(table, info, 1);
+	if (ret > 0 && !info->is_odd && !info->is_inverted)
+		shunt_mirror_space_want(table, info->table);
 	return ret;
 }
 

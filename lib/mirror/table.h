@@ -19,9 +19,36 @@
 #ifndef SHUNT_MIRROR_TABLE_H
 #define SHUNT_MIRROR_TABLE_H
 
+#include "shunt_tables.h"
 #include "mirror/store.h"
 
 enum shunt_mirror_ip { SHUNT_MIRROR_IP4, SHUNT_MIRROR_IP6, SHUNT_MIRROR_IP_CNT };
+
+/* A RIB has the routes of one family in one space (bpf/shunt_tables.h). Those of space 0 have the
+ * families' numbers. */
+#define SHUNT_MIRROR_RIB_CNT (SHUNT_TABLES_SPACES * SHUNT_MIRROR_IP_CNT)
+
+static inline unsigned shunt_mirror_rib(enum shunt_mirror_ip ip, unsigned space)
+{
+	return space * SHUNT_MIRROR_IP_CNT + ip;
+}
+
+static inline enum shunt_mirror_ip shunt_mirror_ip_of(unsigned rib)
+{
+	return (enum shunt_mirror_ip)(rib % SHUNT_MIRROR_IP_CNT);
+}
+
+static inline unsigned shunt_mirror_space_of(unsigned rib)
+{
+	return rib / SHUNT_MIRROR_IP_CNT;
+}
+
+/* A space that is not 0. Bit ip: of that family. */
+struct shunt_mirror_space {
+	uint32_t table;	  /* the kernel's, whose routes it has; 0: there is no such space */
+	uint8_t is_heard; /* a dump has named all its routes */
+	uint8_t is_ready; /* and all of them are in the FIB */
+};
 
 /* What a VLAN device does with tags; all zeros: it is none. */
 struct shunt_mirror_vlan {
@@ -61,10 +88,10 @@ struct shunt_mirror_link_info {
 	uint8_t mac_len;
 	uint8_t mac[8];
 	char name[16];
-	char kind[16];	 /* "veth", "bridge", ...; "" for hardware */
-	uint32_t parent; /* ifindex of the device beneath, in this network namespace; 0: none */
-	uint32_t xdp;	 /* not 0: an XDP program is attached */
-	uint32_t pad;
+	char kind[16];	    /* "veth", "bridge", ...; "" for hardware */
+	uint32_t parent;    /* ifindex of the device beneath, in this network namespace; 0: none */
+	uint32_t xdp;	    /* not 0: an XDP program is attached */
+	uint32_t vrf_table; /* of a VRF: the kernel's table of its routes; 0: it is none */
 	struct shunt_mirror_vlan vlan;
 	struct shunt_mirror_bond bond;
 	struct shunt_mirror_bonded bonded;
@@ -159,8 +186,13 @@ struct shunt_mirror_rule_info {
 	uint32_t table;
 	uint8_t family;
 	uint8_t action;
-	uint8_t is_default; /* one of the five that the kernel starts with */
-	uint8_t diverts;    /* may count for a packet in transit */
+	uint8_t is_default;  /* one of the five that the kernel starts with */
+	uint8_t diverts;     /* may count for a packet in transit */
+	uint8_t is_l3mdev;   /* leads what comes in by a VRF to the VRF's table */
+	uint8_t is_odd;	     /* asks for more than the device that a packet came in by */
+	uint8_t is_inverted; /* counts for what does not match */
+	uint8_t pad[3];
+	char iif[16]; /* the device that it must have come in by; "": any */
 };
 
 struct shunt_mirror_rule {
@@ -172,7 +204,7 @@ struct shunt_mirror_rule {
  * route uses goes away. */
 struct shunt_mirror_watch {
 	void *ctx;
-	void (*prefix)(void *ctx, enum shunt_mirror_ip ip, const uint8_t *dst, unsigned len);
+	void (*prefix)(void *ctx, unsigned rib, const uint8_t *dst, unsigned len, bool is_local);
 	void (*link)(void *ctx, uint32_t ifindex);
 	void (*neigh)(void *ctx, const struct shunt_mirror_neigh_info *info);
 	void (*nexthop)(void *ctx, uint32_t id);
@@ -186,8 +218,11 @@ struct shunt_mirror_table {
 	struct shunt_mirror_store nexthops;
 	struct shunt_mirror_store rules;
 	struct shunt_mirror_store paths;
-	struct shunt_mirror_store routes[SHUNT_MIRROR_IP_CNT];
-	uint32_t len_cnt[SHUNT_MIRROR_IP_CNT][129]; /* prefixes of each length */
+	struct shunt_mirror_store routes[SHUNT_MIRROR_RIB_CNT];
+	uint32_t len_cnt[SHUNT_MIRROR_RIB_CNT][129]; /* prefixes of each length */
+	struct shunt_mirror_space spaces[SHUNT_TABLES_SPACES];
+	uint32_t new_spaces;	 /* bit s: nobody has been told of space s */
+	uint32_t policy_changes; /* of rules, of VRFs and what belongs to them */
 	struct shunt_mirror_watch watch;
 	uint8_t mark;
 	uint32_t doomed_cnt; /* paths whose routes go at the next settle */

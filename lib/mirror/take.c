@@ -4,6 +4,8 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
+#include "mirror/space.h"
+
 static int take_link(struct shunt_mirror_taker *taker, const struct nlmsghdr *nlh)
 {
 	const struct shunt_mirror_link *old;
@@ -104,10 +106,14 @@ static enum shunt_mirror_how how_of(const struct shunt_mirror_taker *taker,
 
 static int take_route(struct shunt_mirror_taker *taker, const struct nlmsghdr *nlh, bool is_dump)
 {
-	int ret = shunt_mirror_parse_route(nlh, &taker->route);
+	int ret = shunt_mirror_parse_route(nlh, &taker->route), space;
 
 	if (ret <= 0)
 		return ret;
+	space = shunt_mirror_space_find(taker->table, taker->route.table);
+	if (space < 0)
+		return 0;
+	taker->route.space = (uint8_t)space;
 	if (nlh->nlmsg_type == RTM_DELROUTE)
 		return shunt_mirror_route_del(taker->table, &taker->route);
 	return shunt_mirror_route_put(taker->table, &taker->route, how_of(taker, nlh, is_dump));

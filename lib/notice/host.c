@@ -20,17 +20,17 @@ uint64_t shunt_notice_check_policy_routing(const struct shunt_engine *engine,
 		return before->key;
 	if (router && router->mirror)
 		shunt_mirror_stats(router->mirror, &stats);
-	is_diverted = router && router->is_diverted;
+	is_diverted = router && router->diverted;
 	shunt_guard_leave(engine->ports.guard);
 	if (!stats.policy_rules)
 		return 0;
-	shunt_err_set(text, 0,
-		      "%u routing rules of this host (ip rule) lead to other tables than main; "
-		      "shunt follows main and local alone%s",
+	shunt_err_set(text, 0, "this host has %u routing rules (ip rule) beside the kernel's own%s",
 		      stats.policy_rules,
-		      is_diverted ? ", so what would be routed is the kernel's, unless "
-				    "'policy_routing: ignore' says otherwise"
-				  : "");
+		      is_diverted
+			      ? ", and only the kernel knows where they lead what comes in by a "
+				"port: what that would route is the kernel's, unless "
+				"'policy_routing: ignore' says otherwise"
+			      : "; shunt follows them");
 	return stats.policy_rules;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mirror/space.h"
 #include "router/router.h"
 
 /* -1 if there is no such setting. */
@@ -32,15 +33,15 @@ static int read_rp_filter(const char *dev)
 	return SHUNT_MAX(all, own);
 }
 
-/* Without rp_filter. */
+/* Without rp_filter: only a route of type local that was made by hand makes the kernel's answer
+ * another than its list of addresses does. */
 static enum shunt_source_check unfiltered(const struct shunt_router *router)
 {
 	struct shunt_mirror_stats stats = {0};
 
 	if (router->mirror)
 		shunt_mirror_stats(router->mirror, &stats);
-	return stats.custom_locals || stats.policy_rules ? SHUNT_SOURCE_NOT_LOCAL
-							 : SHUNT_SOURCE_ANY;
+	return stats.custom_locals ? SHUNT_SOURCE_NOT_LOCAL : SHUNT_SOURCE_ANY;
 }
 
 /* fib_validate_source: what the kernel asks of a source on the device. */
@@ -49,25 +50,45 @@ static enum shunt_source_check read_source_check(const struct shunt_router *rout
 	return read_rp_filter(dev) > 0 ? SHUNT_SOURCE_RPF : unfiltered(router);
 }
 
-/* Whether rules (ip rule) may lead packets of the family elsewhere than shunt's tables do. */
-static bool is_diverted(const struct shunt_router *router, enum shunt_mirror_ip ip)
-{
-	struct shunt_mirror_stats stats = {0};
+/* By which space each family's packets go that come in by a device; -1: only the kernel knows. */
+struct spaces {
+	int of[SHUNT_MIRROR_IP_CNT];
+};
 
-	if (router->mirror)
-		shunt_mirror_stats(router->mirror, &stats);
-	return stats.diverting_rules[ip] &&
-	       router->ports->config->policy_routing == SHUNT_POLICY_ROUTING_FOLLOW;
+static struct spaces spaces_of(const struct shunt_router *router,
+			       const struct shunt_mirror_link *link)
+{
+	const bool are_ignored =
+		router->ports->config->policy_routing != SHUNT_POLICY_ROUTING_FOLLOW;
+	struct spaces spaces = {{0, 0}};
+	unsigned ip;
+
+	for (ip = 0; link && ip < SHUNT_MIRROR_IP_CNT; ip++)
+		spaces.of[ip] =
+			shunt_mirror_space_of_device(shunt_mirror_table(router->mirror),
+						     (enum shunt_mirror_ip)ip, link, are_ignored);
+	return spaces;
 }
 
-/* Whose addresses and settings count for what comes in by a port: its own, or those of the bond
- * that it is a member of. */
+/* The device whose settings count for what comes in by this one: its VRF, if it belongs to one. */
+static const struct shunt_mirror_link *conf_of(const struct shunt_router *router,
+					       const struct shunt_mirror_link *link)
+{
+	const struct shunt_mirror_link *vrf =
+		shunt_mirror_vrf(shunt_mirror_table(router->mirror), link);
+
+	return vrf ? vrf : link;
+}
+
+/* By which device packets come in by a port: by itself, or by the bond that it is a member of. */
 struct owner {
 	const char *name;
+	const char *conf; /* whose settings count */
 	uint32_t ifindex;
 	uint16_t exit;	 /* that leads back there (shunt_adj_exit) */
 	bool is_foreign; /* it is another device's, which is not followed */
 	bool is_silent;	 /* what becomes of its packets only the kernel knows */
+	struct spaces spaces;
 };
 
 static bool is_member(const struct shunt_device *device, unsigned port)
@@ -80,36 +101,43 @@ static bool is_member(const struct shunt_device *device, unsigned port)
 	return false;
 }
 
-/* master: what the port belongs to; its frames are shunt's where that is a bond that is followed.
- */
-static struct owner owner_by(const struct shunt_router *router, unsigned at, uint32_t master)
+static void own_by_bond(const struct shunt_router *router, unsigned at, uint32_t bond,
+			struct owner *out)
 {
-	const struct shunt_mirror_link *link =
-		shunt_mirror_link_get(shunt_mirror_table(router->mirror), master);
-	const uint32_t number = shunt_mirror_above(router->mirror, master);
+	const uint32_t number = shunt_mirror_above(router->mirror, bond);
 	const struct shunt_device *device = shunt_devices_at(router->devices, number);
 
-	return (struct owner){
-		.name = link ? link->info.name : router->ports->at[at].name,
-		.ifindex = master,
-		.exit = (uint16_t)(shunt_device_is_port(device) ? at : SHUNT_ADJ_TAGGED + number),
-		.is_foreign = !number,
-		.is_silent = !number || device->tag_cnt || !is_member(device, at),
-	};
+	out->exit = (uint16_t)(shunt_device_is_port(device) ? at : SHUNT_ADJ_TAGGED + number);
+	out->is_foreign = !number;
+	out->is_silent = !number || device->tag_cnt || !is_member(device, at);
 }
 
 static struct owner owner_of(const struct shunt_router *router, unsigned at)
 {
 	const struct shunt_port *port = &router->ports->at[at];
-	const uint32_t ifindex = (uint32_t)port->netdev.ifindex;
-	const uint32_t master =
-		router->mirror && port->xdp &&
-				shunt_ports_mode(router->ports, at) == SHUNT_FORWARD_ROUTE
-			? shunt_mirror_master(router->mirror, ifindex)
-			: 0;
+	struct owner owner = {.name = port->name,
+			      .conf = port->name,
+			      .ifindex = (uint32_t)port->netdev.ifindex,
+			      .exit = (uint16_t)at};
+	const struct shunt_mirror_table *table;
+	const struct shunt_mirror_link *link;
 
-	return master ? owner_by(router, at, master)
-		      : (struct owner){port->name, ifindex, (uint16_t)at, false, false};
+	if (!router->mirror || !port->xdp ||
+	    shunt_ports_mode(router->ports, at) != SHUNT_FORWARD_ROUTE)
+		return owner;
+	table = shunt_mirror_table(router->mirror);
+	link = shunt_mirror_link_get(table, owner.ifindex);
+	if (link && link->info.master && !shunt_mirror_vrf(table, link)) {
+		own_by_bond(router, at, link->info.master, &owner);
+		link = shunt_mirror_link_get(table, link->info.master);
+	}
+	if (!link)
+		return owner;
+	owner.name = link->info.name;
+	owner.conf = conf_of(router, link)->info.name;
+	owner.ifindex = link->info.ifindex;
+	owner.spaces = spaces_of(router, link);
+	return owner;
 }
 
 static void look_at_mtu6(struct shunt_router *router, const struct owner *owner)
@@ -166,22 +194,28 @@ static struct common look_at_all(const struct shunt_router *router)
 	return (struct common){
 		.rp_filter = read_conf("ipv4", "all", "rp_filter"),
 		.unfiltered = unfiltered(router),
-		.is_ip4 = follows && !is_diverted(router, SHUNT_MIRROR_IP4),
-		.is_ip6 = follows && !router->is_ip6_off && !is_diverted(router, SHUNT_MIRROR_IP6),
+		.is_ip4 = follows,
+		.is_ip6 = follows && !router->is_ip6_off,
 	};
 }
 
-static uint32_t above_flags(const struct common *common, const struct shunt_mirror_link *link)
+static uint32_t above_flags(const struct shunt_router *router, const struct common *common,
+			    const struct shunt_mirror_link *link)
 {
-	const bool is_filtered = SHUNT_MAX(common->rp_filter, (int)link->rp_filter) > 0;
+	const struct shunt_mirror_link *conf = conf_of(router, link);
+	const struct spaces spaces = spaces_of(router, link);
+	const bool is_filtered = SHUNT_MAX(common->rp_filter, (int)conf->rp_filter) > 0;
 	uint32_t flags = is_filtered					? SHUNT_TABLES_RPF4
 			 : common->unfiltered == SHUNT_SOURCE_NOT_LOCAL ? SHUNT_TABLES_NO_LOCAL
 									: 0;
 
-	if (common->is_ip4 && link->forwarding[SHUNT_MIRROR_IP4] > 0)
-		flags |= SHUNT_TABLES_IP4;
-	if (common->is_ip6 && link->has_ip6)
-		flags |= SHUNT_TABLES_IP6;
+	if (common->is_ip4 && conf->forwarding[SHUNT_MIRROR_IP4] > 0 &&
+	    spaces.of[SHUNT_MIRROR_IP4] >= 0)
+		flags |= SHUNT_TABLES_IP4 | (uint32_t)spaces.of[SHUNT_MIRROR_IP4]
+						    << SHUNT_TABLES_SPACE4_SHIFT;
+	if (common->is_ip6 && link->has_ip6 && spaces.of[SHUNT_MIRROR_IP6] >= 0)
+		flags |= SHUNT_TABLES_IP6 | (uint32_t)spaces.of[SHUNT_MIRROR_IP6]
+						    << SHUNT_TABLES_SPACE6_SHIFT;
 	return flags & (SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6) ? flags : 0;
 }
 
@@ -203,7 +237,8 @@ static void look_at_aboves(struct shunt_router *router)
 			continue;
 		if (!link->mtu6) /* new */
 			read_ip6(router, link);
-		shunt_devices_set_flags(router->devices, number, above_flags(&common, link));
+		shunt_devices_set_flags(router->devices, number,
+					above_flags(router, &common, link));
 	}
 	look_at_some(router);
 }
@@ -229,18 +264,17 @@ void shunt_router_look(struct shunt_router *router)
 	/* The kernel's ip6_forward() asks this one alone. A device's own means something else. */
 	const int ip6_forwarding = read_conf("ipv6", "all", "forwarding");
 	const bool ip6 = ip6_forwarding > 0;
-	bool diverted4 = is_diverted(router, SHUNT_MIRROR_IP4);
-	bool diverted6 = is_diverted(router, SHUNT_MIRROR_IP6);
-	uint64_t ip4_off = 0, foreign = 0;
+	uint64_t ip4_off = 0, foreign = 0, diverted = 0;
 	unsigned i;
 
-	router->is_diverted = diverted4 || diverted6;
 	router->is_following = is_following(router);
 	router->is_ip6_off = !ip6_forwarding;
 	for (i = 0; i < ports->cnt; i++) {
 		struct shunt_port_live *live = &router->live[i];
 		const struct owner owner = owner_of(router, i);
-		const char *name = owner.name;
+		const int space4 = owner.spaces.of[SHUNT_MIRROR_IP4];
+		const int space6 = owner.spaces.of[SHUNT_MIRROR_IP6];
+		const char *name = owner.conf;
 		bool is_router =
 			shunt_ports_routes(ports, i) && router->is_following && !owner.is_silent;
 		const int ip4_forwarding = read_conf("ipv4", name, "forwarding");
@@ -249,13 +283,17 @@ void shunt_router_look(struct shunt_router *router)
 
 		ip4_off |= (uint64_t)!ip4_forwarding << i;
 		foreign |= (uint64_t)owner.is_foreign << i;
+		diverted |= (uint64_t)(space4 < 0 || space6 < 0) << i;
 		look_at_mtu6(router, &owner);
 		__atomic_store_n(&live->own, owner.exit, __ATOMIC_RELAXED);
-		__atomic_store_n(&live->ip4, ip4 && !diverted4, __ATOMIC_RELAXED);
-		__atomic_store_n(&live->ip6, has_ip6 && !diverted6, __ATOMIC_RELAXED);
+		__atomic_store_n(&live->space4, SHUNT_MAX(space4, 0), __ATOMIC_RELAXED);
+		__atomic_store_n(&live->space6, SHUNT_MAX(space6, 0), __ATOMIC_RELAXED);
+		__atomic_store_n(&live->ip4, ip4 && space4 >= 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&live->ip6, has_ip6 && space6 >= 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->rpf4, read_source_check(router, name), __ATOMIC_RELAXED);
 	}
 	router->ip4_off = ip4_off;
 	router->foreign = foreign;
+	router->diverted = diverted;
 	look_at_aboves(router);
 }

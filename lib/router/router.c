@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "router/router.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -155,18 +156,31 @@ static const struct shunt_mirror_addr *next_addr(const struct shunt_router *rout
 	return *idx ? shunt_mirror_store_at(addrs, *idx) : NULL;
 }
 
+static uint32_t broadcast_of(const struct shunt_mirror_addr_info *addr)
+{
+	uint32_t peer;
+
+	memcpy(&peer, addr->peer, sizeof(peer));
+	return peer | htonl(UINT32_MAX >> addr->len);
+}
+
 static struct shunt_local4 *collect_local4(const struct shunt_router *router)
 {
 	const struct shunt_mirror_addr *addr;
 	struct shunt_local4 *local = NULL;
 	uint32_t idx = 0, cnt = 0;
-	uint32_t *list = calloc(shunt_mirror_table(router->mirror)->addrs.cnt + 1, sizeof(*list));
+	uint32_t *list =
+		calloc(2 * shunt_mirror_table(router->mirror)->addrs.cnt + 1, sizeof(*list));
 
 	if (!list)
 		return NULL;
-	while ((addr = next_addr(router, &idx)))
-		if (addr->info.family == AF_INET)
-			memcpy(&list[cnt++], addr->info.local, sizeof(*list));
+	while ((addr = next_addr(router, &idx))) {
+		if (addr->info.family != AF_INET)
+			continue;
+		memcpy(&list[cnt++], addr->info.local, sizeof(*list));
+		if (addr->info.len < 31) /* its subnet's broadcast address (fib_add_ifaddr) */
+			list[cnt++] = broadcast_of(&addr->info);
+	}
 	local = shunt_local4_create(list, cnt);
 	free(list);
 	return local;
@@ -206,15 +220,14 @@ static void follow_addrs(struct shunt_router *router)
 static void follow_settings(struct shunt_router *router)
 {
 	const struct shunt_mirror_table *table = shunt_mirror_table(router->mirror);
-	const uint32_t diverting = shunt_mirror_diverting(table, SHUNT_MIRROR_IP4) +
-				   shunt_mirror_diverting(table, SHUNT_MIRROR_IP6);
 	struct shunt_mirror_stats stats;
 
 	shunt_mirror_stats(router->mirror, &stats);
-	if (diverting == router->diverting && table->netconf_cnt == router->netconf_cnt &&
-	    stats.above_changes == router->above_cnt && shunt_router_is_current(router))
+	if (table->policy_changes == router->policy_changes &&
+	    table->netconf_cnt == router->netconf_cnt && stats.above_changes == router->above_cnt &&
+	    shunt_router_is_current(router))
 		return;
-	router->diverting = diverting;
+	router->policy_changes = table->policy_changes;
 	router->above_cnt = stats.above_changes;
 	router->netconf_cnt = table->netconf_cnt;
 	shunt_router_look(router);

@@ -36,17 +36,17 @@ struct shunt_router {
 	bool has_routes;			     /* routes are among it: lane xdp can route */
 	struct shunt_tables_cfg tables_cfg;	     /* as the programs were told */
 	uint64_t flow_seed;
-	uint64_t addrs_digest; /* of the mirrored addresses, when last looked at */
-	bool are_addrs_new;    /* they changed since shunt_router_take_addrs_new */
-	uint32_t diverting;    /* rules (ip rule) that may divert packets, when last looked at */
-	uint32_t netconf_cnt;  /* messages about changed settings, when last looked at */
-	uint32_t above_cnt;    /* the same of devices above ports that came, changed or went */
-	uint32_t above_at;     /* the next one whose settings of IPv6 are to be read */
-	uint64_t foreign;      /* bit p: port p belongs to a device that is not followed */
-	uint64_t ip4_off;      /* bit p: the kernel forwards no IPv4 that comes in by port p */
-	bool is_following;     /* the tables are the kernel's of now; else it forwards all */
-	bool is_ip6_off;       /* it forwards no IPv6 */
-	bool is_diverted;      /* so everything routed is the kernel's */
+	uint64_t addrs_digest;	 /* of the mirrored addresses, when last looked at */
+	bool are_addrs_new;	 /* they changed since shunt_router_take_addrs_new */
+	uint32_t policy_changes; /* of rules (ip rule), VRFs, spaces, when last looked at */
+	uint32_t netconf_cnt;	 /* messages about changed settings, when last looked at */
+	uint32_t above_cnt;	 /* the same of devices above ports that came, changed or went */
+	uint32_t above_at;	 /* the next one whose settings of IPv6 are to be read */
+	uint64_t foreign;	 /* bit p: port p belongs to a device that is not followed */
+	uint64_t diverted;	 /* bit p: rules may lead what comes in by port p anywhere */
+	uint64_t ip4_off;	 /* bit p: the kernel forwards no IPv4 that comes in by port p */
+	bool is_following;	 /* the tables are the kernel's of now; else it forwards all */
+	bool is_ip6_off;	 /* it forwards no IPv6 */
 };
 
 /* shunt_router_create makes empty tables, the punt device and the mirror, for ports that are open.

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "mirror/mirror.h"
+#include "mirror/space.h"
 #include "measure/rng.h"
 #include "mirror_rig.h"
 
@@ -63,15 +64,33 @@ static void forwarder_close(struct forwarder *fw)
 	shunt_counts_destroy(fw->counts);
 }
 
+#define UNKNOWN UINT32_MAX
+
+/* "va 10.0.0.1": by the routes of what comes in by va, UNKNOWN where only the kernel knows which
+ * these are. */
 static uint32_t lookup(struct forwarder *fw, const char *addr)
 {
+	const struct shunt_mirror_table *table = shunt_mirror_table(fw->mirror);
+	const bool is_ip6 = strchr(addr, ':');
+	const char *to = strchr(addr, ' ');
+	char device[IF_NAMESIZE] = "";
 	uint8_t dst[16];
 	uint32_t dst_be;
+	int space = 0;
 
-	if (inet_pton(AF_INET, addr, &dst_be) == 1)
-		return shunt_fib4_lookup(fw->fib4, dst_be);
-	cr_assert_eq(inet_pton(AF_INET6, addr, dst), 1, "%s", addr);
-	return shunt_fib6_lookup(fw->fib6, dst);
+	if (to) {
+		memcpy(device, addr, (size_t)(to - addr));
+		space = shunt_mirror_space_of_device(
+			table, is_ip6 ? SHUNT_MIRROR_IP6 : SHUNT_MIRROR_IP4,
+			shunt_mirror_link_get(table, if_nametoindex(device)), false);
+	}
+	if (space < 0)
+		return UNKNOWN;
+	addr = to ? to + 1 : addr;
+	cr_assert_eq(inet_pton(is_ip6 ? AF_INET6 : AF_INET, addr, dst), 1, "%s", addr);
+	memcpy(&dst_be, dst, sizeof(dst_be));
+	return is_ip6 ? shunt_fib6_lookup(shunt_fib6_space(fw->fib6, (unsigned)space), dst)
+		      : shunt_fib4_lookup(shunt_fib4_space(fw->fib4, (unsigned)space), dst_be);
 }
 
 static void adj_text(const struct shunt_adj *adj, char *buf, size_t size)
@@ -86,11 +105,15 @@ static void adj_text(const struct shunt_adj *adj, char *buf, size_t size)
 static void nh_text(struct forwarder *fw, uint32_t nh, char *buf, size_t size)
 {
 	struct shunt_nexthop_member members[8];
-	unsigned cnt = shunt_nexthop_group_get(fw->nexthops, shunt_nexthop_target(fw->nexthops, nh),
-					       members, 8),
-		 i;
+	unsigned cnt = 0, i;
 	size_t len = 0;
 
+	if (nh == UNKNOWN) {
+		snprintf(buf, size, "unknown");
+		return;
+	}
+	cnt = shunt_nexthop_group_get(fw->nexthops, shunt_nexthop_target(fw->nexthops, nh), members,
+				      8);
 	if (!cnt)
 		adj_text(shunt_nexthop_adj(fw->nexthops, nh, 0), buf, size);
 	for (i = 0; i < cnt; i++) {
@@ -111,6 +134,8 @@ static void nh_text(struct forwarder *fw, uint32_t nh, char *buf, size_t size)
 	"neigh add fe80::a lladdr 02:00:00:00:00:aa dev va\n"                                     \
 	"neigh add 2001:db8::2 lladdr 02:00:00:00:00:62 dev va\n"                                 \
 	"neigh add 2001:db8:0:1::2 lladdr 02:00:00:00:00:72 dev wa\n"
+
+#define RULE77 "rule add iif va table 77\n"
 
 static const struct {
 	const char *commands, *addr, *expected;
@@ -204,6 +229,51 @@ static const struct {
 	{"link del va\n\nlink add va type veth peer name vb\n\naddr add 10.0.0.1/24 dev va\n"
 	 "link set va up\nlink set vb up\nneigh add 10.0.0.2 lladdr 02:00:00:00:00:d2 dev va\n",
 	 "10.0.0.2", "port0 d2 type0800 mtu1500"},
+	/* rules that lead what comes in by va to another table */
+	{"", "va 10.0.1.2", "port1 b2 type0800 mtu1500"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\n", "va 10.9.0.1",
+	 "port1 b2 type0800 mtu1500"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\n", "wa 10.9.0.1", "noroute"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\n", "10.9.0.1", "noroute"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\n", "va 10.0.1.2", "noroute"},
+	{RULE77 "route add 10.0.1.0/24 dev wa table 77\n", "va 10.0.1.2",
+	 "port1 b2 type0800 mtu1500"},
+	{RULE77 "route add 10.0.0.0/8 via 10.0.1.2 table 77\n", "va 10.0.0.1", "punt"},
+	{RULE77 "route add 10.0.0.0/8 via 10.0.1.2 table 77\naddr del 10.0.0.1/24 dev va\n",
+	 "va 10.0.0.1", "port1 b2 type0800 mtu1500"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nroute add 10.9.0.0/16 via 10.0.0.2\n",
+	 "va 10.9.0.1", "port1 b2 type0800 mtu1500"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nroute add 10.9.0.0/16 via 10.0.0.2\n",
+	 "wa 10.9.0.1", "port0 a2 type0800 mtu1500"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nroute del 10.9.0.0/16 table 77\n",
+	 "va 10.9.0.1", "noroute"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nlink set wa down\n", "va 10.9.0.1",
+	 "noroute"},
+	{RULE77 "route add unreachable default table 77\n", "va 10.9.0.1", "unreachable"},
+	{RULE77 "route add throw 10.9.0.0/16 table 77\n", "va 10.9.0.1", "punt"},
+	{RULE77 "route add default via 10.0.1.2 table 77\nrule del table 77\n", "va 10.9.0.1",
+	 "noroute"},
+	{"route add default via 10.0.1.2 table 77\n" RULE77, "va 10.9.0.1",
+	 "port1 b2 type0800 mtu1500"},
+	{"rule add from 10.0.0.0/8 table 77\n", "va 10.9.0.1", "unknown"},
+	{"rule add fwmark 7 table 77\n", "va 10.9.0.1", "unknown"},
+	{"rule add not iif wa table 77\n", "va 10.9.0.1", "unknown"},
+	{"rule add iif va prohibit\n", "va 10.9.0.1", "unknown"},
+	{"rule add iif va prohibit\n", "wa 10.9.0.1", "noroute"},
+	{"rule add oif va table 77\nrule add iif lo table 78\n", "va 10.9.0.1", "noroute"},
+	{"rule add iif va table main suppress_prefixlength 0\n", "va 10.9.0.1", "unknown"},
+	{"rule add pref 100 iif va table 77\nrule add pref 100 from 10.0.0.0/8 table 78\n",
+	 "va 10.9.0.1", "unknown"},
+	{"rule add pref 100 iif va table 77\nrule add pref 101 from 10.0.0.0/8 table 78\n",
+	 "va 10.9.0.1", "noroute"},
+	{"rule add pref 99 iif va table main\nrule add pref 100 iif va table 77\n", "va 10.0.1.2",
+	 "port1 b2 type0800 mtu1500"},
+	{"rule add pref 10 table local\nrule del pref 0\n", "va 10.0.1.2",
+	 "port1 b2 type0800 mtu1500"},
+	{"rule add pref 40000 table local\nrule del pref 0\n", "va 10.0.1.2", "unknown"},
+	{"rule add pref 40000 table local\nrule del pref 0\nrule add pref 100 iif va table 77\n"
+	 "route add default via 10.0.1.2 table 77\n",
+	 "va 10.0.0.1", "punt"},
 };
 
 /* Waits for the carrier of a device set up again. */
@@ -249,6 +319,26 @@ Test(mirror_fib, loads, .timeout = 120)
 Test(mirror_fib, follows, .timeout = 120)
 {
 	run_cases(true);
+}
+
+/* Each family has rules of its own. */
+Test(mirror_fib, rules_of_ipv6, .timeout = 120)
+{
+	struct forwarder fw;
+
+	rig_start();
+	rig_ip(BASE "route add 2001:db8:9::/48 via 2001:db8:0:1::2 table 77\n", false);
+	forwarder_open(&fw, (struct shunt_mirror_opts){0});
+	expect(&fw, "", "va 2001:db8:9::1", "noroute");
+	rig_shell("ip -6 rule add iif va table 77");
+	expect(&fw, "", "va 2001:db8:9::1", "port1 72 type86dd mtu1500");
+	expect(&fw, "", "va 2001:db8:0:1::2", "noroute");
+	expect(&fw, "", "va 2001:db8::1", "punt");
+	expect(&fw, "", "wa 2001:db8:0:1::2", "port1 72 type86dd mtu1500");
+	expect(&fw, "", "va 10.0.1.2", "port1 b2 type0800 mtu1500");
+	rig_shell("ip -6 rule add to 2001:db8::/32 prohibit");
+	expect(&fw, "", "wa 2001:db8:0:1::2", "unknown");
+	forwarder_close(&fw);
 }
 
 /* What a worker counts for an address. */

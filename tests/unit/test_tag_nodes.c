@@ -236,9 +236,10 @@ Test(tag_nodes, what_was_taken_is_given_back)
 		struct shunt_pkt pkt = {.addr = 256, .len = f.len};
 
 		memcpy(mem + 256, f.data, f.len);
-		shunt_tag_take(&pkt, mem, 77, i + 1);
+		shunt_tag_take(&pkt, mem, 77, 5, i + 1);
 		cr_expect(pkt.len == bare.len && !memcmp(mem + pkt.addr, bare.data, bare.len));
 		cr_expect_eq(shunt_tag_of(mem + pkt.addr)->device, 77);
+		cr_expect_eq(shunt_tag_of(mem + pkt.addr)->space, 5);
 		shunt_tag_give(&pkt, mem);
 		cr_expect(pkt.addr == 256 && pkt.len == f.len &&
 			  !memcmp(mem + pkt.addr, f.data, f.len));
