@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What is between a link and its wires in worlds of other devices: the tags that a VLAN device's
  * frames carry, and the members of a bond. What comes out is made what it would be without: a frame
- * with its link's tags loses them. That it had them, and with which priorities, or by which member
- * it came, is the wire's variant, which is compared like the bytes. */
+ * with its link's tags loses them. That it had them, and with which priorities, by which member it
+ * came, or of which VRF's device it is, is the wire's variant, which is compared like the bytes. */
 #include <string.h>
 
 #include "parity.h"
@@ -10,6 +10,7 @@
 #define TAG_LEN	 4u
 #define MACS_LEN 12u
 #define TAGS_MAX 2u
+#define VRF_ID	 100u /* of the VLAN devices in no VRF; then those of red, of blue */
 
 struct tag {
 	uint16_t type, id;
@@ -36,6 +37,8 @@ unsigned parity_tags_len(const uint8_t *data, unsigned len)
 
 unsigned parity_room_for_tags(const struct parity_source *src, unsigned link)
 {
+	if (src->world == PARITY_VRF)
+		return TAG_LEN;
 	return src->world == PARITY_VLAN ? tags_of[link].cnt * TAG_LEN : 0;
 }
 
@@ -86,13 +89,29 @@ static void tag(struct parity_rng *rng, struct parity_frame *frame)
 		push_all(frame, &tags_of[frame->port], pcp);
 }
 
+/* Those of its VRF, seldom others; rng NULL: never. */
+static void tag_of_vrf(struct parity_rng *rng, struct parity_frame *frame)
+{
+	const unsigned roll = rng ? parity_below(rng, 100) : 0;
+	const unsigned pcp = rng && parity_chance(rng, 25) ? parity_below(rng, 8) : 0;
+
+	if (roll >= 95 && roll < 98)
+		push_any(rng, frame);
+	else if (frame->vrf != parity_vrf_of_port(PARITY_VRF, frame->port))
+		push(frame, 0x8100, (VRF_ID + frame->vrf) | pcp << 13);
+	if (roll >= 98)
+		push_any(rng, frame);
+}
+
 void parity_devices_in(const struct parity_source *src, struct parity_rng *rng,
 		       struct parity_frame *frame)
 {
 	frame->member = 0;
 	if (src->world == PARITY_BOND && rng)
 		frame->member = (uint8_t)parity_below(rng, PARITY_MEMBERS);
-	if (src->world == PARITY_VLAN && rng)
+	if (src->world == PARITY_VRF)
+		tag_of_vrf(rng, frame);
+	else if (src->world == PARITY_VLAN && rng)
 		tag(rng, frame);
 	else if (src->world == PARITY_VLAN)
 		push_all(frame, &tags_of[frame->port], 0);
@@ -119,12 +138,50 @@ static unsigned untag(unsigned link, uint8_t *data, unsigned *len)
 	return variant;
 }
 
+/* The VRF of the link's device, its port or a VLAN device, whose tags these are, of priority 0. */
+static unsigned vrf_of(unsigned link, const uint8_t *data, unsigned len)
+{
+	const unsigned own = parity_vrf_of_port(PARITY_VRF, link), cnt = parity_tags_len(data, len);
+	unsigned vrf;
+
+	if (!cnt)
+		return own;
+	vrf = (unsigned)(data[MACS_LEN + 2] << 8 | data[MACS_LEN + 3]) - VRF_ID;
+	return cnt == TAG_LEN && data[MACS_LEN] == 0x81 && vrf < PARITY_VRFS && vrf != own
+		       ? vrf
+		       : PARITY_OTHER;
+}
+
+unsigned parity_vrf_in(const struct parity_frame *frame)
+{
+	uint8_t head[MACS_LEN + TAG_LEN * (TAGS_MAX + 1)] = {0};
+	const unsigned len = frame->len < sizeof(head) ? frame->len : sizeof(head);
+
+	memcpy(head, frame->data, len);
+	head[MACS_LEN + 2] &= 0x1f; /* with whatever priority */
+	return vrf_of(frame->port, head, len);
+}
+
+static unsigned untag_of_vrf(unsigned link, uint8_t *data, unsigned *len)
+{
+	const unsigned vrf = vrf_of(link, data, *len);
+
+	if (vrf != PARITY_OTHER && vrf != parity_vrf_of_port(PARITY_VRF, link)) {
+		*len -= TAG_LEN;
+		memmove(data + MACS_LEN, data + MACS_LEN + TAG_LEN, *len - MACS_LEN);
+	}
+	return vrf;
+}
+
 unsigned parity_devices_out(enum parity_world world, unsigned wire, uint8_t *data, unsigned *len)
 {
 	const unsigned link = wire % PARITY_PORTS;
-	const unsigned variant =
-		world == PARITY_VLAN ? untag(link, data, len) : wire / PARITY_PORTS;
+	unsigned variant = wire / PARITY_PORTS;
 
+	if (world == PARITY_VLAN)
+		variant = untag(link, data, len);
+	else if (world == PARITY_VRF)
+		variant = untag_of_vrf(link, data, len);
 	return link + PARITY_PORTS * variant;
 }
 
@@ -133,7 +190,9 @@ void parity_wire_print(FILE *out, enum parity_world world, unsigned wire)
 	const unsigned variant = wire / PARITY_PORTS, link = wire % PARITY_PORTS;
 
 	fprintf(out, "eth%u", link + 1 + (world == PARITY_BOND ? variant * PARITY_PORTS : 0));
-	if (world == PARITY_VLAN && variant == PARITY_OTHER)
+	if (world == PARITY_VRF)
+		fprintf(out, " (%s)", parity_vrf_name(variant));
+	else if (world == PARITY_VLAN && variant == PARITY_OTHER)
 		fprintf(out, " (not with its tags)");
 	else if (world == PARITY_VLAN)
 		fprintf(out, " (with its tags, PCP %o)", variant);

@@ -77,10 +77,10 @@ static unsigned write_payload(struct parity_rng *rng, const struct parity_frame 
 	unsigned len;
 
 	if (roll < 54) {
-		len = parity_write_ip4(rng, frame->port, p, max);
+		len = parity_write_ip4(rng, frame, p, max);
 	} else if (roll < 93) {
 		type = 0x86dd;
-		len = parity_write_ip6(rng, frame->port, p, max);
+		len = parity_write_ip6(rng, frame, p, max);
 	} else if (roll < 96) {
 		type = 0x0806;
 		len = write_arp(rng, frame, p);
@@ -132,6 +132,8 @@ static void make(const struct parity_source *src, struct parity_rng *rng,
 	unsigned at = 12;
 
 	memset(frame->data, 0, sizeof(frame->data));
+	if (src->world == PARITY_VRF)
+		frame->vrf = (uint8_t)parity_below(rng, PARITY_VRFS);
 	write_macs(rng, frame);
 	if (parity_chance(rng, 2)) {
 		at += write_vlan(rng, frame->data + at);
@@ -164,7 +166,7 @@ void parity_frame_make(const struct parity_source *src, uint64_t idx, struct par
 	struct parity_rng rng = {src->seed * 0x100000001b3ULL + idx * 0xd6e8feb86659fd93ULL};
 
 	frame->port = (uint8_t)(idx % PARITY_PORTS);
-	frame->member = 0;
+	frame->member = frame->vrf = 0;
 	if (src->rules)
 		parity_talk_frame(src, idx, frame);
 	else if (src->pcap)

@@ -200,7 +200,8 @@ static void write_fragment(struct parity_rng *rng, uint8_t *p)
 	parity_put16(p + 6, field);
 }
 
-unsigned parity_write_ip4(struct parity_rng *rng, unsigned port, uint8_t *p, unsigned max)
+unsigned parity_write_ip4(struct parity_rng *rng, const struct parity_frame *frame, uint8_t *p,
+			  unsigned max)
 {
 	unsigned header_len = 20, len, proto = pick_proto(rng, 1);
 
@@ -214,7 +215,7 @@ unsigned parity_write_ip4(struct parity_rng *rng, unsigned port, uint8_t *p, uns
 	write_fragment(rng, p);
 	p[8] = (uint8_t)pick_ttl(rng);
 	p[9] = (uint8_t)proto;
-	parity_pick_src(rng, false, port, p + 12);
+	parity_pick_src(rng, false, frame->port, frame->vrf, p + 12);
 	parity_pick_dst(rng, false, p + 16);
 	write_l4(rng, proto, p + header_len, len - header_len,
 		 parity_pseudo_sum(p + 12, 8, proto, len - header_len));
@@ -307,7 +308,8 @@ static void spoil_ip6(struct parity_rng *rng, uint8_t *p)
 	}
 }
 
-unsigned parity_write_ip6(struct parity_rng *rng, unsigned port, uint8_t *p, unsigned max)
+unsigned parity_write_ip6(struct parity_rng *rng, const struct parity_frame *frame, uint8_t *p,
+			  unsigned max)
 {
 	unsigned proto = pick_proto(rng, 58), len, chain_len;
 
@@ -318,7 +320,7 @@ unsigned parity_write_ip6(struct parity_rng *rng, unsigned port, uint8_t *p, uns
 		parity_fill(rng, p + 1, 3);
 	parity_put16(p + 4, len - 40);
 	p[7] = (uint8_t)pick_ttl(rng);
-	parity_pick_src(rng, true, port, p + 8);
+	parity_pick_src(rng, true, frame->port, frame->vrf, p + 8);
 	parity_pick_dst(rng, true, p + 24);
 	if (p[24] == 0xfe && parity_chance(rng, 50))
 		p[7] = 255; /* as neighbour discovery has it */

@@ -5,9 +5,11 @@
 
 #include "parity.h"
 
-/* parity_write_ip4 and _ip6 write a packet that comes in on port, of at most max bytes, and
- * return its length. */
-unsigned parity_write_ip4(struct parity_rng *rng, unsigned port, uint8_t *p, unsigned max);
-unsigned parity_write_ip6(struct parity_rng *rng, unsigned port, uint8_t *p, unsigned max);
+/* parity_write_ip4 and _ip6 write the packet of a frame, by its port and VRF, of at most max bytes,
+ * and return its length. */
+unsigned parity_write_ip4(struct parity_rng *rng, const struct parity_frame *frame, uint8_t *p,
+			  unsigned max);
+unsigned parity_write_ip6(struct parity_rng *rng, const struct parity_frame *frame, uint8_t *p,
+			  unsigned max);
 
 #endif

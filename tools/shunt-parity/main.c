@@ -11,7 +11,7 @@
 #include "parity.h"
 
 static const char usage[] =
-	"Usage: shunt-parity world VARIANT\n"
+	"Usage: shunt-parity world VARIANT [WORLD]\n"
 	"           prints the links and routes of dut, for `ip -batch`\n"
 	"       shunt-parity rules RULES\n"
 	"           prints rules of dut, for `nft -f`\n"
@@ -26,7 +26,7 @@ static const char usage[] =
 	"  --seed S      seed of the frames (1)\n"
 	"  --from N      begin with frame N (0)\n"
 	"  --pcap FILE   frames of a capture instead; repeatable\n"
-	"  --world WORLD what dut's addresses are on: vlan, bond (its ports)\n"
+	"  --world WORLD what dut's addresses are on: vlan, bond, vrf (its ports)\n"
 	"  --rules RULES connections that these rules judge instead: filter, nat (filter and translate)\n"
 	"  --show N      print at most N differences (20)\n"
 	"\n"
@@ -49,6 +49,8 @@ static enum parity_world world_of(const char *word)
 {
 	if (!strcmp(word, "bond"))
 		return PARITY_BOND;
+	if (!strcmp(word, "vrf"))
+		return PARITY_VRF;
 	return strcmp(word, "vlan") ? PARITY_PLAIN : PARITY_VLAN;
 }
 
@@ -95,8 +97,8 @@ static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err
 		else if (option == 'o' && world_of(optarg))
 			run->src.world = world_of(optarg);
 		else if (option == 'o')
-			return shunt_err_set(err, EINVAL, "--world is '%s', expected vlan or bond",
-					     optarg);
+			return shunt_err_set(err, EINVAL,
+					     "--world is '%s', expected vlan, bond or vrf", optarg);
 		else if (option == 'r' && rules_of(optarg))
 			run->src.rules = rules_of(optarg);
 		else if (option == 'r')
@@ -128,8 +130,11 @@ static unsigned print_asked(const struct parity_match *match, unsigned *anew)
 			continue;
 		}
 		inet_ntop(asked->v6 ? AF_INET6 : AF_INET, asked->addr, addr, sizeof(addr));
-		printf("difference: only dut of lab %s asked for the neighbour %s, out of eth%u\n",
+		printf("difference: only dut of lab %s asked for the neighbour %s, out of eth%u",
 		       asked->by[0] ? "kernel" : "shunt", addr, asked->port);
+		if (match->has_vrfs)
+			printf(" (%s)", parity_vrf_name(asked->vrf));
+		printf("\n");
 		cnt++;
 	}
 	return cnt;
@@ -144,6 +149,18 @@ static void print_allowed(const struct parity_match *match, unsigned anew)
 	       (unsigned long)match->finished);
 	printf("explained              %lu without what followed them, which a flowtable sends along\n",
 	       (unsigned long)match->cut);
+}
+
+static void print_vrfs(const struct parity_run *run)
+{
+	unsigned vrf;
+
+	for (vrf = 0; vrf < PARITY_VRFS; vrf++)
+		printf("came out, %-12s %lu of %s, %lu of shunt\n", parity_vrf_name(vrf),
+		       (unsigned long)run->match.by_vrf[vrf][0], run->lab[0].name,
+		       (unsigned long)run->match.by_vrf[vrf][1]);
+	printf("leaked                 %lu of shunt from one VRF into another, unlike the kernel's\n",
+	       (unsigned long)run->leaked);
 }
 
 static uint64_t print_summary(const struct parity_run *run, uint64_t sent, double seconds)
@@ -165,6 +182,8 @@ static uint64_t print_summary(const struct parity_run *run, uint64_t sent, doubl
 	printf("came out               %lu of %s, %lu of shunt\n",
 	       (unsigned long)match->kinds[PARITY_FRAME][0], run->lab[0].name,
 	       (unsigned long)match->kinds[PARITY_FRAME][1]);
+	if (match->has_vrfs)
+		print_vrfs(run);
 	printf("identical              %lu\n", (unsigned long)match->identical);
 	if (!run->is_explained)
 		print_allowed(match, anew);
@@ -203,6 +222,7 @@ static int open_labs(struct parity_run *run, char **names, struct shunt_err *err
 	run->lab[1].name = "shunt";
 	run->match.is_exact = run->is_explained;
 	run->match.is_tracked = run->src.rules != PARITY_NO_RULES;
+	run->match.has_vrfs = run->src.world == PARITY_VRF;
 	for (lab = 0; lab < PARITY_LABS; lab++)
 		run->lab[lab].world = run->src.world;
 	for (lab = run->is_explained; lab < PARITY_LABS && !rc; lab++)
@@ -245,8 +265,9 @@ int main(int argc, char **argv)
 	unsigned lab;
 	int rc;
 
-	if (argc == 3 && !strcmp(argv[1], "world")) {
-		parity_world_print(stdout, (unsigned)strtoul(argv[2], NULL, 10));
+	if ((argc == 3 || (argc == 4 && world_of(argv[3]))) && !strcmp(argv[1], "world")) {
+		parity_world_print(stdout, argc == 4 ? world_of(argv[3]) : PARITY_PLAIN,
+				   (unsigned)strtoul(argv[2], NULL, 10));
 		return 0;
 	}
 	if (argc == 3 && !strcmp(argv[1], "rules") && rules_of(argv[2])) {

@@ -151,31 +151,35 @@ static enum parity_kind classify(const uint8_t *data, unsigned len, bool is_trac
 
 /* A neighbour's place. Two may have one, seldom: then the first is noted. */
 static struct parity_asked *asked_at(struct parity_asked *asked, bool v6, const uint8_t *addr,
-				     uint8_t port)
+				     uint8_t port, uint8_t vrf)
 {
-	asked += (uint32_t)parity_sum(addr, v6 ? 16 : 4, port) * 0x9e3779b1u >> 22;
+	asked += (uint32_t)parity_sum(addr, v6 ? 16 : 4, port + PARITY_PORTS * vrf) * 0x9e3779b1u >>
+		 22;
 	if (!asked->port) {
 		asked->port = port;
+		asked->vrf = vrf;
 		asked->v6 = v6;
 		memcpy(asked->addr, addr, v6 ? 16 : 4);
 	}
 	return asked;
 }
 
-static void note_asked(struct parity_asked *asked, unsigned lab, const uint8_t *data)
+static void note_asked(struct parity_asked *asked, unsigned lab, const uint8_t *data, uint8_t vrf)
 {
 	bool v6 = load16(data + 12) == 0x86dd;
 
-	asked_at(asked, v6, data + ETH + (v6 ? 48 : 24), data[10])->by[lab] = true;
+	asked_at(asked, v6, data + ETH + (v6 ? 48 : 24), data[10], vrf)->by[lab] = true;
 }
 
 void parity_match_sent(struct parity_match *match, const struct parity_frame *frame)
 {
 	const unsigned tags = parity_tags_len(frame->data, frame->len);
 	const uint8_t *arp = frame->data + ETH + tags;
+	const unsigned vrf = match->has_vrfs ? parity_vrf_in(frame) : 0;
 
 	if (load16(frame->data + 12 + tags) == 0x0806 && frame->len >= ETH + tags + 28)
-		asked_at(match->asked, false, arp + 14, (uint8_t)(frame->port + 1))->spoke = true;
+		asked_at(match->asked, false, arp + 14, (uint8_t)(frame->port + 1), (uint8_t)vrf)
+			->spoke = true;
 }
 
 static int compare(const struct parity_out *a, const struct parity_out *b)
@@ -196,13 +200,16 @@ void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, c
 		      unsigned len)
 {
 	enum parity_kind kind = classify(data, len, match->is_tracked);
+	const unsigned vrf = match->has_vrfs ? port / PARITY_PORTS : 0;
 	struct parity_out *out;
 
 	match->kinds[kind][lab]++;
 	if (kind == PARITY_ASK)
-		note_asked(match->asked, lab, data);
+		note_asked(match->asked, lab, data, (uint8_t)vrf);
 	if (kind != PARITY_FRAME)
 		return;
+	if (vrf < PARITY_VRFS)
+		match->by_vrf[vrf][lab]++;
 	if (match->cnt[lab] == match->cap[lab]) {
 		match->cap[lab] = match->cap[lab] ? 2 * match->cap[lab] : 1024;
 		match->out[lab] = realloc(match->out[lab], match->cap[lab] * sizeof(void *));
@@ -215,7 +222,8 @@ void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, c
 	*out = (struct parity_out){.window = match->window,
 				   .len = (uint16_t)len,
 				   .port = (uint8_t)port,
-				   .lab = (uint8_t)lab};
+				   .lab = (uint8_t)lab,
+				   .vrf = (uint8_t)vrf};
 	memcpy(out->data, data, len);
 	mask(out->data, len, match->is_tracked);
 	match->out[lab][match->cnt[lab]++] = out;
@@ -267,7 +275,8 @@ static bool is_next_hop(const struct parity_out *out)
 {
 	const unsigned link = out->port % PARITY_PORTS;
 
-	return out->data[4] == link + 1 && (out->data[5] == 2 || out->data[5] == 3) && link < 2;
+	return out->data[3] == out->vrf && out->data[4] == link + 1 &&
+	       (out->data[5] == 2 || out->data[5] == 3) && link < 2;
 }
 
 /* The same packet by another of its next hops: which one a flow takes is each one's own hash. */
@@ -275,7 +284,7 @@ static bool is_other_path(const struct parity_out *a, const struct parity_out *b
 {
 	bool v6 = load16(a->data + 12) == 0x86dd;
 
-	return a->len == b->len && a->len >= ETH + (v6 ? 40u : 20u) &&
+	return a->vrf == b->vrf && a->len == b->len && a->len >= ETH + (v6 ? 40u : 20u) &&
 	       parity_is_multipath(v6, a->data + ETH + (v6 ? 24 : 16)) &&
 	       !memcmp(a->data + 12, b->data + 12, a->len - 12u) && is_next_hop(a) &&
 	       is_next_hop(b);

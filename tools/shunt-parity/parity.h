@@ -18,6 +18,7 @@
 #define PARITY_PORTS   3 /* of dut, or links where its ports are members of bonds */
 #define PARITY_MEMBERS 2 /* of a bond */
 #define PARITY_WIRES   (PARITY_PORTS * PARITY_MEMBERS)
+#define PARITY_VRFS    3 /* routing tables of dut: that of no VRF, those of VRFs red and blue */
 #define PARITY_LABS    2
 /* The longest frame that a veth of MTU 1500 takes: a VLAN header's four bytes over. */
 #define PARITY_LEN_MAX 1518
@@ -50,18 +51,31 @@ static inline bool parity_chance(struct parity_rng *rng, unsigned percent)
 	return parity_below(rng, 100) < percent;
 }
 
-/* What dut's addresses and routes are on: its ports, VLAN devices above them, bonds of them. */
-enum parity_world { PARITY_PLAIN, PARITY_VLAN, PARITY_BOND };
+/* What dut's addresses and routes are on: its ports, VLAN devices above them, bonds of them, or
+ * both ports and VLAN devices, in VRFs. */
+enum parity_world { PARITY_PLAIN, PARITY_VLAN, PARITY_BOND, PARITY_VRF };
 
 /* --- world.c: addresses and routes --- */
 
 /* parity_world_print writes the links, neighbours and routes of dut as `ip -batch` commands.
  * An odd variant has the IPv6 default route, an even one that of IPv4. */
-void parity_world_print(FILE *out, unsigned variant);
+void parity_world_print(FILE *out, enum parity_world world, unsigned variant);
 /* parity_pick_dst and _src choose an address, network order, for a frame that comes in on
- * port: destinations of every route, and what none should be sent to. */
+ * port, in VRF vrf: destinations of every route, and what none should be sent to. */
 void parity_pick_dst(struct parity_rng *rng, bool v6, uint8_t *addr);
-void parity_pick_src(struct parity_rng *rng, bool v6, unsigned port, uint8_t *addr);
+void parity_pick_src(struct parity_rng *rng, bool v6, unsigned port, unsigned vrf, uint8_t *addr);
+/* parity_vrf_name returns static text. parity_vrf_of_port is the VRF that a link's port itself is
+ * in; its VLAN devices are in the others. */
+const char *parity_vrf_name(unsigned vrf);
+static inline unsigned parity_vrf_of_port(enum parity_world world, unsigned link)
+{
+	return world == PARITY_VRF ? (link + 1) % PARITY_VRFS : 0;
+}
+/* parity_net_of is which plain network is behind a link: in each VRF another one. */
+static inline unsigned parity_net_of(unsigned vrf, unsigned link)
+{
+	return (link + PARITY_PORTS - vrf) % PARITY_PORTS;
+}
 /* parity_is_own: an address of dut. parity_is_unresolved: behind a neighbour that never
  * answers. parity_is_multipath: behind more than one next hop. */
 bool parity_is_own(bool v6, const uint8_t *addr);
@@ -83,7 +97,7 @@ void parity_rules_print(FILE *out, enum parity_rules rules);
 /* --- frame.c: the frames --- */
 struct parity_frame {
 	uint16_t len;
-	uint8_t port, member;
+	uint8_t port, member, vrf;
 	uint8_t data[PARITY_LEN_MAX + 2];
 };
 
@@ -147,14 +161,17 @@ void parity_talk_describe(FILE *out, const struct parity_source *src, uint64_t i
  * how many one that comes in by the link should have. */
 unsigned parity_tags_len(const uint8_t *data, unsigned len);
 unsigned parity_room_for_tags(const struct parity_source *src, unsigned link);
-/* parity_devices_in makes a frame one for the world's devices: its tags, mostly the right ones, or
- * its member. rng NULL: the right ones, the first member. */
+/* parity_devices_in makes a frame one for the world's devices: its tags, mostly the right ones
+ * (those of its VRF), or its member. rng NULL: the right ones, the first member. */
 void parity_devices_in(const struct parity_source *src, struct parity_rng *rng,
 		       struct parity_frame *frame);
 /* parity_devices_out makes what came out by a wire what it would be without devices, and returns
  * the wire with its variant: link + PARITY_PORTS * variant. parity_wire_print says it. */
 unsigned parity_devices_out(enum parity_world world, unsigned wire, uint8_t *data, unsigned *len);
 void parity_wire_print(FILE *out, enum parity_world world, unsigned wire);
+/* parity_vrf_in is the VRF that a frame with these tags comes in by; PARITY_OTHER: they are no
+ * VRF's. */
+unsigned parity_vrf_in(const struct parity_frame *frame);
 
 /* --- wire.c: a lab's wires, seen from their far ends: eth1 to eth3; of bonds, eth4 to eth6 too ---
  */
@@ -195,14 +212,14 @@ enum parity_kind {
 struct parity_out {
 	uint64_t window;
 	uint16_t len;
-	uint8_t port, lab;
+	uint8_t port, lab, vrf;
 	uint8_t data[];
 };
 
-/* A neighbour that dut asked for or heard of, out of eth`port`; port 0: none. */
+/* A neighbour that dut asked for or heard of, out of eth`port`, in a VRF; port 0: none. */
 #define PARITY_ASKED_MAX 1024
 struct parity_asked {
-	uint8_t port, addr[16];
+	uint8_t port, vrf, addr[16];
 	bool v6, by[PARITY_LABS];
 	bool spoke; /* by ARP: dut knows it without having asked */
 };
@@ -213,8 +230,10 @@ struct parity_match {
 	uint64_t window;
 	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
 	uint64_t identical, multipath, finished, cut;
+	uint64_t by_vrf[PARITY_VRFS][PARITY_LABS];
 	bool is_exact;	 /* nothing is explained */
 	bool is_tracked; /* connections, by conntrack */
+	bool has_vrfs;
 	struct parity_asked asked[PARITY_ASKED_MAX];
 };
 
@@ -240,6 +259,7 @@ struct parity_run {
 	struct parity_source src;
 	struct parity_match match;
 	uint64_t sent, resent, difference_cnt, unattributed;
+	uint64_t leaked;    /* of the differences: by shunt alone, from one VRF into another */
 	uint32_t epoch;	    /* number of the last sentinels */
 	bool is_explained;  /* by the daemon; else the kernel's lab is what shunt's is compared with
 			     */

@@ -39,11 +39,15 @@ static void make_sentinel(const struct parity_run *run, struct parity_frame *fra
 	unsigned options = way == PARITY_PORTS ? 4 : 0,
 		 to = options ? (port + 1) % PARITY_PORTS : way;
 	const bool is_back = port > to || (port == to && epoch & 1);
+	const unsigned vrf = parity_vrf_of_port(run->src.world, port);
+	const uint8_t src_net = (uint8_t)(18 + parity_net_of(vrf, port)),
+		      dst_net = (uint8_t)(18 + parity_net_of(vrf, to));
 	uint8_t *ip = frame->data + ETH, *udp = ip + 20 + options;
 	uint16_t sum;
 
 	memset(frame->data, 0, sizeof(frame->data));
 	frame->port = (uint8_t)port;
+	frame->vrf = (uint8_t)vrf;
 	frame->len = (uint16_t)(ETH + 20 + options + 8 + MAGIC_LEN + 8 + TRAILER_LEN);
 	parity_put_mac(frame->data, port + 1, 1);
 	parity_put_mac(frame->data + 6, port + 1, 2);
@@ -52,8 +56,8 @@ static void make_sentinel(const struct parity_run *run, struct parity_frame *fra
 	ip[3] = (uint8_t)(frame->len - ETH - TRAILER_LEN);
 	ip[8] = 64;
 	ip[9] = 17;
-	memcpy(ip + 12, (const uint8_t[]){198, (uint8_t)(18 + port), 255, 253 + !is_back}, 4);
-	memcpy(ip + 16, (const uint8_t[]){198, (uint8_t)(18 + to), 255, 253 + is_back}, 4);
+	memcpy(ip + 12, (const uint8_t[]){198, src_net, 255, 253 + !is_back}, 4);
+	memcpy(ip + 16, (const uint8_t[]){198, dst_net, 255, 253 + is_back}, 4);
 	memset(ip + 20, 1, options); /* no operation */
 	sum = parity_sum(ip, 20 + options, 0);
 	ip[10] = (uint8_t)(sum >> 8);
@@ -211,13 +215,44 @@ static void print_connection(const struct parity_run *run, const struct parity_o
 	}
 }
 
+/* Whether a packet is a frame's, forwarded: what begins with the addresses is as it was. */
+static bool is_carried(const struct parity_frame *frame, const struct parity_out *out)
+{
+	const unsigned tags = parity_tags_len(frame->data, frame->len);
+	const unsigned at = ETH + (out->data[12] == 0x86 ? 8 : 12);
+
+	return out->len >= at + 8 && frame->len >= out->len + tags &&
+	       !memcmp(frame->data + 12 + tags, out->data + 12, 2) &&
+	       !memcmp(frame->data + at + tags, out->data + at, out->len - at);
+}
+
+/* Whether shunt alone sent it, into another VRF than it came in by; it may be a window late. */
+static bool is_leak(const struct parity_run *run, const struct parity_out *out)
+{
+	const uint64_t end = (out->window + 1) * PARITY_WINDOW;
+	uint64_t idx = out->window ? end - 2ul * PARITY_WINDOW : 0;
+	struct parity_frame frame;
+
+	if (!run->match.has_vrfs || out->lab != 1)
+		return false;
+	for (; idx < end && idx < run->src.cnt; idx++) {
+		parity_frame_make(&run->src, idx, &frame);
+		if (is_carried(&frame, out))
+			return parity_vrf_in(&frame) != out->vrf;
+	}
+	return false;
+}
+
 static void suspect(void *arg, const struct parity_out *out)
 {
 	struct parity_run *run = arg;
+	const bool is_leaked = is_leak(run, out);
 	unsigned i;
 
+	run->leaked += is_leaked;
 	if (run->difference_cnt++ < run->show) {
-		printf("difference in window %lu:\n", (unsigned long)out->window);
+		printf("%s in window %lu:\n", is_leaked ? "leak" : "difference",
+		       (unsigned long)out->window);
 		print_out(run, out);
 		if (run->src.rules)
 			print_connection(run, out);
@@ -274,8 +309,11 @@ static void accuse(void *arg, const struct parity_out *out)
 	struct blame *blame = arg;
 
 	if (!blame->is_told) {
-		printf("frame %lu, into eth%u: ", (unsigned long)blame->idx,
+		printf("frame %lu, into eth%u", (unsigned long)blame->idx,
 		       blame->frame->port + blame->frame->member * PARITY_PORTS + 1);
+		if (blame->run->match.has_vrfs)
+			printf(" (%s)", parity_vrf_name(parity_vrf_in(blame->frame)));
+		printf(": ");
 		parity_decode(stdout, blame->frame->data, blame->frame->len);
 	}
 	blame->is_told = true;
