@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <stdbool.h>
+#include <string.h>
 #include <sys/time.h>
 
 #include "base/netlink.h"
@@ -94,4 +94,27 @@ int shunt_link_master(unsigned ifindex, int *master)
 {
 	*master = 0;
 	return shunt_link_ask(ifindex, take_master, master);
+}
+
+static int take_slave_kind(const struct nlattr *attr, void *arg)
+{
+	const struct nlattr *inner;
+
+	if (mnl_attr_get_type(attr) != IFLA_LINKINFO)
+		return MNL_CB_OK;
+	mnl_attr_for_each_nested(inner, attr)
+	{
+		if (mnl_attr_get_type(inner) == IFLA_INFO_SLAVE_KIND)
+			*(bool *)arg = !strncmp(mnl_attr_get_payload(inner), "vrf",
+						mnl_attr_get_payload_len(inner));
+	}
+	return MNL_CB_OK;
+}
+
+bool shunt_link_is_in_vrf(unsigned ifindex)
+{
+	bool is_in_vrf = false;
+
+	shunt_link_ask(ifindex, take_slave_kind, &is_in_vrf);
+	return is_in_vrf;
 }

@@ -201,6 +201,9 @@ static void judge_place(struct shunt_doctor *d, const struct doctor_device_facts
 		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "fallback",
 				 "a port of bridge %s, which forwards when shunt does not",
 				 f->master);
+	} else if (!strcmp(f->master_kind, "vrf")) {
+		shunt_doctor_add(d, SHUNT_DOCTOR_ok, f->ifname, "place",
+				 "in VRF %s, by whose table what comes in is routed", f->master);
 	} else if (*f->master) {
 		shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "place",
 				 "a member of %s %s: XDP sees frames before that does",

@@ -114,7 +114,7 @@ static void follow_router(struct shunt_follower *f, unsigned ready, uint64_t now
 {
 	struct shunt_router *router = f->engine->router;
 	bool was_following, is_idle;
-	uint64_t foreign, diverted;
+	uint64_t foreign, diverted, spaced;
 	struct shunt_err err;
 
 	if (!router)
@@ -122,6 +122,7 @@ static void follow_router(struct shunt_follower *f, unsigned ready, uint64_t now
 	was_following = router->is_following;
 	foreign = router->foreign;
 	diverted = router->diverted;
+	spaced = router->spaced;
 	is_idle = !(ready >> ROUTER & 1) && shunt_router_timeout_ms(router) != 0;
 	if (!is_idle)
 		note_error(f, shunt_router_service(router, &err), &err);
@@ -129,7 +130,8 @@ static void follow_router(struct shunt_follower *f, unsigned ready, uint64_t now
 	f->current_ns[ROUTER] = shunt_router_current_ns(router, now_ns, is_idle);
 	f->news.are_addrs_new |= shunt_router_take_addrs_new(router);
 	f->news.are_lanes_due |= router->is_following != was_following ||
-				 router->foreign != foreign || router->diverted != diverted;
+				 router->foreign != foreign || router->diverted != diverted ||
+				 router->spaced != spaced;
 }
 
 static void follow_bridge(struct shunt_follower *f, unsigned ready, uint64_t now_ns)

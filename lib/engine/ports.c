@@ -9,6 +9,7 @@
 
 #include "device/driver.h"
 #include "device/kernel.h"
+#include "device/link.h"
 #include "device/tags.h"
 #include "engine/frames.h"
 #include "firewall/firewall.h"
@@ -52,19 +53,20 @@ static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shu
 	return 0;
 }
 
-/* What a bridge, a bond or a VRF gets from its port, the kernel does not route by the port. A bond
- * that the configuration names is followed. */
+/* What a bridge or a bond gets from its port, the kernel does not route by the port. A bond that
+ * the configuration names is followed. */
 static int check_master(const struct shunt_engine *engine, const struct shunt_port *port,
 			struct shunt_err *err)
 {
 	if (!port->netdev.has_master || *port->config->bond ||
-	    shunt_ports_mode(&engine->ports, port->index) != SHUNT_FORWARD_ROUTE)
+	    shunt_ports_mode(&engine->ports, port->index) != SHUNT_FORWARD_ROUTE ||
+	    shunt_link_is_in_vrf((unsigned)port->netdev.ifindex))
 		return 0;
 	return shunt_err_set(
 		err, EINVAL,
-		"%s is a port of another device (a bridge, a bond, a VRF), which takes "
-		"what comes in: mode route would not forward as the kernel does; name the "
-		"bond in its place, or ip link set %s nomaster",
+		"%s is a port of another device (a bridge, a bond), which takes what comes in: mode "
+		"route would not forward as the kernel does; name the bond in its place, or ip link "
+		"set %s nomaster",
 		port->name, port->name);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lane/judged.h"
 
+#include "router/router.h"
+
 #include <errno.h>
 
 #include "device/link.h"
@@ -95,6 +97,9 @@ bool shunt_lane_leaves_flows(const struct shunt_lanes *lanes, unsigned port)
 {
 	const struct shunt_xdp *xdp = lanes->ports->at[port].xdp;
 
+	/* the programs know connections of the tables main and local */
+	if (lanes->router && lanes->router->spaced >> port & 1)
+		return false;
 	return xdp && shunt_xdp_asks_flows(xdp) && leaves_flows(lanes, port);
 }
 

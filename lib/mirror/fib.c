@@ -70,7 +70,11 @@ static uint32_t wanted(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t
 	bool must_punt;
 
 	best = shunt_mirror_fib_best(fib, rib, idx, &must_punt);
-	if (must_punt || shunt_mirror_fib_is_hidden(fib, rib, dst, len))
+	if (shunt_mirror_fib_is_hidden(fib, rib, dst, len))
+		want = idx || shunt_mirror_fib_is_local(fib, rib, dst, len)
+			       ? fib->targets.fixed[SHUNT_ADJ_LOCAL]
+			       : 0;
+	else if (must_punt)
 		want = fib->targets.fixed[SHUNT_ADJ_PUNT];
 	else if (best)
 		want = best->nh;

@@ -3,24 +3,68 @@
 
 #include "mirror/host.h"
 
+bool shunt_mirror_fib_is_local(const struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
+			       unsigned len)
+{
+	const enum shunt_mirror_ip ip = shunt_mirror_ip_of(rib);
+	const uint32_t idx = shunt_mirror_route_first(fib->table, ip, dst, len);
+
+	return idx && shunt_mirror_route_at(fib->table, ip, idx)->live & SHUNT_MIRROR_ROUTE_LOCAL;
+}
+
 bool shunt_mirror_fib_is_hidden(const struct shunt_mirror_fib *fib, unsigned rib,
 				const uint8_t *dst, unsigned len)
 {
-	const unsigned ip = shunt_mirror_ip_of(rib);
-	uint32_t idx = rib == ip ? 0 : shunt_mirror_route_first(fib->table, ip, dst, len);
+	const enum shunt_mirror_ip ip = shunt_mirror_ip_of(rib);
+	const unsigned bytes = ip == SHUNT_MIRROR_IP4 ? 4 : 16;
+	uint8_t prefix[16];
+	int i;
 
-	return idx && shunt_mirror_route_at(fib->table, ip, idx)->live & SHUNT_MIRROR_ROUTE_LOCAL;
+	if (rib == ip)
+		return false;
+	memcpy(prefix, dst, bytes);
+	for (i = (int)len; i >= 0; i--) {
+		if (!fib->table->local_cnt[ip][i])
+			continue;
+		shunt_mirror_host_mask(prefix, bytes, (unsigned)i);
+		if (shunt_mirror_fib_is_local(fib, ip, prefix, (unsigned)i))
+			return true;
+	}
+	return false;
+}
+
+/* Looks at what a space has below a prefix. */
+static void push_below(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst, unsigned len)
+{
+	const unsigned bytes = shunt_mirror_ip_of(rib) == SHUNT_MIRROR_IP4 ? 4 : 16;
+	const struct shunt_mirror_route *route;
+	uint8_t prefix[16];
+	uint32_t idx = 0;
+
+	while ((idx = shunt_mirror_store_next(&fib->table->routes[rib], idx))) {
+		route = shunt_mirror_route_at(fib->table, rib, idx);
+		memcpy(prefix, route->dst, bytes);
+		shunt_mirror_host_mask(prefix, bytes, len);
+		if (route->len > len && !memcmp(prefix, dst, bytes))
+			shunt_mirror_fib_push(fib, rib, route->dst, route->len);
+	}
 }
 
 void shunt_mirror_fib_hide(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			   unsigned len)
 {
+	const enum shunt_mirror_ip ip = shunt_mirror_ip_of(rib);
 	unsigned i;
 
-	for (i = 1; i < SHUNT_TABLES_SPACES; i++)
-		if (fib->table->spaces[i].table)
-			shunt_mirror_fib_push(fib, shunt_mirror_rib(shunt_mirror_ip_of(rib), i),
-					      dst, len);
+	for (i = 1; i < SHUNT_TABLES_SPACES; i++) {
+		if (!fib->table->spaces[i].table)
+			continue;
+		rib = shunt_mirror_rib(ip, i);
+		shunt_mirror_fib_push(fib, rib, dst, len);
+		if (len < (ip == SHUNT_MIRROR_IP4 ? 32 : 128))
+			push_below(fib, rib, dst, len);
+	}
+	fib->are_hosts_stale |= fib->table->neighs.cnt && len < (ip == SHUNT_MIRROR_IP4 ? 32 : 128);
 }
 
 /* The next route of table local behind *idx; NULL: there is none. */
@@ -59,9 +103,9 @@ void shunt_mirror_fib_withdraw_hidden(struct shunt_mirror_fib *fib)
 	for (ip = 0; ip < SHUNT_MIRROR_IP_CNT; ip++)
 		for (idx = 0; (route = next_local(fib, ip, &idx));)
 			for (i = 1; i < SHUNT_TABLES_SPACES; i++)
-				shunt_mirror_fib_drop(
-					fib, shunt_mirror_rib((enum shunt_mirror_ip)ip, i),
-					route->dst, route->len);
+				shunt_mirror_fib_drop(fib,
+						      shunt_mirror_rib((enum shunt_mirror_ip)ip, i),
+						      route->dst, route->len);
 }
 
 /* Without memory for it the FIB is given up. */

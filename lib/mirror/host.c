@@ -4,6 +4,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include "mirror/fib_space.h"
+
 #define NEAR_BITS (1024 * 64)
 
 struct query {
@@ -58,7 +60,7 @@ static void host_free(struct shunt_mirror_fib *fib, uint32_t idx)
 	shunt_mirror_store_free(&fib->hosts, idx);
 }
 
-static void mask(uint8_t *addr, unsigned bytes, unsigned len)
+void shunt_mirror_host_mask(uint8_t *addr, unsigned bytes, unsigned len)
 {
 	unsigned i;
 
@@ -78,7 +80,7 @@ static uint32_t covering(const struct shunt_mirror_table *table, unsigned rib, c
 	for (len = (int)addr_len(rib) * 8; len >= 0; len--) {
 		if (!table->len_cnt[rib][len])
 			continue;
-		mask(dst, addr_len(rib), (unsigned)len);
+		shunt_mirror_host_mask(dst, addr_len(rib), (unsigned)len);
 		idx = shunt_mirror_route_first(table, rib, dst, (unsigned)len);
 		if (idx)
 			return idx;
@@ -97,6 +99,8 @@ static uint32_t neighbour_adj(struct shunt_mirror_fib *fib, unsigned rib, const 
 	bool must_punt;
 
 	path = shunt_mirror_fib_best(fib, rib, cover, &must_punt);
+	if (shunt_mirror_fib_is_hidden(fib, rib, addr, addr_len(rib) * 8))
+		return 0;
 	if (!path || must_punt || path->key.type != RTN_UNICAST || path->key.nhid ||
 	    path->key.hop_cnt != 1 || path->hops[0].gw_family || path->hops[0].flags)
 		return 0;

@@ -168,6 +168,8 @@ static void remove_route(struct shunt_mirror_table *table, unsigned rib, struct 
 
 	memcpy(dst, route->dst, addr_len(rib));
 	chain_out(table, rib, run, idx);
+	if (is_local)
+		table->local_cnt[shunt_mirror_ip_of(rib)][len]--;
 	shunt_mirror_path_put(table, route->path);
 	shunt_mirror_store_free(&table->routes[rib], idx);
 	changed(table, rib, dst, len, is_local);
@@ -202,6 +204,8 @@ static int insert(struct shunt_mirror_table *table, const struct shunt_mirror_ro
 	route->path = path;
 	memcpy(route->dst, info->dst, addr_len(rib_of(info)));
 	chain_in(table, rib_of(info), run, prev, idx);
+	if (info->is_local)
+		table->local_cnt[info->ip][info->len]++;
 	changed(table, rib_of(info), info->dst, info->len, info->is_local);
 	return 1;
 }

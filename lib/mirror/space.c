@@ -208,7 +208,7 @@ int shunt_mirror_space_of_device(const struct shunt_mirror_table *table, enum sh
 		space = space_of_rules(table, rules, cnt, link);
 	if (vrf && !(vrf->info.flags & IFF_UP))
 		return -1;
-	if (space > 0 && (table->has_custom_locals || !(table->spaces[space].is_ready & 1 << ip)))
+	if (space > 0 && !(table->spaces[space].is_ready & 1 << ip))
 		return -1;
 	return space;
 }

@@ -219,7 +219,8 @@ struct shunt_mirror_table {
 	struct shunt_mirror_store rules;
 	struct shunt_mirror_store paths;
 	struct shunt_mirror_store routes[SHUNT_MIRROR_RIB_CNT];
-	uint32_t len_cnt[SHUNT_MIRROR_RIB_CNT][129]; /* prefixes of each length */
+	uint32_t len_cnt[SHUNT_MIRROR_RIB_CNT][129];  /* prefixes of each length */
+	uint32_t local_cnt[SHUNT_MIRROR_IP_CNT][129]; /* routes of table local of each length */
 	struct shunt_mirror_space spaces[SHUNT_TABLES_SPACES];
 	uint32_t new_spaces;	 /* bit s: nobody has been told of space s */
 	uint32_t policy_changes; /* of rules, of VRFs and what belongs to them */

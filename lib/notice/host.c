@@ -22,16 +22,15 @@ uint64_t shunt_notice_check_policy_routing(const struct shunt_engine *engine,
 		shunt_mirror_stats(router->mirror, &stats);
 	is_diverted = router && router->diverted;
 	shunt_guard_leave(engine->ports.guard);
-	if (!stats.policy_rules)
+	if (!is_diverted)
 		return 0;
-	shunt_err_set(text, 0, "this host has %u routing rules (ip rule) beside the kernel's own%s",
-		      stats.policy_rules,
-		      is_diverted
-			      ? ", and only the kernel knows where they lead what comes in by a "
-				"port: what that would route is the kernel's, unless "
-				"'policy_routing: ignore' says otherwise"
-			      : "; shunt follows them");
-	return stats.policy_rules;
+	shunt_err_set(
+		text, 0,
+		"this host has %u routing rules (ip rule) beside the kernel's own, and only the "
+		"kernel knows where they lead what comes in by a port: what that would route is "
+		"the kernel's, unless 'policy_routing: ignore' says otherwise",
+		stats.policy_rules);
+	return stats.policy_rules + 1;
 }
 
 uint64_t shunt_notice_check_helper(const struct shunt_engine *engine,

@@ -22,25 +22,25 @@
 struct shunt_engine;
 
 /* name (for programs), about (host, port, queue, worker), sentence when it is over */
-#define SHUNT_NOTICES(X)                                                                    \
-	X(unbridged, port, "a kernel bridge lies beneath it now")                           \
-	X(helper, host, "the helper process is there again")                                \
-	X(policy_routing, host, "no routing rules lead to other tables than main any more") \
-	X(bypassed, host, "no packet filter or IPsec policy is bypassed any more")          \
-	X(unmanaged, host, "shunt's own table is there, or not needed")                     \
-	X(flows_late, port, "no flowtable has it, or its program asks that")                \
-	X(ip4_forwarding, port, "IPv4 forwarding is on")                                    \
-	X(rp_filter, port, "rp_filter is off")                                              \
-	X(ip6_forwarding, host, "IPv6 forwarding is on")                                    \
-	X(unfollowed, host, "the kernel's routes, bridges and firewall are followed again") \
-	X(uncounted_redirects, host, "failed redirects are counted, or none can fail")      \
-	X(death_unseen, host, "an end of this process closes all gates at once")            \
-	X(tags, port, "its NIC takes no VLAN tags off any more")                            \
-	X(tags_beside, port, "no VLAN tags come beside its frames, or they are seen")       \
-	X(mtu, port, "its MTU is not above that of the start any more")                     \
-	X(queues, port, "it has no queue any more that is not served")                      \
-	X(renamed, port, "it has the name of the start again")                              \
-	X(kernel_part, queue, "most of its frames are forwarded again")                     \
+#define SHUNT_NOTICES(X)                                                                           \
+	X(unbridged, port, "a kernel bridge lies beneath it now")                                  \
+	X(helper, host, "the helper process is there again")                                       \
+	X(policy_routing, host, "where routing rules lead what comes in by a port is known again") \
+	X(bypassed, host, "no packet filter or IPsec policy is bypassed any more")                 \
+	X(unmanaged, host, "shunt's own table is there, or not needed")                            \
+	X(flows_late, port, "no flowtable has it, or its program asks that")                       \
+	X(ip4_forwarding, port, "IPv4 forwarding is on")                                           \
+	X(rp_filter, port, "rp_filter is off")                                                     \
+	X(ip6_forwarding, host, "IPv6 forwarding is on")                                           \
+	X(unfollowed, host, "the kernel's routes, bridges and firewall are followed again")        \
+	X(uncounted_redirects, host, "failed redirects are counted, or none can fail")             \
+	X(death_unseen, host, "an end of this process closes all gates at once")                   \
+	X(tags, port, "its NIC takes no VLAN tags off any more")                                   \
+	X(tags_beside, port, "no VLAN tags come beside its frames, or they are seen")              \
+	X(mtu, port, "its MTU is not above that of the start any more")                            \
+	X(queues, port, "it has no queue any more that is not served")                             \
+	X(renamed, port, "it has the name of the start again")                                     \
+	X(kernel_part, queue, "most of its frames are forwarded again")                            \
 	X(hang, worker, "it is at work again")
 
 enum shunt_notice_kind {

@@ -264,7 +264,7 @@ void shunt_router_look(struct shunt_router *router)
 	/* The kernel's ip6_forward() asks this one alone. A device's own means something else. */
 	const int ip6_forwarding = read_conf("ipv6", "all", "forwarding");
 	const bool ip6 = ip6_forwarding > 0;
-	uint64_t ip4_off = 0, foreign = 0, diverted = 0;
+	uint64_t ip4_off = 0, foreign = 0, diverted = 0, spaced = 0;
 	unsigned i;
 
 	router->is_following = is_following(router);
@@ -283,6 +283,7 @@ void shunt_router_look(struct shunt_router *router)
 
 		ip4_off |= (uint64_t)!ip4_forwarding << i;
 		foreign |= (uint64_t)owner.is_foreign << i;
+		spaced |= (uint64_t)(space4 > 0 || space6 > 0) << i;
 		diverted |= (uint64_t)(space4 < 0 || space6 < 0) << i;
 		look_at_mtu6(router, &owner);
 		__atomic_store_n(&live->own, owner.exit, __ATOMIC_RELAXED);
@@ -295,5 +296,6 @@ void shunt_router_look(struct shunt_router *router)
 	router->ip4_off = ip4_off;
 	router->foreign = foreign;
 	router->diverted = diverted;
+	router->spaced = spaced;
 	look_at_aboves(router);
 }

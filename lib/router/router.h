@@ -44,6 +44,7 @@ struct shunt_router {
 	uint32_t above_at;	 /* the next one whose settings of IPv6 are to be read */
 	uint64_t foreign;	 /* bit p: port p belongs to a device that is not followed */
 	uint64_t diverted;	 /* bit p: rules may lead what comes in by port p anywhere */
+	uint64_t spaced;	 /* bit p: what comes in by port p goes by another table */
 	uint64_t ip4_off;	 /* bit p: the kernel forwards no IPv4 that comes in by port p */
 	bool is_following;	 /* the tables are the kernel's of now; else it forwards all */
 	bool is_ip6_off;	 /* it forwards no IPv6 */

@@ -238,7 +238,7 @@ static const struct {
 	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\n", "va 10.0.1.2", "noroute"},
 	{RULE77 "route add 10.0.1.0/24 dev wa table 77\n", "va 10.0.1.2",
 	 "port1 b2 type0800 mtu1500"},
-	{RULE77 "route add 10.0.0.0/8 via 10.0.1.2 table 77\n", "va 10.0.0.1", "punt"},
+	{RULE77 "route add 10.0.0.0/8 via 10.0.1.2 table 77\n", "va 10.0.0.1", "local"},
 	{RULE77 "route add 10.0.0.0/8 via 10.0.1.2 table 77\naddr del 10.0.0.1/24 dev va\n",
 	 "va 10.0.0.1", "port1 b2 type0800 mtu1500"},
 	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nroute add 10.9.0.0/16 via 10.0.0.2\n",
@@ -249,6 +249,17 @@ static const struct {
 	 "va 10.9.0.1", "noroute"},
 	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nlink set wa down\n", "va 10.9.0.1",
 	 "noroute"},
+	{RULE77 "route add local 10.9.0.0/16 dev lo\nroute add 10.9.1.0/24 via 10.0.1.2 table 77\n",
+	 "va 10.9.1.1", "local"},
+	{RULE77 "route add 10.9.1.0/24 via 10.0.1.2 table 77\nroute add local 10.9.0.0/16 dev lo\n",
+	 "va 10.9.1.1", "local"},
+	{RULE77 "route add 10.9.1.0/24 via 10.0.1.2 table 77\nroute add local 10.9.0.0/16 dev lo\n"
+		"route del local 10.9.0.0/16 dev lo\n",
+	 "va 10.9.1.1", "port1 b2 type0800 mtu1500"},
+	{RULE77 "route add local 10.9.0.0/16 dev lo\nroute add 10.9.1.0/24 dev wa table 77\n"
+		"neigh add 10.9.1.1 lladdr 02:00:00:00:00:b9 dev wa\n",
+	 "va 10.9.1.1", "local"},
+	{RULE77 "route add local 10.9.0.0/16 dev lo table 77\n", "va 10.9.1.1", "local"},
 	{RULE77 "route add unreachable default table 77\n", "va 10.9.0.1", "unreachable"},
 	{RULE77 "route add throw 10.9.0.0/16 table 77\n", "va 10.9.0.1", "punt"},
 	{RULE77 "route add default via 10.0.1.2 table 77\nrule del table 77\n", "va 10.9.0.1",
@@ -273,7 +284,7 @@ static const struct {
 	{"rule add pref 40000 table local\nrule del pref 0\n", "va 10.0.1.2", "unknown"},
 	{"rule add pref 40000 table local\nrule del pref 0\nrule add pref 100 iif va table 77\n"
 	 "route add default via 10.0.1.2 table 77\n",
-	 "va 10.0.0.1", "punt"},
+	 "va 10.0.0.1", "local"},
 };
 
 /* Waits for the carrier of a device set up again. */
@@ -333,7 +344,7 @@ Test(mirror_fib, rules_of_ipv6, .timeout = 120)
 	rig_shell("ip -6 rule add iif va table 77");
 	expect(&fw, "", "va 2001:db8:9::1", "port1 72 type86dd mtu1500");
 	expect(&fw, "", "va 2001:db8:0:1::2", "noroute");
-	expect(&fw, "", "va 2001:db8::1", "punt");
+	expect(&fw, "", "va 2001:db8::1", "local");
 	expect(&fw, "", "wa 2001:db8:0:1::2", "port1 72 type86dd mtu1500");
 	expect(&fw, "", "va 10.0.1.2", "port1 b2 type0800 mtu1500");
 	rig_shell("ip -6 rule add to 2001:db8::/32 prohibit");
