@@ -70,20 +70,9 @@ static struct spaces spaces_of(const struct shunt_router *router,
 	return spaces;
 }
 
-/* The device whose settings count for what comes in by this one: its VRF, if it belongs to one. */
-static const struct shunt_mirror_link *conf_of(const struct shunt_router *router,
-					       const struct shunt_mirror_link *link)
-{
-	const struct shunt_mirror_link *vrf =
-		shunt_mirror_vrf(shunt_mirror_table(router->mirror), link);
-
-	return vrf ? vrf : link;
-}
-
 /* By which device packets come in by a port: by itself, or by the bond that it is a member of. */
 struct owner {
 	const char *name;
-	const char *conf; /* whose settings count */
 	uint32_t ifindex;
 	uint16_t exit;	 /* that leads back there (shunt_adj_exit) */
 	bool is_foreign; /* it is another device's, which is not followed */
@@ -116,7 +105,6 @@ static struct owner owner_of(const struct shunt_router *router, unsigned at)
 {
 	const struct shunt_port *port = &router->ports->at[at];
 	struct owner owner = {.name = port->name,
-			      .conf = port->name,
 			      .ifindex = (uint32_t)port->netdev.ifindex,
 			      .exit = (uint16_t)at};
 	const struct shunt_mirror_table *table;
@@ -134,7 +122,6 @@ static struct owner owner_of(const struct shunt_router *router, unsigned at)
 	if (!link)
 		return owner;
 	owner.name = link->info.name;
-	owner.conf = conf_of(router, link)->info.name;
 	owner.ifindex = link->info.ifindex;
 	owner.spaces = spaces_of(router, link);
 	return owner;
@@ -202,14 +189,13 @@ static struct common look_at_all(const struct shunt_router *router)
 static uint32_t above_flags(const struct shunt_router *router, const struct common *common,
 			    const struct shunt_mirror_link *link)
 {
-	const struct shunt_mirror_link *conf = conf_of(router, link);
 	const struct spaces spaces = spaces_of(router, link);
-	const bool is_filtered = SHUNT_MAX(common->rp_filter, (int)conf->rp_filter) > 0;
+	const bool is_filtered = SHUNT_MAX(common->rp_filter, (int)link->rp_filter) > 0;
 	uint32_t flags = is_filtered					? SHUNT_TABLES_RPF4
 			 : common->unfiltered == SHUNT_SOURCE_NOT_LOCAL ? SHUNT_TABLES_NO_LOCAL
 									: 0;
 
-	if (common->is_ip4 && conf->forwarding[SHUNT_MIRROR_IP4] > 0 &&
+	if (common->is_ip4 && link->forwarding[SHUNT_MIRROR_IP4] > 0 &&
 	    spaces.of[SHUNT_MIRROR_IP4] >= 0)
 		flags |= SHUNT_TABLES_IP4 | (uint32_t)spaces.of[SHUNT_MIRROR_IP4]
 						    << SHUNT_TABLES_SPACE4_SHIFT;
@@ -274,7 +260,7 @@ void shunt_router_look(struct shunt_router *router)
 		const struct owner owner = owner_of(router, i);
 		const int space4 = owner.spaces.of[SHUNT_MIRROR_IP4];
 		const int space6 = owner.spaces.of[SHUNT_MIRROR_IP6];
-		const char *name = owner.conf;
+		const char *name = owner.name;
 		bool is_router =
 			shunt_ports_routes(ports, i) && router->is_following && !owner.is_silent;
 		const int ip4_forwarding = read_conf("ipv4", name, "forwarding");
@@ -284,7 +270,9 @@ void shunt_router_look(struct shunt_router *router)
 		ip4_off |= (uint64_t)!ip4_forwarding << i;
 		foreign |= (uint64_t)owner.is_foreign << i;
 		spaced |= (uint64_t)(space4 > 0 || space6 > 0) << i;
-		diverted |= (uint64_t)(space4 < 0 || space6 < 0) << i;
+		/* what is above a port goes on, whatever becomes of its own packets */
+		diverted |= (uint64_t)((space4 < 0 || space6 < 0) && !router->devices->cnts[i])
+			    << i;
 		look_at_mtu6(router, &owner);
 		__atomic_store_n(&live->own, owner.exit, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->space4, SHUNT_MAX(space4, 0), __ATOMIC_RELAXED);
