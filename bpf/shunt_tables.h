@@ -80,8 +80,8 @@ struct shunt_tables_adj {
 	};
 	__u32 mtu; /* bytes, without Ethernet header and tags */
 	__u16 port;
-	__u8 kind; /* enum shunt_tables_kind, or another: not this lane's */
-	__u8 flags;
+	__u8 kind;  /* enum shunt_tables_kind, or another: not this lane's */
+	__u8 space; /* see SHUNT_TABLES_FAR; not below SHUNT_TABLES_SPACES: not known */
 	__u32 ifindex;
 	__u32 number; /* by which it is counted; 0: it is not */
 };
@@ -119,7 +119,9 @@ enum shunt_tables_flags {
 	SHUNT_TABLES_RPF4 = 4,	   /* a source must be reached by the port it came in on */
 	SHUNT_TABLES_NO_LOCAL = 8, /* a source must not be routed to this host */
 	SHUNT_TABLES_ABOVE = 16,   /* of a port: there are devices above it */
-	/* and in five bits each, by which space each family's packets go */
+	/* and in five bits each, by which space each family's packets go; then: */
+	SHUNT_TABLES_FAR =
+		1 << 15, /* sources are looked up by the space of what a packet leaves by */
 };
 
 #define SHUNT_TABLES_SPACE4_SHIFT 5

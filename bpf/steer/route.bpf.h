@@ -52,7 +52,7 @@ static __always_inline int check4(const struct shunt_steer_half *half, const str
 	if (is_local4(half, ip->src_be))
 		return SHUNT_STEER_OWN_SOURCE;
 	if (!to && flags & (SHUNT_TABLES_RPF4 | SHUNT_TABLES_NO_LOCAL) &&
-	    !source_is_plain(bpf_ntohl(ip->src_be), flags, from->own))
+	    !source_is_plain(bpf_ntohl(ip->src_be), bpf_ntohl(ip->dst_be), flags, from->own))
 		return SHUNT_STEER_OTHER_SOURCE;
 	return ROUTE_GOOD;
 }

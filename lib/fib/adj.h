@@ -28,15 +28,18 @@ enum shunt_adj_kind {
 
 /* In the place of a port's index: packets leave by the device above ports whose number
  * (fib/device.h) the adjacency has: they are tagged, or one of a bond's members is chosen. */
-#define SHUNT_ADJ_TAGGED 64
+#define SHUNT_ADJ_TAGGED   64
+
+/* In the place of a space (fib/fib4.h): only the kernel knows. */
+#define SHUNT_ADJ_NO_SPACE 0xff
 
 struct shunt_adj {
-	uint8_t eth[14];  /* destination, source, EtherType: copy 16, advance 14 */
-	uint16_t above;	  /* where port says TAGGED: the device's number */
-	uint32_t mtu;	  /* of the device, in bytes from the network header on */
-	uint16_t port;	  /* output port's index, or SHUNT_ADJ_TAGGED */
-	uint8_t kind;	  /* enum shunt_adj_kind */
-	uint8_t flags;	  /* the owner's */
+	uint8_t eth[14]; /* destination, source, EtherType: copy 16, advance 14 */
+	uint16_t above;	 /* where port says TAGGED: the device's number */
+	uint32_t mtu;	 /* of the device, in bytes from the network header on */
+	uint16_t port;	 /* output port's index, or SHUNT_ADJ_TAGGED */
+	uint8_t kind;	 /* enum shunt_adj_kind */
+	uint8_t space; /* by whose routes the kernel looks for IPv4 sources of what leaves by it */
 	uint32_t ifindex; /* of the device behind it; 0: none */
 	uint32_t number;  /* by which it is counted (fib/count.h); 0: it is not */
 };

@@ -9,11 +9,51 @@
 #include "graph/ip.h"
 #include "shunt_tables.h"
 
-static inline bool is_plain(const struct shunt_adj *adj, uint32_t own, uint8_t check)
+/* In the place of a next hop: only the kernel knows the way back. */
+#define UNKNOWN UINT32_MAX
+
+static inline bool is_plain(const struct shunt_ip *state, uint32_t nh, uint32_t own, uint8_t check)
 {
+	const struct shunt_adj *adj;
+
+	if (nh == UNKNOWN)
+		return false;
+	adj = shunt_nexthop_adj(state->tables.nexthops, nh, 0);
 	if (check == SHUNT_SOURCE_NOT_LOCAL)
 		return adj->kind != SHUNT_ADJ_LOCAL;
 	return adj->kind == SHUNT_ADJ_REWRITE && shunt_adj_exit(adj) == own;
+}
+
+/* By the routes that packets go by which come in by what this one leaves by. */
+static uint32_t find_far(const struct shunt_ip *state, uint32_t out_nh, uint32_t src_be)
+{
+	const struct shunt_nexthops *const nexthops = state->tables.nexthops;
+	const struct shunt_adj *adj = shunt_nexthop_adj(nexthops, out_nh, 0);
+
+	if (shunt_nexthop_slot(nexthops, out_nh) & SHUNT_NEXTHOP_GROUP ||
+	    adj->space == SHUNT_ADJ_NO_SPACE)
+		return UNKNOWN;
+	return shunt_fib4_lookup(shunt_fib4_space(state->tables.fib4, adj->space), src_be);
+}
+
+/* nh[i]: the next hop on the way back to packet i's source. far: of which it is looked up so. */
+static void find_back(const struct shunt_node *node, const struct shunt_pkt *pkts, uint32_t *nh,
+		      unsigned cnt, const bool *far, bool any_far)
+{
+	uint32_t addr_be[SHUNT_BATCH_MAX], out_nh[SHUNT_BATCH_MAX];
+	unsigned i;
+
+	addr_be[0] = 0; /* for the compiler: a batch is never empty */
+	for (i = 0; any_far && i < cnt; i++)
+		addr_be[i] = shunt_ip_load32(shunt_ip_header(node, &pkts[i]) + 16);
+	if (any_far)
+		shunt_ip4_find(node, pkts, addr_be, out_nh, cnt);
+	for (i = 0; i < cnt; i++)
+		addr_be[i] = shunt_ip_load32(shunt_ip_header(node, &pkts[i]) + 12);
+	shunt_ip4_find(node, pkts, addr_be, nh, cnt);
+	for (i = 0; any_far && i < cnt; i++)
+		if (far[i])
+			nh[i] = find_far(node->priv, out_nh[i], addr_be[i]);
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
@@ -21,19 +61,17 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	const struct shunt_ip *state = node->priv;
 	const struct shunt_port_live *live = &state->tables.live[pkts[0].port];
 	const uint8_t check = __atomic_load_n(&live->rpf4, __ATOMIC_RELAXED);
+	const bool is_far = __atomic_load_n(&live->is_far4, __ATOMIC_RELAXED);
 	const uint32_t own = __atomic_load_n(&live->own, __ATOMIC_RELAXED);
-	uint32_t src_be[SHUNT_BATCH_MAX], nh[SHUNT_BATCH_MAX];
+	uint32_t nh[SHUNT_BATCH_MAX];
+	bool far[SHUNT_BATCH_MAX];
 	unsigned i, bad = 0;
 
-	src_be[0] = 0; /* for the compiler: a batch is never empty */
-	for (i = 0; i < cnt; i++)
-		src_be[i] = shunt_ip_load32(shunt_ip_header(node, &pkts[i]) + 12);
-	shunt_ip4_find(node, pkts, src_be, nh, cnt);
+	memset(far, is_far, sizeof(far));
+	find_back(node, pkts, nh, cnt, far, is_far);
 	for (i = 0; i < cnt; i++) {
-		const struct shunt_adj *adj = shunt_nexthop_adj(state->tables.nexthops, nh[i], 0);
-
 		next[i] = state->on;
-		if (unlikely(!is_plain(adj, own, check))) {
+		if (unlikely(!is_plain(state, nh[i], own, check))) {
 			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_rp_filter);
 			bad = 1;
 		}
@@ -41,24 +79,22 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	return likely(!bad) ? state->on : SHUNT_NEXT_EACH;
 }
 
-/* By devices above a port: each has its own way of looking. */
-static uint8_t check_of(const struct shunt_ip *state, const struct shunt_tag *tag)
+static uint8_t check_of(uint32_t flags)
 {
-	const struct shunt_device *device = shunt_devices_at(state->tables.devices, tag->device);
-	const uint32_t flags = __atomic_load_n(&device->flags, __ATOMIC_RELAXED);
-
 	return flags & SHUNT_TABLES_RPF4       ? SHUNT_SOURCE_RPF
 	       : flags & SHUNT_TABLES_NO_LOCAL ? SHUNT_SOURCE_NOT_LOCAL
 					       : SHUNT_SOURCE_ANY;
 }
 
+/* By devices above a port: each has its own way of looking. */
 static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 			  uint16_t *next)
 {
 	const struct shunt_ip *state = node->priv;
-	uint32_t src_be[SHUNT_BATCH_MAX], nh[SHUNT_BATCH_MAX];
-	uint8_t checks[SHUNT_BATCH_MAX], check = 0, any = 0;
-	uint32_t device = 0; /* that check is of; 0 is none's number */
+	uint32_t nh[SHUNT_BATCH_MAX], flags = 0, any = 0;
+	uint8_t checks[SHUNT_BATCH_MAX];
+	uint32_t device = 0; /* that flags are of; 0 is none's number */
+	bool far[SHUNT_BATCH_MAX];
 	unsigned i, bad = 0;
 
 	for (i = 0; i < cnt; i++) {
@@ -66,25 +102,23 @@ static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsig
 
 		if (tag->device != device) {
 			device = tag->device;
-			check = check_of(state, tag);
+			flags = __atomic_load_n(
+				&shunt_devices_at(state->tables.devices, device)->flags,
+				__ATOMIC_RELAXED);
+			any |= flags;
 		}
-		checks[i] = check;
-		any |= check;
+		checks[i] = check_of(flags);
+		far[i] = flags & SHUNT_TABLES_FAR;
 	}
-	if (!any)
+	if (!check_of(any))
 		return state->on;
-	src_be[0] = 0; /* for the compiler: a batch is never empty */
-	for (i = 0; i < cnt; i++)
-		src_be[i] =
-			shunt_ip_load32(shunt_pkt_data(&pkts[i], node->mem) + SHUNT_ETH_LEN + 12);
-	shunt_ip4_find(node, pkts, src_be, nh, cnt);
+	find_back(node, pkts, nh, cnt, far, any & SHUNT_TABLES_FAR);
 	for (i = 0; i < cnt; i++) {
-		const struct shunt_adj *adj = shunt_nexthop_adj(state->tables.nexthops, nh[i], 0);
 		const uint8_t *frame = shunt_pkt_data(&pkts[i], node->mem);
 		const uint32_t own = SHUNT_ADJ_TAGGED + shunt_tag_of(frame)->device;
 
 		next[i] = state->on;
-		if (unlikely(checks[i] && !is_plain(adj, own, checks[i]))) {
+		if (unlikely(checks[i] && !is_plain(state, nh[i], own, checks[i]))) {
 			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_rp_filter);
 			bad = 1;
 		}

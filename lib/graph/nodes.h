@@ -76,7 +76,8 @@ enum shunt_approved {
 struct shunt_port_live {
 	uint8_t ip4;	  /* IPv4 is forwarded */
 	uint8_t ip6;	  /* IPv6 is forwarded */
-	uint8_t rpf4;	  /* enum shunt_source_check */
+	uint8_t rpf4;	  /* enum shunt_source_check, */
+	uint8_t is_far4;  /* by the space of what a packet leaves by, not by its own */
 	uint8_t approved; /* enum shunt_approved */
 	uint16_t own;	  /* the exit that leads back to where its packets come from */
 	uint8_t space4;	  /* by whose routes IPv4 goes (fib/fib4.h) */

@@ -6,6 +6,7 @@
 #include <linux/if_ether.h>
 #include <sys/socket.h>
 
+#include "mirror/space.h"
 static bool eq(const void *obj, const void *key)
 {
 	return !memcmp(&((const struct shunt_mirror_adj *)obj)->key, key,
@@ -51,6 +52,16 @@ static uint32_t mtu_of(const struct shunt_mirror_adj *adj, const struct shunt_mi
 	return mtu ? SHUNT_MIN(mtu, link->info.mtu) : link->info.mtu;
 }
 
+static uint8_t space_of(const struct shunt_mirror_adjs *adjs, uint32_t ifindex)
+{
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(adjs->table, ifindex);
+	const int space = link ? shunt_mirror_space_of_device(adjs->table, SHUNT_MIRROR_IP4, link,
+							      adjs->are_rules_ignored)
+			       : -1;
+
+	return space < 0 ? SHUNT_ADJ_NO_SPACE : (uint8_t)space;
+}
+
 static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj *adj,
 		     struct shunt_adj *out)
 {
@@ -66,6 +77,7 @@ static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mi
 	out->kind = SHUNT_ADJ_PUNT;
 	out->ifindex = adj->key.ifindex;
 	out->number = adj->number;
+	out->space = space_of(adjs, adj->key.ifindex);
 	if (device)
 		port = shunt_device_is_port(device) ? device->members[0] : SHUNT_ADJ_TAGGED;
 	if (!link || port < 0 || (adj->key.ip == SHUNT_MIRROR_IP4 && link->is_addrless))
@@ -276,6 +288,14 @@ bool shunt_mirror_adj_is_used(const struct shunt_mirror_adjs *adjs,
 		}
 	}
 	return false;
+}
+
+void shunt_mirror_adj_all(struct shunt_mirror_adjs *adjs)
+{
+	uint32_t idx = 0;
+
+	while ((idx = shunt_mirror_store_next(&adjs->store, idx)))
+		refresh(adjs, shunt_mirror_adj_at(adjs, idx));
 }
 
 void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex)

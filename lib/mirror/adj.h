@@ -43,6 +43,7 @@ struct shunt_mirror_adjs {
 	void *ctx;
 	const struct shunt_mirror_aboves *aboves; /* NULL: there are no devices above ports */
 	uint32_t idle_cnt;			  /* without a reference, freed by reap */
+	bool are_rules_ignored;			  /* ip rule */
 	bool is_failed;				  /* a change could not be made: out of memory */
 };
 
@@ -77,5 +78,8 @@ bool shunt_mirror_adj_count(const struct shunt_mirror_adjs *adjs,
 void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
 			    const struct shunt_mirror_neigh_info *info);
 void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex);
+
+/* shunt_mirror_adj_all brings all up to date with rules and VRFs. */
+void shunt_mirror_adj_all(struct shunt_mirror_adjs *adjs);
 
 #endif

@@ -334,6 +334,9 @@ static void flush_some(struct shunt_mirror_fib *fib, uint32_t budget)
 	const struct shunt_mirror_prefix *prefix;
 	struct shunt_mirror_prefix copy;
 
+	if (fib->policy_changes != fib->table->policy_changes)
+		shunt_mirror_adj_all(&fib->targets.adjs);
+	fib->policy_changes = fib->table->policy_changes;
 	if (fib->are_paths_stale)
 		update_paths(fib);
 	if (fib->are_hosts_stale)
@@ -420,6 +423,7 @@ int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_tabl
 	fib->targets.adjs.port_of = opts->port_of;
 	fib->targets.adjs.ctx = opts->port_ctx;
 	fib->targets.adjs.aboves = &fib->aboves;
+	fib->targets.adjs.are_rules_ignored = opts->are_rules_ignored;
 	fib->aboves.table = table;
 	fib->aboves.devices = opts->devices;
 	fib->aboves.port_of = opts->base_of;

@@ -57,7 +57,8 @@ struct shunt_mirror_fib {
 	uint32_t *order;
 	uint32_t order_cnt, order_pos;
 	unsigned order_rib;
-	bool is_on; /* changes go to the FIB */
+	uint32_t policy_changes; /* of the table, when last looked at */
+	bool is_on;		 /* changes go to the FIB */
 	bool is_loading;
 	bool is_failed;	  /* out of memory since the last load */
 	uint64_t updates; /* of the FIB's routes */
@@ -106,7 +107,8 @@ void shunt_mirror_fib_end_spaces(struct shunt_mirror_fib *fib);
 static inline bool shunt_mirror_fib_has_work(const struct shunt_mirror_fib *fib)
 {
 	return fib->is_loading ||
-	       (fib->is_on && (fib->dirty_cnt || fib->are_paths_stale || fib->are_hosts_stale));
+	       (fib->is_on && (fib->dirty_cnt || fib->are_paths_stale || fib->are_hosts_stale ||
+			       fib->policy_changes != fib->table->policy_changes));
 }
 
 #endif

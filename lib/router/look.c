@@ -53,6 +53,9 @@ static enum shunt_source_check read_source_check(const struct shunt_router *rout
 /* By which space each family's packets go that come in by a device; -1: only the kernel knows. */
 struct spaces {
 	int of[SHUNT_MIRROR_IP_CNT];
+	/* Sources are looked up as if packets came in by what they leave by, but for the VRF, which
+	 * is their own (__fib_validate_source). */
+	bool is_far;
 };
 
 static struct spaces spaces_of(const struct shunt_router *router,
@@ -60,13 +63,17 @@ static struct spaces spaces_of(const struct shunt_router *router,
 {
 	const bool are_ignored =
 		router->ports->config->policy_routing != SHUNT_POLICY_ROUTING_FOLLOW;
-	struct spaces spaces = {{0, 0}};
+	const struct shunt_mirror_table *table;
+	struct spaces spaces = {.of = {0, 0}};
 	unsigned ip;
 
-	for (ip = 0; link && ip < SHUNT_MIRROR_IP_CNT; ip++)
-		spaces.of[ip] =
-			shunt_mirror_space_of_device(shunt_mirror_table(router->mirror),
-						     (enum shunt_mirror_ip)ip, link, are_ignored);
+	if (!link)
+		return spaces;
+	table = shunt_mirror_table(router->mirror);
+	for (ip = 0; ip < SHUNT_MIRROR_IP_CNT; ip++)
+		spaces.of[ip] = shunt_mirror_space_of_device(table, (enum shunt_mirror_ip)ip, link,
+							     are_ignored);
+	spaces.is_far = !are_ignored && table->policy_cnt && !shunt_mirror_vrf(table, link);
 	return spaces;
 }
 
@@ -195,6 +202,8 @@ static uint32_t above_flags(const struct shunt_router *router, const struct comm
 			 : common->unfiltered == SHUNT_SOURCE_NOT_LOCAL ? SHUNT_TABLES_NO_LOCAL
 									: 0;
 
+	if (flags && spaces.is_far)
+		flags |= SHUNT_TABLES_FAR;
 	if (common->is_ip4 && link->forwarding[SHUNT_MIRROR_IP4] > 0 &&
 	    spaces.of[SHUNT_MIRROR_IP4] >= 0)
 		flags |= SHUNT_TABLES_IP4 | (uint32_t)spaces.of[SHUNT_MIRROR_IP4]
@@ -276,6 +285,7 @@ void shunt_router_look(struct shunt_router *router)
 		look_at_mtu6(router, &owner);
 		__atomic_store_n(&live->own, owner.exit, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->space4, SHUNT_MAX(space4, 0), __ATOMIC_RELAXED);
+		__atomic_store_n(&live->is_far4, owner.spaces.is_far, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->space6, SHUNT_MAX(space6, 0), __ATOMIC_RELAXED);
 		__atomic_store_n(&live->ip4, ip4 && space4 >= 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->ip6, has_ip6 && space6 >= 0, __ATOMIC_RELAXED);

@@ -52,6 +52,8 @@ static int open_mirror(struct shunt_router *router, struct shunt_err *err)
 		.base_of = base_of,
 		.order_of = shunt_bond_order,
 		.port_ctx = router,
+		.are_rules_ignored =
+			router->ports->config->policy_routing != SHUNT_POLICY_ROUTING_FOLLOW,
 	};
 
 	return shunt_mirror_create(&router->mirror, &opts, err);

@@ -97,6 +97,8 @@ static uint32_t flags_of(const struct shunt_router *router, unsigned port)
 		flags |= SHUNT_TABLES_RPF4;
 	if (live->rpf4 == SHUNT_SOURCE_NOT_LOCAL)
 		flags |= SHUNT_TABLES_NO_LOCAL;
+	if (live->is_far4)
+		flags |= SHUNT_TABLES_FAR;
 	flags |= (uint32_t)live->space4 << SHUNT_TABLES_SPACE4_SHIFT |
 		 (uint32_t)live->space6 << SHUNT_TABLES_SPACE6_SHIFT;
 	return flags | (uint32_t)live->own << SHUNT_TABLES_OWN_SHIFT;
