@@ -214,9 +214,11 @@ json_t *shunt_client_flows(int fd, const char *filter, struct shunt_err *err)
 		   err);
 }
 
-json_t *shunt_client_route(int fd, const char *address, struct shunt_err *err)
+json_t *shunt_client_route(int fd, const char *address, const char *iif, struct shunt_err *err)
 {
-	return ask(fd, json_pack("{s:s, s:s}", "cmd", "route", "address", address), err);
+	return ask(fd,
+		   json_pack("{s:s, s:s, s:s*}", "cmd", "route", "address", address, "iif", iif),
+		   err);
 }
 
 json_t *shunt_client_explain(int fd, const char *port, const uint8_t *bytes, uint32_t len,

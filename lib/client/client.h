@@ -30,8 +30,9 @@ json_t *shunt_client_show(int fd, const char *object, struct shunt_err *err);
  * classic BPF; empty: all. */
 json_t *shunt_client_flows(int fd, const char *filter, struct shunt_err *err);
 
-/* shunt_client_route asks where a packet to address would go; otherwise as show. */
-json_t *shunt_client_route(int fd, const char *address, struct shunt_err *err);
+/* shunt_client_route asks where a packet to address would go that came in by the device iif; NULL:
+ * by one that no rule and no VRF leads elsewhere. Otherwise as show. */
+json_t *shunt_client_route(int fd, const char *address, const char *iif, struct shunt_err *err);
 
 /* shunt_client_reload has the daemon read its configuration again; word is not used. */
 json_t *shunt_client_reload(int fd, const char *word, struct shunt_err *err);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "engine/graph.h"
 #include "engine/state.h"
+#include "router/router.h"
 #include "explain/dry.h"
 #include "show/show.h"
 #include "steer/rule.h"
@@ -125,16 +126,23 @@ static json_t *route(const struct shunt_engine *engine, const struct shunt_port 
 		     const struct shunt_xdp_frame *frame)
 {
 	const uint8_t *at = frame->bytes;
+	const struct shunt_port_live *live;
 	char text[INET6_ADDRSTRLEN] = "";
 	struct shunt_err ignored;
+	unsigned space = 0;
 
 	if (!is_routed(engine, port) || memcmp(at, port->netdev.mac, ETH_ALEN) != 0)
 		return json_null();
-	if (at[12] == 8 && at[13] == 0 && frame->len >= 34)
+	live = &engine->router->live[port->index];
+	if (at[12] == 8 && at[13] == 0 && frame->len >= 34) {
 		inet_ntop(AF_INET, at + 30, text, sizeof(text));
-	else if (at[12] == 0x86 && at[13] == 0xdd && frame->len >= 54)
+		space = live->space4;
+	} else if (at[12] == 0x86 && at[13] == 0xdd && frame->len >= 54) {
 		inet_ntop(AF_INET6, at + 38, text, sizeof(text));
-	return *text ? shunt_show_route(engine, text, &ignored) ?: json_null() : json_null();
+		space = live->space6;
+	}
+	return *text ? shunt_show_route_in(engine, text, space, &ignored) ?: json_null()
+		     : json_null();
 }
 
 /* Of the destination of a frame that is bridged. */

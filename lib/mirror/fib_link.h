@@ -5,8 +5,8 @@
 
 #include "mirror/fib.h"
 
-/* shunt_mirror_fib_link_changed brings up to date what is above a device that came, changed or went,
- * and has the rest looked at by the next flush. ctx: the FIB. */
+/* shunt_mirror_fib_link_changed brings up to date what is above a device that came, changed or
+ * went, and has the rest looked at by the next flush. ctx: the FIB. */
 void shunt_mirror_fib_link_changed(void *ctx, uint32_t ifindex);
 
 #endif

@@ -2,6 +2,7 @@
 /* The VLAN devices and bonds above the ports: by which tags, what each forwards, and why not. */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
 
@@ -31,6 +32,14 @@ static const char *source_check(uint32_t flags)
 	return flags & SHUNT_TABLES_RPF4       ? "rp_filter"
 	       : flags & SHUNT_TABLES_NO_LOCAL ? "not_local"
 					       : "any";
+}
+
+/* The kernel's number of the table by which IPv4 goes; of local and main together, main's. */
+static uint32_t table_of(const struct shunt_router *router, uint32_t flags)
+{
+	const uint32_t space = (flags & SHUNT_TABLES_SPACE4) >> SHUNT_TABLES_SPACE4_SHIFT;
+
+	return space ? shunt_mirror_table(router->mirror)->spaces[space].table : RT_TABLE_MAIN;
 }
 
 void shunt_show_members(const struct shunt_engine *engine, const struct shunt_device *device,
@@ -71,6 +80,7 @@ static void add_device(const struct shunt_engine *engine, const struct shunt_mir
 	json_object_set_new(row, "ip4", json_boolean(flags & SHUNT_TABLES_IP4));
 	json_object_set_new(row, "ip6", json_boolean(flags & SHUNT_TABLES_IP6));
 	set_text(row, "sources", source_check(flags));
+	set_u64(row, "table", table_of(router, flags));
 	json_array_append_new(rows, row);
 }
 

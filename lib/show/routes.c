@@ -4,11 +4,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mirror/mirror.h"
+#include "mirror/space.h"
 #include "router/router.h"
 #include "show/show.h"
 #include "base/json.h"
@@ -29,13 +31,14 @@ struct row {
 		uint32_t ip4_be;
 		uint8_t ip6[16];
 	} addr;
-	unsigned len;
+	unsigned len, space;
 	uint32_t nh;
 };
 
 struct walk {
 	struct row *rows; /* [ROUTES_SHOWN_MAX] */
 	unsigned cnt;
+	unsigned space; /* whose routes are taken */
 };
 
 /* --- routes ----------------------------------------------------------------------------------- */
@@ -94,8 +97,17 @@ static json_t *hops_json(const struct shunt_engine *engine, uint32_t nh)
 	return rows;
 }
 
+/* The kernel's number of the table whose routes a space has; of that of local and main, main's. */
+static uint32_t table_of(const struct shunt_router *router, unsigned space)
+{
+	const struct shunt_mirror_table *table =
+		router->mirror ? shunt_mirror_table(router->mirror) : NULL;
+
+	return space && table ? table->spaces[space].table : RT_TABLE_MAIN;
+}
+
 static json_t *route_json(const struct shunt_engine *engine, int family, const void *addr,
-			  unsigned len, uint32_t nh)
+			  unsigned len, unsigned space, uint32_t nh)
 {
 	const struct shunt_router *router = engine->router;
 	/* by the index of an alias (mirror/fib.h) */
@@ -106,6 +118,7 @@ static json_t *route_json(const struct shunt_engine *engine, int family, const v
 
 	inet_ntop(family, addr, text, sizeof(text));
 	json_object_set_new(row, "prefix", json_sprintf("%s/%u", text, len));
+	set_u64(row, "table", table_of(router, space));
 	json_object_set_new(row, "next_hops", hops_json(engine, nh));
 	if (is_counted)
 		shunt_counts_sum(router->counts, nh, &count);
@@ -120,7 +133,7 @@ static int add_route4(void *arg, uint32_t addr_be, unsigned len, uint32_t nh)
 
 	if (walk->cnt == ROUTES_SHOWN_MAX)
 		return 1;
-	walk->rows[walk->cnt++] = (struct row){AF_INET, {.ip4_be = addr_be}, len, nh};
+	walk->rows[walk->cnt++] = (struct row){AF_INET, {.ip4_be = addr_be}, len, walk->space, nh};
 	return 0;
 }
 
@@ -131,7 +144,7 @@ static int add_route6(void *arg, const uint8_t addr[16], unsigned len, uint32_t 
 
 	if (walk->cnt == ROUTES_SHOWN_MAX)
 		return 1;
-	*row = (struct row){.family = AF_INET6, .len = len, .nh = nh};
+	*row = (struct row){.family = AF_INET6, .len = len, .space = walk->space, .nh = nh};
 	memcpy(row->addr.ip6, addr, 16);
 	walk->cnt++;
 	return 0;
@@ -144,9 +157,10 @@ static unsigned make_rows(const struct shunt_engine *engine, const struct walk *
 
 	while (i < walk->cnt && shunt_guard_try(engine->ports.guard)) {
 		for (end = SHUNT_MIN(i + CHUNK, walk->cnt); i < end; i++)
-			json_array_append_new(out, route_json(engine, walk->rows[i].family,
-							      &walk->rows[i].addr,
-							      walk->rows[i].len, walk->rows[i].nh));
+			json_array_append_new(out,
+					      route_json(engine, walk->rows[i].family,
+							 &walk->rows[i].addr, walk->rows[i].len,
+							 walk->rows[i].space, walk->rows[i].nh));
 		shunt_guard_leave(engine->ports.guard);
 	}
 	return i;
@@ -155,13 +169,24 @@ static unsigned make_rows(const struct shunt_engine *engine, const struct walk *
 static bool collect_rows(const struct shunt_engine *engine, struct walk *walk, json_t *result)
 {
 	const struct shunt_router *router = engine->router;
+	const struct shunt_fib4 *fib4;
+	const struct shunt_fib6 *fib6;
+	uint64_t cnt4 = 0, cnt6 = 0;
 
 	if (!shunt_guard_try(engine->ports.guard))
 		return false;
-	shunt_fib4_walk(router->fib4, add_route4, walk);
-	shunt_fib6_walk(router->fib6, add_route6, walk);
-	set_u64(result, "ip4_routes", shunt_fib4_route_cnt(router->fib4));
-	set_u64(result, "ip6_routes", shunt_fib6_route_cnt(router->fib6));
+	for (walk->space = 0; walk->space < SHUNT_TABLES_SPACES; walk->space++) {
+		fib4 = shunt_fib4_space(router->fib4, walk->space);
+		fib6 = shunt_fib6_space(router->fib6, walk->space);
+		if (!fib4 || !fib6)
+			continue;
+		shunt_fib4_walk(fib4, add_route4, walk);
+		shunt_fib6_walk(fib6, add_route6, walk);
+		cnt4 += shunt_fib4_route_cnt(fib4);
+		cnt6 += shunt_fib6_route_cnt(fib6);
+	}
+	set_u64(result, "ip4_routes", cnt4);
+	set_u64(result, "ip6_routes", cnt6);
 	shunt_guard_leave(engine->ports.guard);
 	return true;
 }
@@ -196,28 +221,30 @@ static void mask(uint8_t *addr, unsigned addr_len, unsigned len)
 		addr[i] &= (uint8_t)(0xff00 >> SHUNT_MIN(len, 8u));
 }
 
-static json_t *look_up(const struct shunt_engine *engine, const char *address,
+static json_t *look_up(const struct shunt_engine *engine, const char *address, unsigned space,
 		       struct shunt_err *err)
 {
 	const struct shunt_router *router = engine->router;
+	const struct shunt_fib4 *fib4 = shunt_fib4_space(router->fib4, space);
+	const struct shunt_fib6 *fib6 = shunt_fib6_space(router->fib6, space);
 	uint8_t addr[16] = {0};
-	uint32_t addr_be, nh;
+	uint32_t addr_be, nh = 0;
 	unsigned len = 0;
 	int family = AF_INET;
 	json_t *row;
 
 	if (inet_pton(AF_INET, address, &addr_be) == 1) {
-		nh = shunt_fib4_best(router->fib4, addr_be, &len);
+		nh = fib4 ? shunt_fib4_best(fib4, addr_be, &len) : 0;
 		memcpy(addr, &addr_be, sizeof(addr_be));
 	} else if (inet_pton(AF_INET6, address, addr) == 1) {
 		family = AF_INET6;
-		nh = shunt_fib6_best(router->fib6, addr, &len);
+		nh = fib6 ? shunt_fib6_best(fib6, addr, &len) : 0;
 	} else {
 		shunt_err_set(err, EINVAL, "'%.60s' is no IPv4 or IPv6 address", address);
 		return NULL;
 	}
 	mask(addr, family == AF_INET ? 4 : 16, len);
-	row = route_json(engine, family, addr, len, nh);
+	row = route_json(engine, family, addr, len, space, nh);
 	set_text(row, "address", address);
 	if (!nh)
 		json_object_set_new(row, "prefix", json_null());
@@ -226,8 +253,35 @@ static json_t *look_up(const struct shunt_engine *engine, const char *address,
 	return row;
 }
 
-json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
-			 struct shunt_err *err)
+/* By whose routes packets to the address go that come in by a device; -1 with err set. */
+static int space_of(const struct shunt_engine *engine, const char *address, const char *iif,
+		    struct shunt_err *err)
+{
+	const enum shunt_mirror_ip ip = strchr(address, ':') ? SHUNT_MIRROR_IP6 : SHUNT_MIRROR_IP4;
+	const struct shunt_router *router = engine->router;
+	const struct shunt_mirror_link *link = NULL;
+	int space;
+
+	if (!iif)
+		return 0;
+	if (router->mirror)
+		link = shunt_mirror_link_get(shunt_mirror_table(router->mirror),
+					     if_nametoindex(iif));
+	if (!link)
+		return shunt_err_set(err, ENODEV, "no device '%.15s' here", iif);
+	space = shunt_mirror_space_of_device(shunt_mirror_table(router->mirror), ip, link,
+					     engine->config->policy_routing !=
+						     SHUNT_POLICY_ROUTING_FOLLOW);
+	if (space < 0)
+		return shunt_err_set(err, ENOENT,
+				     "only the kernel knows where routing rules (ip rule) lead "
+				     "what comes in by %s",
+				     iif);
+	return space;
+}
+
+static json_t *show_route(const struct shunt_engine *engine, const char *address, const char *iif,
+			  int space, struct shunt_err *err)
 {
 	json_t *row;
 
@@ -239,9 +293,23 @@ json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
 		shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
 		return NULL;
 	}
-	row = look_up(engine, address, err);
+	if (space < 0)
+		space = space_of(engine, address, iif, err);
+	row = space < 0 ? NULL : look_up(engine, address, (unsigned)space, err);
 	shunt_guard_leave(engine->ports.guard);
 	return row;
+}
+
+json_t *shunt_show_route(const struct shunt_engine *engine, const char *address, const char *iif,
+			 struct shunt_err *err)
+{
+	return show_route(engine, address, iif, -1, err);
+}
+
+json_t *shunt_show_route_in(const struct shunt_engine *engine, const char *address, unsigned space,
+			    struct shunt_err *err)
+{
+	return show_route(engine, address, NULL, (int)space, err);
 }
 
 /* --- neighbours ------------------------------------------------------------------------------- */

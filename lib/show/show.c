@@ -44,10 +44,13 @@ static json_t *show_route(const struct shunt_engine *engine, const json_t *reque
 {
 	const char *address = json_string_value(json_object_get(request, "address"));
 
-	if (address)
-		return shunt_show_route(engine, address, err);
-	shunt_err_set(err, EINVAL, "address is missing");
-	return NULL;
+	const json_t *iif = json_object_get(request, "iif");
+
+	if (!address || (iif && !json_is_string(iif))) {
+		shunt_err_set(err, EINVAL, "address is missing, or iif is no text");
+		return NULL;
+	}
+	return shunt_show_route(engine, address, json_string_value(iif), err);
 }
 
 static json_t *set_lane(const struct shunt_show *show, const json_t *request, struct shunt_err *err)

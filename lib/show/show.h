@@ -67,13 +67,17 @@ json_t *shunt_show_notices_of(const struct shunt_show *show, int port);
  * Thread: control, with the guard. */
 json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t mac[6]);
 
-/* shunt_show_route says where a packet to address (text, IPv4 or IPv6) would go. Returns a new
- * reference, or NULL with err set. Thread: control. */
-json_t *shunt_show_route(const struct shunt_engine *engine, const char *address,
+/* shunt_show_route says where a packet to address (text, IPv4 or IPv6) would go that came in by the
+ * device iif (text); NULL: by one that no rule and no VRF leads elsewhere. shunt_show_route_in says
+ * so by the routes of a space. Each returns a new reference, or NULL with err set. Thread: control.
+ */
+json_t *shunt_show_route(const struct shunt_engine *engine, const char *address, const char *iif,
 			 struct shunt_err *err);
+json_t *shunt_show_route_in(const struct shunt_engine *engine, const char *address, unsigned space,
+			    struct shunt_err *err);
 
 /* shunt_show_request answers {"cmd": "show", "object": OBJECT} and {"cmd": "route", "address":
- * ADDRESS}, and does {"cmd": "lane",
+ * ADDRESS, "iif": DEVICE or not there}, and does {"cmd": "lane",
  * "port": PORT, "share": [WORD, ...]} (lane/share.h). With the object flows, "filter" may be one of
  * tap/cbpf_text.h: what connections' packets pass it, whichever way they go. Thread: control. */
 json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,

@@ -114,14 +114,29 @@ static int show(const struct shuntctl_options *o, unsigned object, const char *f
 	return EXIT_SUCCESS;
 }
 
-static int run_route(const struct shuntctl_options *o, char **words, int cnt)
+static json_t *ask_route(const struct shuntctl_options *o, const char *address, const char *iif,
+			 struct shunt_err *err)
 {
-	struct shunt_err err = {"route needs `get ADDRESS`, see shuntctl help"};
+	int fd = shunt_client_open(o->socket, err);
 	json_t *result;
 
-	if (cnt != 2 || strcmp(words[0], "get") != 0)
+	if (fd < 0)
+		return NULL;
+	result = shunt_client_route(fd, address, iif, err);
+	close(fd);
+	return result;
+}
+
+static int run_route(const struct shuntctl_options *o, char **words, int cnt)
+{
+	struct shunt_err err = {"route needs `get ADDRESS`, or `get ADDRESS iif DEVICE`; see "
+				"shuntctl help"};
+	const bool has_iif = cnt == 4 && !strcmp(words[2], "iif");
+	json_t *result;
+
+	if ((cnt != 2 && !has_iif) || strcmp(words[0], "get") != 0)
 		return complain(o, &err, EXIT_USAGE);
-	result = ask(o, shunt_client_route, words[1], &err);
+	result = ask_route(o, words[1], has_iif ? words[3] : NULL, &err);
 	if (!result)
 		return complain(o, &err, EXIT_FAILURE);
 	if (o->json)

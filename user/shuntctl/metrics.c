@@ -346,12 +346,15 @@ static void take_rules(struct texts *t, const json_t *rules)
 
 static void take_routes(struct texts *t, const json_t *routes)
 {
+	char table[24];
 	json_t *row;
 	size_t i;
 
-	json_array_foreach (routes, i, row)
+	json_array_foreach (routes, i, row) {
+		digits(table, json_object_get(row, "table"));
 		sample_counts(t, FAMILY_route_packets_total, row, "prefix", word(row, "prefix"),
-			      NULL, NULL);
+			      "table", table);
+	}
 }
 
 static void take_neighbours(struct texts *t, const json_t *neighbours)

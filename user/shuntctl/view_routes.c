@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "view.h"
 
+#include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -50,6 +51,8 @@ static void print_route(FILE *out, const json_t *route)
 	}
 	if (json_array_size(hops) <= 1)
 		print_counts(out, route);
+	if (number_of(route, "table") != RT_TABLE_MAIN)
+		fprintf(out, " table %" JSON_INTEGER_FORMAT, number_of(route, "table"));
 	fputc('\n', out);
 }
 
@@ -86,8 +89,9 @@ void shuntctl_view_route(FILE *out, const json_t *object)
 void shuntctl_view_devices(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
 	static const struct shuntctl_column columns[] = {
-		{"device", "device"}, {"port", "port"}, {"tags", "tags"},	{"state", "state"},
-		{"ip4", "ip4"},	      {"ip6", "ip6"},	{"sources", "sources"}, {">mtu", "mtu"}};
+		{"device", "device"},	{"port", "port"}, {"tags", "tags"},
+		{"state", "state"},	{"ip4", "ip4"},	  {"ip6", "ip6"},
+		{"sources", "sources"}, {">mtu", "mtu"},  {">table", "table"}};
 
 	(void)opts;
 	shuntctl_table_rows(out, json_object_get(object, "devices"), columns,
