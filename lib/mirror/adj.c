@@ -55,9 +55,8 @@ static uint32_t mtu_of(const struct shunt_mirror_adj *adj, const struct shunt_mi
 static uint8_t space_of(const struct shunt_mirror_adjs *adjs, uint32_t ifindex)
 {
 	const struct shunt_mirror_link *link = shunt_mirror_link_get(adjs->table, ifindex);
-	const int space = link ? shunt_mirror_space_of_device(adjs->table, SHUNT_MIRROR_IP4, link,
-							      adjs->are_rules_ignored)
-			       : -1;
+	const int space =
+		link ? shunt_mirror_space_of_device(adjs->table, SHUNT_MIRROR_IP4, link) : -1;
 
 	return space < 0 ? SHUNT_ADJ_NO_SPACE : (uint8_t)space;
 }

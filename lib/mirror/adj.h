@@ -43,7 +43,6 @@ struct shunt_mirror_adjs {
 	void *ctx;
 	const struct shunt_mirror_aboves *aboves; /* NULL: there are no devices above ports */
 	uint32_t idle_cnt;			  /* without a reference, freed by reap */
-	bool are_rules_ignored;			  /* ip rule */
 	bool is_failed;				  /* a change could not be made: out of memory */
 };
 

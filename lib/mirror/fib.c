@@ -72,7 +72,7 @@ static uint32_t wanted(struct shunt_mirror_fib *fib, unsigned rib, const uint8_t
 
 	best = shunt_mirror_fib_best(fib, rib, idx, &must_punt);
 	if (shunt_mirror_fib_is_hidden(fib, rib, dst, len))
-		want = idx || shunt_mirror_fib_is_local(fib, rib, dst, len)
+		want = idx || shunt_mirror_fib_hides(fib, rib, dst, len)
 			       ? fib->targets.fixed[SHUNT_ADJ_LOCAL]
 			       : 0;
 	else if (must_punt)
@@ -125,7 +125,7 @@ static void prefix_changed(void *ctx, unsigned rib, const uint8_t *dst, unsigned
 
 	shunt_mirror_fib_push(fib, rib, dst, len);
 	if (is_local)
-		shunt_mirror_fib_hide(fib, rib, dst, len);
+		shunt_mirror_fib_hide(fib, 1, shunt_mirror_ip_of(rib), dst, len);
 	if (!fib->are_hosts_stale && shunt_mirror_host_is_near(fib, rib, dst, len))
 		fib->are_hosts_stale = true;
 }
@@ -144,6 +144,11 @@ static void nexthop_changed(void *ctx, uint32_t id)
 
 	(void)id;
 	fib->are_paths_stale = true;
+}
+
+static void rule_changed(void *ctx, enum shunt_mirror_ip ip, const uint8_t *dst, unsigned len)
+{
+	shunt_mirror_fib_hide(ctx, 0, ip, dst, len);
 }
 
 static void path_free(void *ctx, uint32_t idx)
@@ -364,7 +369,6 @@ int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_tabl
 	fib->targets.adjs.port_of = opts->port_of;
 	fib->targets.adjs.ctx = opts->port_ctx;
 	fib->targets.adjs.aboves = &fib->aboves;
-	fib->targets.adjs.are_rules_ignored = opts->are_rules_ignored;
 	fib->aboves.table = table;
 	fib->aboves.devices = opts->devices;
 	fib->aboves.port_of = opts->base_of;
@@ -378,6 +382,7 @@ int shunt_mirror_fib_init(struct shunt_mirror_fib *fib, struct shunt_mirror_tabl
 		.link = shunt_mirror_fib_link_changed,
 		.neigh = neigh_changed,
 		.nexthop = nexthop_changed,
+		.rule = rule_changed,
 		.path_free = path_free,
 	};
 	return shunt_mirror_target_init(&fib->targets, err);

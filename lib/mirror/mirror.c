@@ -407,6 +407,8 @@ int shunt_mirror_create(struct shunt_mirror **out, const struct shunt_mirror_opt
 	if (!mirror->opts.rcvbuf_bytes)
 		mirror->opts.rcvbuf_bytes = RCVBUF_BYTES;
 	shunt_mirror_table_init(&mirror->table, mirror->opts.routes_max);
+	mirror->table.are_rules_ignored = opts->are_rules_ignored;
+	mirror->table.may_be_marked = opts->may_be_marked;
 	mirror->taker.table = &mirror->table;
 	mirror->taker.dump = &mirror->dump;
 	mirror->dump.want_full = true;

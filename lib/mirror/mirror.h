@@ -57,7 +57,7 @@ struct shunt_mirror_opts {
 	int (*base_of)(void *ctx, uint32_t ifindex);
 	int (*order_of)(const char *bond, char (*names)[16], unsigned max); /* mirror/above.h */
 	void *port_ctx;
-	bool are_rules_ignored; /* ip rule: only VRFs lead to other tables than main */
+	bool are_rules_ignored, may_be_marked; /* mirror/table.h */
 };
 
 #define SHUNT_MIRROR_STATES(X)                                                     \

@@ -137,6 +137,18 @@ static void parse_rule_attr(const struct nlattr *attr, struct shunt_mirror_rule_
 	case FRA_L3MDEV:
 		out->is_l3mdev = shunt_netlink_u8(attr);
 		break;
+	case FRA_SRC:
+		shunt_netlink_copy(out->src, sizeof(out->src), attr);
+		break;
+	case FRA_DST:
+		shunt_netlink_copy(out->dst, sizeof(out->dst), attr);
+		break;
+	case FRA_FWMARK:
+		out->mark = shunt_netlink_u32(attr);
+		break;
+	case FRA_FWMASK:
+		out->mask = shunt_netlink_u32(attr);
+		break;
 	case FRA_PROTOCOL:
 		break;
 	default:
@@ -150,6 +162,7 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 	struct fib_rule_hdr stable;
 	const struct nlattr *attr;
 	bool passes_by = false;
+	unsigned len_max;
 
 	if (is_short(nlh, sizeof(*frh)))
 		return -EBADMSG;
@@ -157,17 +170,22 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 		return 0;
 	memset(out, 0, sizeof(*out));
 	out->family = frh->family;
+	len_max = frh->family == AF_INET ? 32 : 128;
 	out->action = frh->action;
 	out->table = frh->table;
-	out->is_odd = frh->src_len || frh->dst_len || frh->tos;
+	out->is_odd = frh->tos || frh->src_len > len_max || frh->dst_len > len_max;
+	out->src_len = frh->src_len;
+	out->dst_len = frh->dst_len;
 	out->is_inverted = !!(frh->flags & FIB_RULE_INVERT);
 	mnl_attr_for_each(attr, nlh, sizeof(*frh))
 	{
 		parse_rule_attr(attr, out);
 		passes_by |= excludes_transit(out, attr);
 	}
-	out->is_default = !out->is_odd && !out->is_inverted && !out->is_l3mdev && !out->iif[0] &&
-			  is_default_rule(out);
+	out->is_marked = out->mark & out->mask;
+	out->is_odd |= out->mask && !out->is_marked; /* packets without a mark match */
+	out->is_default = !out->is_odd && !out->is_inverted && !out->is_l3mdev && !out->is_marked &&
+			  !out->src_len && !out->dst_len && !out->iif[0] && is_default_rule(out);
 	out->diverts = !out->is_default && (!passes_by || out->is_inverted);
 	stable = *frh;
 	stable.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT; /* the others change */

@@ -113,7 +113,9 @@ static enum match match_name(const struct shunt_mirror_rule_info *rule,
 	return strcmp(rule->iif, link->info.name) ? MATCH_NEVER : MATCH_ALWAYS;
 }
 
-static enum match match_of(const struct shunt_mirror_rule_info *rule,
+/* A rule for a prefix never matches: what it could match is the kernel's already. */
+static enum match match_of(const struct shunt_mirror_table *table,
+			   const struct shunt_mirror_rule_info *rule,
 			   const struct shunt_mirror_link *link,
 			   const struct shunt_mirror_link *vrf)
 {
@@ -125,8 +127,15 @@ static enum match match_of(const struct shunt_mirror_rule_info *rule,
 		return MATCH_PERHAPS;
 	if (rule->is_l3mdev && !vrf)
 		return MATCH_NEVER;
+	if (rule->is_marked && !table->may_be_marked)
+		return MATCH_NEVER;
+	/* of an IPv6 packet nobody looks at the source */
+	if (rule->dst_len || (rule->src_len && rule->family == AF_INET))
+		return MATCH_NEVER;
 	match = match_name(rule, link, vrf);
-	return match == MATCH_ALWAYS && rule->is_odd ? MATCH_PERHAPS : match;
+	return match == MATCH_ALWAYS && (rule->is_odd || rule->is_marked || rule->src_len)
+		       ? MATCH_PERHAPS
+		       : match;
 }
 
 /* The rules of a family in the order in which they are asked; -1 where there are too many. */
@@ -152,13 +161,14 @@ static int sort(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
 }
 
 /* Among rules of one priority the one made first is asked first, which no message tells. */
-static bool is_alone(const struct shunt_mirror_rule_info *const *rules, int at, int cnt,
+static bool is_alone(const struct shunt_mirror_table *table,
+		     const struct shunt_mirror_rule_info *const *rules, int at, int cnt,
 		     const struct shunt_mirror_link *link, const struct shunt_mirror_link *vrf)
 {
 	int i;
 
 	for (i = at + 1; i < cnt && rules[i]->priority == rules[at]->priority; i++)
-		if (match_of(rules[i], link, vrf) != MATCH_NEVER &&
+		if (match_of(table, rules[i], link, vrf) != MATCH_NEVER &&
 		    (rules[i]->table != rules[at]->table ||
 		     rules[i]->is_l3mdev != rules[at]->is_l3mdev))
 			return false;
@@ -177,11 +187,11 @@ static int space_of_rules(const struct shunt_mirror_table *table,
 	int i;
 
 	for (i = 0; i < cnt; i++) {
-		match = match_of(rules[i], link, vrf);
+		match = match_of(table, rules[i], link, vrf);
 		if (match == MATCH_NEVER)
 			continue;
 		if (match == MATCH_PERHAPS || rules[i]->action != FR_ACT_TO_TBL ||
-		    !is_alone(rules, i, cnt, link, vrf))
+		    !is_alone(table, rules, i, cnt, link, vrf))
 			return -1;
 		to = rules[i]->is_l3mdev ? vrf->info.vrf_table : rules[i]->table;
 		if (to == RT_TABLE_MAIN && !was_local_asked)
@@ -194,13 +204,13 @@ static int space_of_rules(const struct shunt_mirror_table *table,
 }
 
 int shunt_mirror_space_of_device(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
-				 const struct shunt_mirror_link *link, bool are_rules_ignored)
+				 const struct shunt_mirror_link *link)
 {
 	const struct shunt_mirror_rule_info *rules[RULES_MAX];
 	const struct shunt_mirror_link *vrf = shunt_mirror_vrf(table, link);
 	int cnt = sort(table, ip, rules), space;
 
-	if (are_rules_ignored)
+	if (table->are_rules_ignored)
 		space = vrf ? shunt_mirror_space_find(table, vrf->info.vrf_table) : 0;
 	else if (!cnt && !table->had_defaults[ip]) /* a kernel without rules, or IPv6 */
 		space = vrf ? -1 : 0;

@@ -165,14 +165,30 @@ struct shunt_mirror_neigh *shunt_mirror_neigh_get(const struct shunt_mirror_tabl
 
 /* --- rules --------------------------------------------------------------------------------- */
 
+const uint8_t *shunt_mirror_rule_prefix(const struct shunt_mirror_rule_info *info, unsigned *len)
+{
+	*len = info->dst_len ? info->dst_len : info->src_len;
+	if (!*len || !info->diverts || info->is_inverted)
+		return NULL;
+	return info->dst_len ? info->dst : info->src;
+}
+
 static void count_rule(struct shunt_mirror_table *table, const struct shunt_mirror_rule_info *info,
 		       int change)
 {
 	enum shunt_mirror_ip ip = info->family == AF_INET ? SHUNT_MIRROR_IP4 : SHUNT_MIRROR_IP6;
+	const uint8_t *dst;
+	unsigned len;
 
 	table->policy_changes++;
 	table->policy_cnt += (uint32_t)(info->is_default ? 0 : change);
 	table->divert_cnt[ip] += (uint32_t)(info->diverts ? change : 0);
+	table->choosy_cnt +=
+		(uint32_t)(info->diverts && (info->src_len || info->is_marked) ? change : 0);
+	dst = shunt_mirror_rule_prefix(info, &len);
+	table->prefix_cnt[ip] += (uint32_t)(dst ? change : 0);
+	if (dst && table->watch.rule)
+		table->watch.rule(table->watch.ctx, ip, dst, len);
 	if (!info->is_default || info->table == RT_TABLE_DEFAULT)
 		return;
 	table->default_cnt[ip] += (uint32_t)change;
@@ -194,7 +210,7 @@ int shunt_mirror_rule_put(struct shunt_mirror_table *table,
 
 	if (ret > 0)
 		count_rule(table, info, 1);
-	if (ret > 0 && !info->is_odd && !info->is_inverted)
+	if (ret > 0 && !info->is_odd && !info->is_inverted && !info->src_len && !info->dst_len)
 		shunt_mirror_space_want(table, info->table);
 	return ret;
 }
@@ -206,8 +222,8 @@ int shunt_mirror_rule_del(struct shunt_mirror_table *table,
 
 	if (!idx)
 		return 0;
-	count_rule(table, info, -1);
 	shunt_mirror_store_drop(&table->rules, info->digest, idx);
+	count_rule(table, info, -1);
 	return 1;
 }
 

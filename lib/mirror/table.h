@@ -184,6 +184,7 @@ struct shunt_mirror_rule_info {
 	uint32_t digest; /* of the whole rule */
 	uint32_t priority;
 	uint32_t table;
+	uint32_t mark, mask;
 	uint8_t family;
 	uint8_t action;
 	uint8_t is_default;  /* one of the five that the kernel starts with */
@@ -191,8 +192,10 @@ struct shunt_mirror_rule_info {
 	uint8_t is_l3mdev;   /* leads what comes in by a VRF to the VRF's table */
 	uint8_t is_odd;	     /* asks for more than the device that a packet came in by */
 	uint8_t is_inverted; /* counts for what does not match */
-	uint8_t pad[3];
-	char iif[16]; /* the device that it must have come in by; "": any */
+	uint8_t is_marked;   /* for packets with a mark */
+	uint8_t src_len, dst_len;
+	uint8_t src[16], dst[16]; /* network order, without host bits */
+	char iif[16];		  /* the device that it must have come in by; "": any */
 };
 
 struct shunt_mirror_rule {
@@ -208,6 +211,8 @@ struct shunt_mirror_watch {
 	void (*link)(void *ctx, uint32_t ifindex);
 	void (*neigh)(void *ctx, const struct shunt_mirror_neigh_info *info);
 	void (*nexthop)(void *ctx, uint32_t id);
+	/* a rule for a prefix came or went (shunt_mirror_rule_prefix) */
+	void (*rule)(void *ctx, enum shunt_mirror_ip ip, const uint8_t *dst, unsigned len);
 	void (*path_free)(void *ctx, uint32_t path);
 };
 
@@ -229,13 +234,18 @@ struct shunt_mirror_table {
 	uint32_t doomed_cnt; /* paths whose routes go at the next settle */
 	uint32_t idle_cnt;   /* paths without a route, freed by shunt_mirror_path_reap */
 	uint32_t policy_cnt; /* rules other than the default ones */
-	uint32_t divert_cnt[SHUNT_MIRROR_IP_CNT]; /* of these, those that may divert packets */
+	uint32_t divert_cnt[SHUNT_MIRROR_IP_CNT]; /* of these, those that may divert packets, */
+	uint32_t prefix_cnt[SHUNT_MIRROR_IP_CNT]; /* those for a prefix alone, */
+	uint32_t choosy_cnt; /* and those that ask for a packet's source or mark */
 	/* The kernel's own rules to the tables local and main: two. A kernel without rules, or
 	 * without IPv6, has none. */
 	uint32_t default_cnt[SHUNT_MIRROR_IP_CNT];
 	bool had_defaults[SHUNT_MIRROR_IP_CNT];
 	uint32_t netconf_cnt; /* notices that a device's settings (sysctl) changed */
 	uint64_t unmatched_deletes;
+	/* What the operator's word and the firewall make of rules; the owner's. */
+	bool are_rules_ignored; /* only VRFs lead to other tables than main */
+	bool may_be_marked;	/* packets may have a mark that shunt does not see */
 	/* As the kernel's fib_has_custom_local_routes, which once set stays so. */
 	bool has_custom_locals;
 };
@@ -297,6 +307,10 @@ uint32_t shunt_mirror_diverting(const struct shunt_mirror_table *table, enum shu
  * by the device. */
 bool shunt_mirror_nexthop_uses(const struct shunt_mirror_table *table, uint32_t id,
 			       uint32_t ifindex);
+
+/* shunt_mirror_rule_prefix returns the prefix of a rule that may only match packets to it, or from
+ * it, and its length in *len; NULL for another rule. Thread: the writer. */
+const uint8_t *shunt_mirror_rule_prefix(const struct shunt_mirror_rule_info *info, unsigned *len);
 
 int shunt_mirror_rule_put(struct shunt_mirror_table *table,
 			  const struct shunt_mirror_rule_info *info);

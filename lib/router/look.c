@@ -33,15 +33,25 @@ static int read_rp_filter(const char *dev)
 	return SHUNT_MAX(all, own);
 }
 
+/* Whether rules ask for a packet's source or mark. */
+static bool is_choosy(const struct shunt_router *router)
+{
+	const struct shunt_mirror_table *table =
+		router->mirror ? shunt_mirror_table(router->mirror) : NULL;
+
+	return table && table->choosy_cnt && !table->are_rules_ignored;
+}
+
 /* Without rp_filter: only a route of type local that was made by hand makes the kernel's answer
- * another than its list of addresses does. */
+ * another than its list of addresses does; and a rule may lead what comes from a prefix elsewhere
+ * (mirror/fib_space.h). */
 static enum shunt_source_check unfiltered(const struct shunt_router *router)
 {
-	struct shunt_mirror_stats stats = {0};
+	const struct shunt_mirror_table *table =
+		router->mirror ? shunt_mirror_table(router->mirror) : NULL;
 
-	if (router->mirror)
-		shunt_mirror_stats(router->mirror, &stats);
-	return stats.custom_locals ? SHUNT_SOURCE_NOT_LOCAL : SHUNT_SOURCE_ANY;
+	return table && (table->has_custom_locals || is_choosy(router)) ? SHUNT_SOURCE_NOT_LOCAL
+									: SHUNT_SOURCE_ANY;
 }
 
 /* fib_validate_source: what the kernel asks of a source on the device. */
@@ -61,8 +71,6 @@ struct spaces {
 static struct spaces spaces_of(const struct shunt_router *router,
 			       const struct shunt_mirror_link *link)
 {
-	const bool are_ignored =
-		router->ports->config->policy_routing != SHUNT_POLICY_ROUTING_FOLLOW;
 	const struct shunt_mirror_table *table;
 	struct spaces spaces = {.of = {0, 0}};
 	unsigned ip;
@@ -71,9 +79,9 @@ static struct spaces spaces_of(const struct shunt_router *router,
 		return spaces;
 	table = shunt_mirror_table(router->mirror);
 	for (ip = 0; ip < SHUNT_MIRROR_IP_CNT; ip++)
-		spaces.of[ip] = shunt_mirror_space_of_device(table, (enum shunt_mirror_ip)ip, link,
-							     are_ignored);
-	spaces.is_far = !are_ignored && table->policy_cnt && !shunt_mirror_vrf(table, link);
+		spaces.of[ip] = shunt_mirror_space_of_device(table, (enum shunt_mirror_ip)ip, link);
+	spaces.is_far =
+		!table->are_rules_ignored && table->policy_cnt && !shunt_mirror_vrf(table, link);
 	return spaces;
 }
 
@@ -278,7 +286,7 @@ void shunt_router_look(struct shunt_router *router)
 
 		ip4_off |= (uint64_t)!ip4_forwarding << i;
 		foreign |= (uint64_t)owner.is_foreign << i;
-		spaced |= (uint64_t)(space4 > 0 || space6 > 0) << i;
+		spaced |= (uint64_t)(space4 > 0 || space6 > 0 || is_choosy(router)) << i;
 		/* what is above a port goes on, whatever becomes of its own packets */
 		diverted |= (uint64_t)((space4 < 0 || space6 < 0) && !router->devices->cnts[i])
 			    << i;

@@ -54,6 +54,8 @@ static int open_mirror(struct shunt_router *router, struct shunt_err *err)
 		.port_ctx = router,
 		.are_rules_ignored =
 			router->ports->config->policy_routing != SHUNT_POLICY_ROUTING_FOLLOW,
+		/* what sets marks judges, unless it is bypassed */
+		.may_be_marked = router->ports->config->firewall == SHUNT_FIREWALL_IGNORE,
 	};
 
 	return shunt_mirror_create(&router->mirror, &opts, err);

@@ -269,9 +269,7 @@ static int space_of(const struct shunt_engine *engine, const char *address, cons
 					     if_nametoindex(iif));
 	if (!link)
 		return shunt_err_set(err, ENODEV, "no device '%.15s' here", iif);
-	space = shunt_mirror_space_of_device(shunt_mirror_table(router->mirror), ip, link,
-					     engine->config->policy_routing !=
-						     SHUNT_POLICY_ROUTING_FOLLOW);
+	space = shunt_mirror_space_of_device(shunt_mirror_table(router->mirror), ip, link);
 	if (space < 0)
 		return shunt_err_set(err, ENOENT,
 				     "only the kernel knows where routing rules (ip rule) lead "

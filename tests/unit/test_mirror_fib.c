@@ -82,7 +82,7 @@ static uint32_t lookup(struct forwarder *fw, const char *addr)
 		memcpy(device, addr, (size_t)(to - addr));
 		space = shunt_mirror_space_of_device(
 			table, is_ip6 ? SHUNT_MIRROR_IP6 : SHUNT_MIRROR_IP4,
-			shunt_mirror_link_get(table, if_nametoindex(device)), false);
+			shunt_mirror_link_get(table, if_nametoindex(device)));
 	}
 	if (space < 0)
 		return UNKNOWN;
@@ -266,17 +266,42 @@ static const struct {
 	 "noroute"},
 	{"route add default via 10.0.1.2 table 77\n" RULE77, "va 10.9.0.1",
 	 "port1 b2 type0800 mtu1500"},
-	{"rule add from 10.0.0.0/8 table 77\n", "va 10.9.0.1", "unknown"},
-	{"rule add fwmark 7 table 77\n", "va 10.9.0.1", "unknown"},
+	/* what rules for a prefix can match is the kernel's */
+	{"rule add from 10.0.0.0/16 table 77\n", "va 10.0.1.2", "local"},
+	{"rule add from 10.0.0.0/16 table 77\n", "va 10.0.0.3", "local"},
+	{"rule add from 10.9.0.0/16 table 77\n", "va 10.0.1.2", "port1 b2 type0800 mtu1500"},
+	{"rule add from 10.9.0.0/16 table 77\n", "va 10.9.0.1", "local"},
+	{"rule add to 10.0.1.0/25 table 77\n", "va 10.0.1.2", "local"},
+	{"rule add to 10.0.1.0/25 table 77\n", "va 10.0.1.200", "glean"},
+	{"rule add to 10.0.1.0/25 table 77\nrule del table 77\n", "va 10.0.1.2",
+	 "port1 b2 type0800 mtu1500"},
+	{"rule add to 10.0.1.0/25 table 77\nrule add to 10.0.1.0/25 table 78\nrule del table 77\n",
+	 "va 10.0.1.2", "local"},
+	{"rule add from 10.9.0.0/16 to 10.8.0.0/16 table 77\nroute add 10.9.0.0/16 via 10.0.1.2\n",
+	 "va 10.9.0.1", "port1 b2 type0800 mtu1500"},
+	{"rule add from 10.9.0.0/16 to 10.8.0.0/16 table 77\nroute add 10.8.0.0/24 via 10.0.1.2\n",
+	 "va 10.8.0.1", "local"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nrule add to 10.9.1.0/24 prohibit\n",
+	 "va 10.9.1.1", "local"},
+	{RULE77 "route add 10.9.0.0/16 via 10.0.1.2 table 77\nrule add to 10.9.1.0/24 prohibit\n",
+	 "va 10.9.2.1", "port1 b2 type0800 mtu1500"},
+	{"rule add not from 10.9.0.0/16 table 77\n", "va 10.0.1.2", "unknown"},
+	{"rule add from 10.9.0.0/16 tos 0x10 table 77\n", "va 10.0.1.2",
+	 "port1 b2 type0800 mtu1500"},
+	{"rule add tos 0x10 table 77\n", "va 10.0.1.2", "unknown"},
+	/* no packet has a mark but of who judges it */
+	{"rule add fwmark 7 table 77\n", "va 10.0.1.2", "port1 b2 type0800 mtu1500"},
+	{"rule add fwmark 0/0xff table 77\n", "va 10.0.1.2", "unknown"},
+	{"rule add fwmark 0x10/0x0f table 77\n", "va 10.0.1.2", "unknown"},
 	{"rule add not iif wa table 77\n", "va 10.9.0.1", "unknown"},
 	{"rule add iif va prohibit\n", "va 10.9.0.1", "unknown"},
 	{"rule add iif va prohibit\n", "wa 10.9.0.1", "noroute"},
 	{"rule add oif va table 77\nrule add iif lo table 78\n", "va 10.9.0.1", "noroute"},
 	{"rule add iif va table main suppress_prefixlength 0\n", "va 10.9.0.1", "unknown"},
-	{"rule add pref 100 iif va table 77\nrule add pref 100 from 10.0.0.0/8 table 78\n",
-	 "va 10.9.0.1", "unknown"},
-	{"rule add pref 100 iif va table 77\nrule add pref 101 from 10.0.0.0/8 table 78\n",
-	 "va 10.9.0.1", "noroute"},
+	{"rule add pref 100 iif va table 77\nrule add pref 100 tos 0x10 table 78\n", "va 10.9.0.1",
+	 "unknown"},
+	{"rule add pref 100 iif va table 77\nrule add pref 101 tos 0x10 table 78\n", "va 10.9.0.1",
+	 "noroute"},
 	{"rule add pref 99 iif va table main\nrule add pref 100 iif va table 77\n", "va 10.0.1.2",
 	 "port1 b2 type0800 mtu1500"},
 	{"rule add pref 10 table local\nrule del pref 0\n", "va 10.0.1.2",
@@ -347,8 +372,11 @@ Test(mirror_fib, rules_of_ipv6, .timeout = 120)
 	expect(&fw, "", "va 2001:db8::1", "local");
 	expect(&fw, "", "wa 2001:db8:0:1::2", "port1 72 type86dd mtu1500");
 	expect(&fw, "", "va 10.0.1.2", "port1 b2 type0800 mtu1500");
-	rig_shell("ip -6 rule add to 2001:db8::/32 prohibit");
-	expect(&fw, "", "wa 2001:db8:0:1::2", "unknown");
+	rig_shell("ip -6 rule add to 2001:db8:0:1::/64 prohibit");
+	expect(&fw, "", "wa 2001:db8:0:1::2", "local");
+	expect(&fw, "", "wa 2001:db8::2", "port0 62 type86dd mtu1500");
+	rig_shell("ip -6 rule add from 2001:db8:7::/48 prohibit");
+	expect(&fw, "", "wa 2001:db8::2", "unknown");
 	forwarder_close(&fw);
 }
 

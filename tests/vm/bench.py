@@ -10,7 +10,7 @@ import sys
 from shuntlab import guest
 from shuntlab.napi import Polls
 from shuntlab.rig import TOOLS, Idler, Load, Rig, set_rings, sink
-from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, bonded, bridge, captured, dumped, nobody, \
+from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, bonded, bridge, captured, dumped, in_vrf, nobody, \
     ruled, shunt, tagged, xdp_forward
 from shuntlab.sampler import PARTS
 
@@ -71,6 +71,9 @@ def cases():
            captured(FILTERS["all"], "xconnect", *guest.PORTS, "--lane", "xdp", is_stopped=False), 1)
     yield ("vm.xdpdump.read", {"lane": "xdp", "filter": "all"}, guest.SINK,
            dumped("xconnect", *guest.PORTS, "--lane", "xdp"), 1)
+    yield "vm.kernel.ip_forward.vrf", {}, guest.DUT, in_vrf(nobody), 1
+    for lane in "xdp", "user":
+        yield "vm.shunt.route.vrf", {"lane": lane}, guest.DUT, in_vrf(routed(lane)), 1
     # Last: they leave the ports without addresses. The emulated igb does not come back from being a member.
     # Beside a veth, the second member of balance-xor, workers have no zero-copy.
     for mode, lanes in (("active-backup", ("xdp", "user")), ("balance-xor", ("xdp",))):

@@ -66,6 +66,29 @@ def tagged(forwarder):
     return between
 
 
+def in_vrf(forwarder):
+    """A forwarder whose ports are in a VRF."""
+    furnish = f"ip neigh replace 10.0.2.2 lladdr {guest.SINK} dev eth2 nud permanent"
+
+    @contextlib.contextmanager
+    def between(lab):
+        lab.sh("dut", """
+            set -e
+            modprobe vrf
+            ip link add red type vrf table 1001; ip link set red up
+            ip link set eth1 master red; ip link set eth2 master red""")
+        lab.carriers()
+        lab.sh("dut", f"{furnish}; ip route replace 198.19.0.0/16 via 10.0.2.2 table 1001")
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "ip link set eth1 nomaster; ip link set eth2 nomaster; ip link del red")
+            lab.carriers()
+            lab.sh("dut", f"{furnish}; ip route replace 198.19.0.0/16 via 10.0.2.2")
+    return between
+
+
 def bonded(forwarder, mode):
     """A forwarder whose frames come in by the bond `bin` over eth1 and leave by `bout` over eth2; in mode
     balance-xor another member, too, which none of a Load's frames takes by policy layer2. The ports' own
