@@ -18,7 +18,7 @@ static bool is_within(enum shunt_mirror_ip ip, const uint8_t *dst, unsigned len,
 	if (len < prefix_len)
 		return false;
 	memcpy(head, dst, bytes_of(ip));
-	shunt_mirror_host_mask(head, bytes_of(ip), prefix_len);
+	shunt_mirror_mask(head, bytes_of(ip), prefix_len);
 	return !memcmp(head, prefix, bytes_of(ip));
 }
 
@@ -75,7 +75,7 @@ bool shunt_mirror_fib_is_hidden(const struct shunt_mirror_fib *fib, unsigned rib
 	for (i = (int)len; i >= 0; i--) {
 		if (!fib->table->local_cnt[ip][i])
 			continue;
-		shunt_mirror_host_mask(prefix, bytes_of(ip), (unsigned)i);
+		shunt_mirror_mask(prefix, bytes_of(ip), (unsigned)i);
 		if (is_local(fib->table, ip, prefix, (unsigned)i))
 			return true;
 	}

@@ -60,14 +60,6 @@ static void host_free(struct shunt_mirror_fib *fib, uint32_t idx)
 	shunt_mirror_store_free(&fib->hosts, idx);
 }
 
-void shunt_mirror_host_mask(uint8_t *addr, unsigned bytes, unsigned len)
-{
-	unsigned i;
-
-	for (i = 0; i<bytes; i++, len = len> 8 ? len - 8 : 0)
-		addr[i] &= len >= 8 ? 0xff : (uint8_t) ~(0xff >> len);
-}
-
 /* The first route to the longest prefix that covers addr, or 0. A probe for each length in
  * use. */
 static uint32_t covering(const struct shunt_mirror_table *table, unsigned rib, const uint8_t *addr)
@@ -80,7 +72,7 @@ static uint32_t covering(const struct shunt_mirror_table *table, unsigned rib, c
 	for (len = (int)addr_len(rib) * 8; len >= 0; len--) {
 		if (!table->len_cnt[rib][len])
 			continue;
-		shunt_mirror_host_mask(dst, addr_len(rib), (unsigned)len);
+		shunt_mirror_mask(dst, addr_len(rib), (unsigned)len);
 		idx = shunt_mirror_route_first(table, rib, dst, (unsigned)len);
 		if (idx)
 			return idx;

@@ -28,9 +28,6 @@ void shunt_mirror_host_changed(struct shunt_mirror_fib *fib,
 bool shunt_mirror_host_is_near(const struct shunt_mirror_fib *fib, unsigned rib, const uint8_t *dst,
 			       unsigned len);
 
-/* shunt_mirror_host_mask clears the bits behind the first len of an address. */
-void shunt_mirror_host_mask(uint8_t *addr, unsigned bytes, unsigned len);
-
 /* shunt_mirror_host_push_all asks for every neighbour to be looked at;
  * shunt_mirror_host_withdraw takes all out of the FIB. */
 void shunt_mirror_host_push_all(struct shunt_mirror_fib *fib);

@@ -384,9 +384,6 @@ void shunt_mirror_stats(const struct shunt_mirror *mirror, struct shunt_mirror_s
 	out->above_changes = mirror->fib.aboves.change_cnt;
 	out->fib_updates = mirror->fib.updates;
 	out->policy_rules = table->policy_cnt;
-	out->diverting_rules[SHUNT_MIRROR_IP4] = shunt_mirror_diverting(table, SHUNT_MIRROR_IP4);
-	out->diverting_rules[SHUNT_MIRROR_IP6] = shunt_mirror_diverting(table, SHUNT_MIRROR_IP6);
-	out->custom_locals = table->has_custom_locals;
 	out->bytes = shunt_mirror_table_bytes(table) + sizeof(*mirror);
 }
 

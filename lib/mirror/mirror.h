@@ -14,9 +14,8 @@
  * punts; then the longest prefixes go in first. So a lookup never finds a shorter prefix than
  * the kernel would. When memory runs out, every route is taken out again, shortest first.
  *
- * Followed: tables main and local, merged as the kernel does without rules of its own.
- * Not followed: other tables and the rules that lead to them (stats.policy_rules says how
- * many), multicast routes, MPLS.
+ * Followed: tables main and local, merged as the kernel does without rules of its own, and tables
+ * that VRFs and rules lead to (mirror/space.h). Not followed: multicast routes, MPLS.
  *
  *	shunt_mirror_create(&mirror, &opts, &err);
  *	poll shunt_mirror_fd(mirror) for input, shunt_mirror_timeout_ms(mirror) at most
@@ -101,14 +100,10 @@ struct shunt_mirror_stats {
 	uint32_t hosts;		/* neighbours that are in the FIB as host routes */
 	uint64_t fib_updates;	/* routes put into the FIB or taken out */
 	uint32_t above_changes; /* of devices above ports that came, changed or went */
-	uint32_t policy_rules;	/* rules that shunt does not follow */
-	/* Of these: for packets in transit. One of the kernel's own that was deleted counts, too.
-	 */
-	uint32_t diverting_rules[SHUNT_MIRROR_IP_CNT];
-	bool custom_locals; /* IPv4 routes of type local were added by hand, now or before */
-	uint64_t bytes;	    /* memory of the mirror, the FIB's not included */
-	uint64_t load_ns;   /* what the first dump took, until the FIB had it all */
-	uint64_t dump_ns;   /* what the latest complete dump took */
+	uint32_t policy_rules;	/* rules beside the kernel's own */
+	uint64_t bytes;		/* memory of the mirror, the FIB's not included */
+	uint64_t load_ns;	/* what the first dump took, until the FIB had it all */
+	uint64_t dump_ns;	/* what the latest complete dump took */
 };
 
 /* shunt_mirror_create opens the socket and asks for the first dump; no waiting. opts NULL:

@@ -173,7 +173,9 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 	len_max = frh->family == AF_INET ? 32 : 128;
 	out->action = frh->action;
 	out->table = frh->table;
-	out->is_odd = frh->tos || frh->src_len > len_max || frh->dst_len > len_max;
+	if (frh->src_len > len_max || frh->dst_len > len_max)
+		return -EBADMSG;
+	out->is_odd = frh->tos;
 	out->src_len = frh->src_len;
 	out->dst_len = frh->dst_len;
 	out->is_inverted = !!(frh->flags & FIB_RULE_INVERT);
@@ -182,6 +184,9 @@ int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule
 		parse_rule_attr(attr, out);
 		passes_by |= excludes_transit(out, attr);
 	}
+	/* the kernel keeps host bits, and does not look at them */
+	shunt_mirror_mask(out->src, sizeof(out->src), out->src_len);
+	shunt_mirror_mask(out->dst, sizeof(out->dst), out->dst_len);
 	out->is_marked = out->mark & out->mask;
 	out->is_odd |= out->mask && !out->is_marked; /* packets without a mark match */
 	out->is_default = !out->is_odd && !out->is_inverted && !out->is_l3mdev && !out->is_marked &&

@@ -182,7 +182,6 @@ static void count_rule(struct shunt_mirror_table *table, const struct shunt_mirr
 
 	table->policy_changes++;
 	table->policy_cnt += (uint32_t)(info->is_default ? 0 : change);
-	table->divert_cnt[ip] += (uint32_t)(info->diverts ? change : 0);
 	table->choosy_cnt +=
 		(uint32_t)(info->diverts && (info->src_len || info->is_marked) ? change : 0);
 	dst = shunt_mirror_rule_prefix(info, &len);
@@ -193,13 +192,6 @@ static void count_rule(struct shunt_mirror_table *table, const struct shunt_mirr
 		return;
 	table->default_cnt[ip] += (uint32_t)change;
 	table->had_defaults[ip] |= table->default_cnt[ip] == 2;
-}
-
-uint32_t shunt_mirror_diverting(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip)
-{
-	const uint32_t cnt = table->default_cnt[ip];
-
-	return table->divert_cnt[ip] + (cnt == 1 || (!cnt && table->had_defaults[ip]));
 }
 
 int shunt_mirror_rule_put(struct shunt_mirror_table *table,

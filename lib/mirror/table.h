@@ -33,6 +33,15 @@ static inline unsigned shunt_mirror_rib(enum shunt_mirror_ip ip, unsigned space)
 	return space * SHUNT_MIRROR_IP_CNT + ip;
 }
 
+/* shunt_mirror_mask clears the bits behind the first len of an address. Thread: any. */
+static inline void shunt_mirror_mask(uint8_t *addr, unsigned bytes, unsigned len)
+{
+	unsigned i;
+
+	for (i = 0; i<bytes; i++, len = len> 8 ? len - 8 : 0)
+		addr[i] &= len >= 8 ? 0xff : (uint8_t) ~(0xff >> len);
+}
+
 static inline enum shunt_mirror_ip shunt_mirror_ip_of(unsigned rib)
 {
 	return (enum shunt_mirror_ip)(rib % SHUNT_MIRROR_IP_CNT);
@@ -234,8 +243,7 @@ struct shunt_mirror_table {
 	uint32_t doomed_cnt; /* paths whose routes go at the next settle */
 	uint32_t idle_cnt;   /* paths without a route, freed by shunt_mirror_path_reap */
 	uint32_t policy_cnt; /* rules other than the default ones */
-	uint32_t divert_cnt[SHUNT_MIRROR_IP_CNT]; /* of these, those that may divert packets, */
-	uint32_t prefix_cnt[SHUNT_MIRROR_IP_CNT]; /* those for a prefix alone, */
+	uint32_t prefix_cnt[SHUNT_MIRROR_IP_CNT]; /* of these, those for a prefix alone, */
 	uint32_t choosy_cnt; /* and those that ask for a packet's source or mark */
 	/* The kernel's own rules to the tables local and main: two. A kernel without rules, or
 	 * without IPv6, has none. */
@@ -297,11 +305,6 @@ int shunt_mirror_nexthop_put(struct shunt_mirror_table *table,
 int shunt_mirror_nexthop_del(struct shunt_mirror_table *table, uint32_t id);
 struct shunt_mirror_nexthop *shunt_mirror_nexthop_get(const struct shunt_mirror_table *table,
 						      uint32_t id);
-
-/* shunt_mirror_diverting returns how many reasons there are that packets in transit may not go by
- * the tables local and main: rules that divert them, and a rule of the kernel's own that was
- * deleted. Thread: the writer. */
-uint32_t shunt_mirror_diverting(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip);
 
 /* shunt_mirror_nexthop_uses says whether the next-hop object, or a member of the group, leaves
  * by the device. */

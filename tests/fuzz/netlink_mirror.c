@@ -176,7 +176,7 @@ static void check_table(void)
 	check_routes(SHUNT_MIRROR_IP6);
 	check_paths();
 	FUZZ_MUST(table.policy_cnt <= table.rules.cnt &&
-			  table.divert_cnt[0] + table.divert_cnt[1] <= table.rules.cnt &&
+			  table.prefix_cnt[0] + table.prefix_cnt[1] <= table.rules.cnt &&
 			  table.default_cnt[0] + table.default_cnt[1] <= table.rules.cnt,
 		  "more rules are counted than there are");
 }

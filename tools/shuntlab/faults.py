@@ -3,8 +3,10 @@
 harm, undoes it, and returns with a daemon running and what is worth saying of this time, or "".
 What is lost, who forwarded and how soon all is well again others look at."""
 import ctypes
+import functools
 import os
 import signal
+import subprocess
 import time
 
 from shuntlab import memgroup
@@ -185,6 +187,63 @@ def routes(dut, _rng):
     lines = [f"route %s 10.{100 + (n >> 8)}.{n & 255}.0/24 via 10.0.2.2\n" for n in range(10_000)]
     for verb in "add", "del":
         dut.batch("".join(line % verb for line in lines))
+    return ""
+
+
+def is_routed(mode):
+    return mode.forward == "mode: route"
+
+
+@functools.cache
+def can_make(*kind):
+    """Whether this kernel makes such a device."""
+    return not subprocess.run(["unshare", "-n", "ip", "link", "add", "link", "lo", "name", "probe", "type",
+                               *kind], check=False, capture_output=True, timeout=30).returncode
+
+
+@fault("ip rules", "rules by device, source and destination come and go, forty times; their table leads "
+       "where main does", befalls=is_routed)
+def ip_rules(dut, rng):
+    table = "".join(f"route replace 198.1{7 + link}.0.0/16 via 10.0.{link}.2 table 77\n" for link in (1, 2))
+    rules = ["rule %s pref 90 iif eth1 lookup 77", "rule %s pref 80 from 198.18.0.0/24 lookup 77",
+             "rule %s pref 70 to 198.19.0.0/24 lookup 77", "rule %s pref 60 iif eth2 tos 0x10 prohibit"]
+    dut.batch(table)
+    for _ in range(20):
+        some = rng.sample(rules, 2)
+        for verb in "add", "del":
+            dut.batch("\n".join(rule % verb for rule in some) + "\n")
+            time.sleep(rng.uniform(0, 0.02))
+    dut.sh("ip route flush table 77")
+    return ""
+
+
+@fault("VLAN devices", "two hundred VLAN devices above the ports come and go",
+       befalls=lambda mode: is_routed(mode) and can_make("vlan", "id", "1"))
+def vlan_devices(dut, _rng):
+    names = [(f"v{dev[-1]}.{number}", dev, number) for dev in ("eth1", "eth2") for number in range(2, 102)]
+    dut.batch("".join(f"link add link {dev} name {name} type vlan id {number}\nlink set {name} up\n"
+                      for name, dev, number in names))
+    dut.batch("".join(f"link del {name}\n" for name, _, _ in names))
+    return ""
+
+
+@fault("VRF", "the ports join a VRF, one after the other, and leave it",
+       befalls=lambda mode: is_routed(mode) and can_make("vrf", "table", "1"))
+def vrf(dut, rng):
+    devices = rng.sample(["eth1", "eth2"], 2)
+    dut.sh("ip link add red type vrf table 1001 && ip link set red up")
+    for dev in devices:
+        dut.sh(f"ip link set {dev} master red")
+        time.sleep(rng.uniform(0, 0.1))
+    for link in 1, 2:
+        dut.sh(f"ip neigh replace 10.0.{link}.2 lladdr 02:00:00:00:0{link}:02 dev eth{link};"
+               f"ip route replace 198.1{7 + link}.0.0/16 via 10.0.{link}.2 table 1001")
+    time.sleep(rng.uniform(0.1, 0.3))
+    for dev in devices:
+        dut.sh(f"ip link set {dev} nomaster")
+    dut.sh("ip link del red; ip route flush table 1001")
+    for dev in devices:
+        dut.restore_network(dev)
     return ""
 
 
