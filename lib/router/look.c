@@ -125,12 +125,12 @@ static struct owner owner_of(const struct shunt_router *router, unsigned at)
 	const struct shunt_mirror_table *table;
 	const struct shunt_mirror_link *link;
 
-	if (!router->mirror || !port->xdp ||
-	    shunt_ports_mode(router->ports, at) != SHUNT_FORWARD_ROUTE)
+	if (!router->mirror || !port->xdp || !shunt_ports_routes(router->ports, at))
 		return owner;
 	table = shunt_mirror_table(router->mirror);
 	link = shunt_mirror_link_get(table, owner.ifindex);
-	if (link && link->info.master && !shunt_mirror_vrf(table, link)) {
+	if (link && link->info.master && !shunt_mirror_vrf(table, link) &&
+	    shunt_ports_mode(router->ports, at) == SHUNT_FORWARD_ROUTE) {
 		own_by_bond(router, at, link->info.master, &owner);
 		link = shunt_mirror_link_get(table, link->info.master);
 	}

@@ -494,6 +494,11 @@ def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three, each_lane):
             assert nodes["ip4_rewrite"] >= 2, nodes
         else:
             assert nodes["ip4_rewrite"] == 0 and crossed(daemon) - before >= 2, nodes
+        three.exec("dut", "ip", "rule", "add", "pref", 90, "iif", "eth1", "prohibit")
+        wait_until(lambda: three.exec("gen", "ping", "-c", 1, "-W", 1, "10.0.2.2", check=False).returncode,
+                   what="the rule")
+        three.exec("dut", "ip", "rule", "del", "pref", 90)
+        ping(three, "gen", "10.0.2.2")
 
 
 @pytest.mark.parametrize("each_lane", ["kernel"], indirect=True)
