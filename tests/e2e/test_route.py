@@ -259,9 +259,10 @@ def test_a_rule_by_device(lab, each_lane, ip, nets, via, frames, unreachable):
 
 
 def test_a_rule_by_device_among_others(lab, each_lane):
-    """It decides, and the port is not the kernel's, where no rule before it may match."""
+    """It decides, and the port is not the kernel's, where no rule before it may match. Where
+    one before it is for a source, what comes from there is the kernel's."""
     gen, sink = lab.ends()
-    frame = udp4(dst="10.77.0.1")
+    frame, of_another = udp4(dst="10.77.0.1"), udp4(src="10.0.1.3", dst="10.77.0.1")
 
     def is_left(port):
         lane = d.lane(port)
@@ -271,12 +272,16 @@ def test_a_rule_by_device_among_others(lab, each_lane):
         warm(lab)
         lab.exec("dut", "ip", "route", "add", "10.77.0.0/16", "via", "10.0.2.2", "table", 77)
         lab.exec("dut", "ip", "rule", "add", "iif", "eth1", "lookup", 77, "pref", 100)
-        lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.0/24", "lookup", 78, "pref", 200)
+        lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.2", "lookup", 78, "pref", 80)
+        arrives_by(d, "kernel", gen, sink, frame)
+        arrives_by(d, each_lane, gen, sink, of_another)
+        lab.exec("dut", "ip", "rule", "del", "pref", 80)
+        lab.exec("dut", "ip", "rule", "add", "tos", "0x10", "lookup", 78, "pref", 200)
         wait_until(lambda: is_left("eth2"), what="the rule behind it")
         assert d.lane("eth1")["in_use"] == each_lane
         arrives_by(d, each_lane, gen, sink, frame)
         arrives_by(d, "kernel", gen, sink, udp4())
-        lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.0/24", "lookup", 78, "pref", 90)
+        lab.exec("dut", "ip", "rule", "add", "tos", "0x10", "lookup", 78, "pref", 90)
         wait_until(lambda: is_left("eth1"), what="the rule before it")
         arrives_by(d, "kernel", gen, sink, frame)
         lab.exec("dut", "ip", "rule", "del", "pref", 90)
