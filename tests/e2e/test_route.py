@@ -4,7 +4,7 @@ the kernel does, though userspace had the frame first."""
 import pytest
 
 from shuntlab.shuntd import Shuntd
-from shuntlab.frames import GEN, DUT1, MAX, back, routed, udp4, udp6
+from shuntlab.frames import GEN, DUT1, DUT2, MAX, SINK, back, routed, udp4, udp6
 from shuntlab.lab import wait_until
 
 TRANSIT = [
@@ -28,9 +28,9 @@ def way(request):
     return WAYS[request.param]
 
 
-def icmp(kind, code):
-    """Recognises the kernel's ICMP answer to gen."""
-    return lambda frame: (frame[:14] == bytes.fromhex((GEN + DUT1).replace(":", "")) + b"\x08\0"
+def icmp(kind, code, to=GEN, by=DUT1):
+    """Recognises the kernel's ICMP answer, to gen."""
+    return lambda frame: (frame[:14] == bytes.fromhex((to + by).replace(":", "")) + b"\x08\0"
                           and frame[23] == 1 and frame[34:36] == bytes((kind, code)))
 
 
@@ -193,19 +193,16 @@ def test_rules_of_the_host_are_the_kernels(lab, each_lane):
         def is_left():
             return d.lane()["reason"] == "policy_routing" and d.lane()["in_use"] == "kernel"
 
-        wait_until(is_left)
+        assert d.lane()["in_use"] == each_lane
         lab.exec("dut", "ip", "rule", "del", "pref", 100)
-        wait_until(lambda: d.lane()["in_use"] == each_lane, what="the lane")
-        before = packets(d, each_lane)
-        answered(sink, lambda f: f == routed(udp4()), gen, udp4())
-        assert packets(d, each_lane) > before
-        for there, gone in [(("add", "fwmark", 7, "table", 100, "pref", 90), ("del", "pref", 90)),
+        arrives_by(d, each_lane, gen, sink, udp4())
+        for there, gone in [(("add", "tos", "0x10", "table", 100, "pref", 90), ("del", "pref", 90)),
                             (("del", "pref", 32766), ("add", "pref", 32766, "table", "main"))]:
             lab.exec("dut", "ip", "rule", *there)
             wait_until(is_left, what=f"the kernel's turn: {there}")
             lab.exec("dut", "ip", "rule", *gone)
             wait_until(lambda: d.lane()["in_use"] == each_lane, what="the lane")
-    lab.exec("dut", "ip", "-6", "rule", "add", "to", "2001:db8::/32", "table", 7, "pref", 100)
+    lab.exec("dut", "ip", "-6", "rule", "add", "from", "2001:db8::/32", "table", 7, "pref", 100)
     with Shuntd(lab, "route", "eth1", "eth2", "--rule", "to 2001:db8::/32 lane kernel", check=False,
                 chatty=True) as d:  # which is no word about routing rules
         assert d.lane()["reason"] == "policy_routing"
@@ -214,9 +211,100 @@ def test_rules_of_the_host_are_the_kernels(lab, each_lane):
         assert d.lane()["in_use"] == each_lane
 
 
+def arrives_by(d, lane, gen, sink, frame):
+    """Sends until the frame arrives by that lane and no other, since shunt follows the kernel a moment
+    later. What a worker hands over is the kernel's."""
+    def counts():
+        return d.packets(lane), d.punted() + d.packets("kernel")
+
+    def try_once():
+        lane_had, kernel_had = counts()
+        gen.send(frame)
+        if not sink.receive(lambda f: f == routed(frame), timeout=0.5):
+            return False
+        lane_has, kernel_has = counts()
+        return kernel_has > kernel_had if lane == "kernel" else \
+            lane_has > lane_had and kernel_has == kernel_had
+
+    wait_until(try_once, what=f"lane {lane}")
+
+
+@pytest.mark.parametrize("ip, nets, via, frames, unreachable", [
+    ("-4", ("10.77.0.0/16", "10.78.0.0/16"), ("10.0.2.2", "10.0.1.2"),
+     (udp4(dst="10.77.0.1"), udp4(src="10.0.2.2", dst="10.78.0.1", eth_dst=DUT2, eth_src=SINK), udp4()),
+     (icmp(3, 0), icmp(3, 0, SINK, DUT2))),
+    ("-6", ("fd00:77::/64", "fd00:78::/64"), ("fd00:2::2", "fd00:1::2"),
+     (udp6(dst="fd00:77::1"), udp6(src="fd00:2::2", dst="fd00:78::1", eth_dst=DUT2, eth_src=SINK), udp6()),
+     (icmp6(1, 0), icmp6(1, 0)))], ids=["v4", "v6"])
+def test_a_rule_by_device(lab, each_lane, ip, nets, via, frames, unreachable):
+    """What comes in by the device, and by no other, goes by the table that the rule names, in the
+    lane; by main, and the kernel, what the table has no route for."""
+    gen, sink = lab.ends()
+    there, back_there, plain = frames
+    with Shuntd(lab, "route", "eth1", "eth2", check=False, chatty=True) as d:
+        warm(lab)
+        for net, gateway in zip(nets, via):
+            lab.exec("dut", "ip", ip, "route", "add", net, "via", gateway, "table", 77)
+        answered(gen, unreachable[0], gen, there)
+        lab.exec("dut", "ip", ip, "rule", "add", "iif", "eth1", "lookup", 77, "pref", 100)
+        arrives_by(d, each_lane, gen, sink, there)
+        answered(sink, unreachable[1], sink, back_there)
+        arrives_by(d, "kernel", gen, sink, plain)
+        lab.exec("dut", "ip", ip, "rule", "del", "pref", 100)
+        answered(gen, unreachable[0], gen, there)
+        arrives_by(d, each_lane, gen, sink, plain)
+
+
+def test_a_rule_by_device_among_others(lab, each_lane):
+    """It decides, and the port is not the kernel's, where no rule before it may match. Where
+    one before it is for a source, what comes from there is the kernel's."""
+    gen, sink = lab.ends()
+    frame, of_another = udp4(dst="10.77.0.1"), udp4(src="10.0.1.3", dst="10.77.0.1")
+
+    def is_left(port):
+        lane = d.lane(port)
+        return lane["reason"] == "policy_routing" and lane["in_use"] == "kernel"
+
+    with Shuntd(lab, "route", "eth1", "eth2", check=False, chatty=True) as d:
+        warm(lab)
+        lab.exec("dut", "ip", "route", "add", "10.77.0.0/16", "via", "10.0.2.2", "table", 77)
+        lab.exec("dut", "ip", "rule", "add", "iif", "eth1", "lookup", 77, "pref", 100)
+        lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.2", "lookup", 78, "pref", 80)
+        arrives_by(d, "kernel", gen, sink, frame)
+        arrives_by(d, each_lane, gen, sink, of_another)
+        lab.exec("dut", "ip", "rule", "del", "pref", 80)
+        lab.exec("dut", "ip", "rule", "add", "tos", "0x10", "lookup", 78, "pref", 200)
+        wait_until(lambda: is_left("eth2"), what="the rule behind it")
+        assert d.lane("eth1")["in_use"] == each_lane
+        arrives_by(d, each_lane, gen, sink, frame)
+        arrives_by(d, "kernel", gen, sink, udp4())
+        lab.exec("dut", "ip", "rule", "add", "tos", "0x10", "lookup", 78, "pref", 90)
+        wait_until(lambda: is_left("eth1"), what="the rule before it")
+        arrives_by(d, "kernel", gen, sink, frame)
+        lab.exec("dut", "ip", "rule", "del", "pref", 90)
+        arrives_by(d, each_lane, gen, sink, frame)
+
+
+def test_sources_under_rules_by_device(lab, each_lane):
+    """With rules the way back to a source is looked for as for what comes in by the device that the
+    packet leaves by. What the table that decides there has no way to is the kernel's."""
+    gen, sink = lab.ends()
+    frame = udp4(dst="10.77.0.1")
+    lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth1.rp_filter=1")
+    with Shuntd(lab, "route", "eth1", "eth2", check=False, chatty=True) as d:
+        warm(lab)
+        lab.exec("dut", "ip", "route", "add", "10.77.0.0/16", "via", "10.0.2.2", "table", 77)
+        lab.exec("dut", "ip", "rule", "add", "iif", "eth1", "lookup", 77, "pref", 100)
+        arrives_by(d, each_lane, gen, sink, frame)
+        lab.exec("dut", "ip", "rule", "add", "iif", "eth2", "lookup", 77, "pref", 101)
+        arrives_by(d, "kernel", gen, sink, frame)
+        lab.exec("dut", "ip", "route", "add", "10.0.1.0/24", "dev", "eth1", "table", 77)
+        arrives_by(d, each_lane, gen, sink, frame)
+
+
 def test_a_rule_is_no_forwarding_switched_off(lab):
     """What is left to the kernel because of a routing rule is not said to be dropped."""
-    lab.exec("dut", "ip", "rule", "add", "from", "10.0.1.2", "prohibit", "pref", 100)
+    lab.exec("dut", "ip", "rule", "add", "tos", "0x10", "prohibit", "pref", 100)
     with Shuntd(lab, "route", "eth1", "eth2", check=False, chatty=True) as d:
         wait_until(lambda: d.lane()["reason"] == "policy_routing")
         lab.exec("dut", "sysctl", "-q", "net.ipv4.conf.eth2.forwarding=0")

@@ -76,18 +76,24 @@ static const struct shunt_queue_ops sink_ops = {.kind = "sink", .tx = sink_tx};
 
 #define MUST(call) cr_assert_eq(call, 0, "%s", err.msg)
 
-static void add_nets(struct ip_rig *rig, unsigned net, uint32_t nh)
+static void add_nets(struct ip_rig *rig, unsigned space, unsigned net, uint32_t nh)
 {
 	uint8_t addr6[16] = {0x20, 0x01, 0x0d, 0xb8, 0, (uint8_t)net};
+	struct shunt_fib4 *fib4;
+	struct shunt_fib6 *fib6;
 	struct shunt_err err;
 
-	MUST(shunt_fib4_add(rig->fib4, htonl(0x0a000000 + (net << 16)), 16, nh, &err));
-	MUST(shunt_fib6_add(rig->fib6, addr6, 48, nh, &err));
+	MUST(shunt_fib4_open_space(rig->fib4, space, &err));
+	MUST(shunt_fib6_open_space(rig->fib6, space, &err));
+	fib4 = shunt_fib4_space(rig->fib4, space);
+	fib6 = shunt_fib6_space(rig->fib6, space);
+	MUST(shunt_fib4_add(fib4, htonl(0x0a000000 + (net << 16)), 16, nh, &err));
+	MUST(shunt_fib6_add(fib6, addr6, 48, nh, &err));
 	if (net != IP_RIG_FAR)
 		return;
-	MUST(shunt_fib4_add(rig->fib4, htonl(0x0a000000), 8, nh, &err));
-	MUST(shunt_fib4_add(rig->fib4, htonl(0xf0000000), 4, nh, &err));
-	MUST(shunt_fib6_add(rig->fib6, addr6, 32, nh, &err));
+	MUST(shunt_fib4_add(fib4, htonl(0x0a000000), 8, nh, &err));
+	MUST(shunt_fib4_add(fib4, htonl(0xf0000000), 4, nh, &err));
+	MUST(shunt_fib6_add(fib6, addr6, 32, nh, &err));
 }
 
 static void fill_tables(struct ip_rig *rig)
@@ -112,10 +118,10 @@ static void fill_tables(struct ip_rig *rig)
 		MUST(shunt_nexthop_add(rig->nexthops, &adj, &nh, &err));
 		if (net <= IP_RIG_NEAR)
 			members[net].nh = nh;
-		add_nets(rig, net, nh);
+		add_nets(rig, 0, net, nh);
 	}
 	MUST(shunt_nexthop_group_add(rig->nexthops, members, 2, &nh, &err));
-	add_nets(rig, IP_RIG_GROUP, nh);
+	add_nets(rig, 0, IP_RIG_GROUP, nh);
 	rig->local4 = shunt_local4_create(&own_be, 1);
 	cr_assert(rig->local4);
 }
@@ -244,13 +250,24 @@ uint32_t ip_rig_add_device(struct ip_rig *rig, const struct shunt_device *device
 	return number;
 }
 
-void ip_rig_add_route(struct ip_rig *rig, unsigned net, const struct shunt_adj *adj)
+void ip_rig_set_flags(struct ip_rig *rig, uint32_t device, uint32_t flags)
+{
+	shunt_devices_set_flags(rig->devices, device, flags);
+}
+
+void ip_rig_add_route_in(struct ip_rig *rig, unsigned space, unsigned net,
+			 const struct shunt_adj *adj)
 {
 	struct shunt_err err;
 	uint32_t nh;
 
 	MUST(shunt_nexthop_add(rig->nexthops, adj, &nh, &err));
-	add_nets(rig, net, nh);
+	add_nets(rig, space, net, nh);
+}
+
+void ip_rig_add_route(struct ip_rig *rig, unsigned net, const struct shunt_adj *adj)
+{
+	ip_rig_add_route_in(rig, 0, net, adj);
 }
 
 unsigned ip_rig_restored(const struct ip_rig *rig)

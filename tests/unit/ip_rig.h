@@ -66,10 +66,16 @@ unsigned ip_rig_batch(struct ip_rig *rig, uint8_t (*frames)[IP_RIG_FRAME_MAX], c
  * does 1. */
 struct shunt_port_live *ip_rig_live(struct ip_rig *rig);
 
-/* ip_rig_add_device puts a device above a port; returns its number. ip_rig_add_route
- * has 10.NET.0.0/16 and 2001:db8:NET::/48 lead to an adjacency; NET: IP_RIG_NET_CNT or more. */
+/* ip_rig_add_device puts a device above a port; returns its number. ip_rig_set_flags changes what
+ * it forwards (enum shunt_tables_flags). */
 uint32_t ip_rig_add_device(struct ip_rig *rig, const struct shunt_device *device);
+void ip_rig_set_flags(struct ip_rig *rig, uint32_t device, uint32_t flags);
+
+/* ip_rig_add_route has 10.NET.0.0/16 and 2001:db8:NET::/48 lead to an adjacency; NET:
+ * IP_RIG_NET_CNT or more. ip_rig_add_route_in does so in a space, which is empty at first. */
 void ip_rig_add_route(struct ip_rig *rig, unsigned net, const struct shunt_adj *adj);
+void ip_rig_add_route_in(struct ip_rig *rig, unsigned space, unsigned net,
+			 const struct shunt_adj *adj);
 
 /* ip_rig_restored is how many packets were to be made what they were when they arrived. */
 unsigned ip_rig_restored(const struct ip_rig *rig);

@@ -21,6 +21,14 @@ static struct shunt_fib4 *create(size_t bytes_max)
 	return fib;
 }
 
+static struct shunt_fib4 *open_space(struct shunt_fib4 *fib, unsigned space)
+{
+	struct shunt_err err = {0};
+
+	cr_assert_eq(shunt_fib4_open_space(fib, space, &err), 0, "%s", err.msg);
+	return shunt_fib4_space(fib, space);
+}
+
 static void add(struct shunt_fib4 *fib, const char *addr, unsigned len, uint32_t nh)
 {
 	struct shunt_err err = {0};
@@ -231,6 +239,16 @@ static void compare(struct shunt_fib4 *fib, const struct naive_fib *naive, uint6
 	}
 }
 
+static void del_all(struct shunt_fib4 *fib, struct naive_fib *naive)
+{
+	while (naive->cnt) {
+		const struct naive_route r = naive->routes[0];
+
+		cr_assert_eq(shunt_fib4_del(fib, htonl((uint32_t)(r.key >> 96)), r.len, NULL), 0);
+		naive_del(naive, r.key, r.len);
+	}
+}
+
 Test(fib4, random_against_naive)
 {
 	uint64_t seed = naive_seed(), rng = seed;
@@ -247,18 +265,91 @@ Test(fib4, random_against_naive)
 	}
 	compare(fib, naive, &rng, 100, seed);
 	cr_assert_eq(shunt_fib4_route_cnt(fib), naive->cnt);
-	while (naive->cnt) {
-		const struct naive_route r = naive->routes[0];
-
-		cr_assert_eq(shunt_fib4_del(fib, htonl((uint32_t)(r.key >> 96)), r.len, NULL), 0);
-		naive_del(naive, r.key, r.len);
-	}
+	del_all(fib, naive);
 	compare(fib, naive, &rng, 10, seed);
 	shunt_fib4_bytes(fib, &bytes);
 	cr_assert_eq(bytes.lookup, empty.lookup, "SHUNT_SEED=%#lx: leaked, %zu bytes in use", seed,
 		     bytes.lookup);
 	shunt_fib4_destroy(fib);
 	free(naive);
+}
+
+/* Of one memory, but nothing of one shows in the other. */
+Test(fib4, spaces)
+{
+	struct shunt_fib4 *main = create(0), *one, *last;
+	struct shunt_fib_bytes empty, bytes;
+
+	one = open_space(main, 1);
+	last = open_space(main, SHUNT_TABLES_SPACES - 1);
+	cr_assert(one != main && last != main && one != last);
+	cr_assert_eq(open_space(main, 1), one);
+	cr_assert_eq(shunt_fib4_space(main, 0), main);
+	cr_assert_null(shunt_fib4_space(main, 2));
+	shunt_fib4_bytes(main, &empty);
+	add(main, "10.1.2.0", 24, 1);
+	add(one, "10.1.2.0", 24, 2);
+	add(one, "10.1.2.3", 32, 3);
+	add(last, "0.0.0.0", 0, 4);
+	expect(main, "10.1.2.3", 1);
+	expect(one, "10.1.2.3", 3);
+	expect(one, "10.1.2.4", 2);
+	expect(one, "10.1.3.1", 0);
+	expect(last, "10.1.2.3", 4);
+	cr_expect_eq(shunt_fib4_get(last, inet_addr("10.1.2.0"), 24), 0);
+	cr_expect_eq(shunt_fib4_del(last, inet_addr("10.1.2.0"), 24, NULL), -ENOENT);
+	cr_expect_eq(shunt_fib4_route_cnt(one), 2);
+	del(main, "10.1.2.0", 24);
+	expect(main, "10.1.2.3", 0);
+	expect(one, "10.1.2.3", 3);
+	del(one, "10.1.2.3", 32);
+	expect(one, "10.1.2.3", 2);
+	del(one, "10.1.2.0", 24);
+	expect(one, "10.1.2.3", 0);
+	expect(last, "10.1.2.3", 4);
+	del(last, "0.0.0.0", 0);
+	shunt_fib4_bytes(main, &bytes);
+	cr_expect_eq(bytes.lookup, empty.lookup, "%zu bytes in use", bytes.lookup);
+	add(one, "10.1.2.3", 32, 3); /* goes with the first */
+	shunt_fib4_destroy(main);
+}
+
+Test(fib4, spaces_random_against_naive)
+{
+	uint64_t seed = naive_seed(), rng = seed;
+	struct naive_fib *naive = calloc(2, sizeof(*naive));
+	struct shunt_fib4 *main = create(0), *const fibs[] = {main, open_space(main, 5)};
+	struct shunt_fib_bytes empty, bytes;
+	unsigned step, i;
+
+	shunt_fib4_bytes(main, &empty);
+	for (step = 0; step < EFFORT(5000); step++) {
+		i = (unsigned)shunt_rng_below(&rng, 2);
+		random_step(fibs[i], &naive[i], &rng);
+		if (step % 50 == 0)
+			compare(fibs[!i], &naive[!i], &rng, 2, seed);
+	}
+	del_all(fibs[0], &naive[0]);
+	compare(fibs[1], &naive[1], &rng, 10, seed);
+	del_all(fibs[1], &naive[1]);
+	shunt_fib4_bytes(main, &bytes);
+	cr_assert_eq(bytes.lookup, empty.lookup, "SHUNT_SEED=%#lx: leaked, %zu bytes in use", seed,
+		     bytes.lookup);
+	shunt_fib4_destroy(main);
+	free(naive);
+}
+
+Test(fib4, a_space_that_memory_is_too_short_for_is_refused)
+{
+	struct shunt_fib4 *fib = create(14UL << 20);
+	struct shunt_err err = {0};
+
+	cr_assert_eq(shunt_fib4_open_space(fib, SHUNT_TABLES_SPACES - 1, &err), -ENOMEM);
+	cr_expect(strstr(err.msg, "no memory"), "%s", err.msg);
+	cr_expect_null(shunt_fib4_space(fib, SHUNT_TABLES_SPACES - 1));
+	add(fib, "10.0.0.0", 8, 1);
+	expect(fib, "10.0.0.1", 1);
+	shunt_fib4_destroy(fib);
 }
 
 static int sum(void *arg, uint32_t addr_be, unsigned len, uint32_t nh)

@@ -25,6 +25,14 @@ static struct shunt_fib6 *create(size_t bytes_max)
 	return fib;
 }
 
+static struct shunt_fib6 *open_space(struct shunt_fib6 *fib, unsigned space)
+{
+	struct shunt_err err = {0};
+
+	cr_assert_eq(shunt_fib6_open_space(fib, space, &err), 0, "%s", err.msg);
+	return shunt_fib6_space(fib, space);
+}
+
 static struct addr ip(const char *text)
 {
 	struct addr a;
@@ -242,6 +250,16 @@ static void compare(struct shunt_fib6 *fib, const struct naive_fib *naive, uint6
 	}
 }
 
+static void del_all(struct shunt_fib6 *fib, struct naive_fib *naive)
+{
+	while (naive->cnt) {
+		const struct naive_route r = naive->routes[0];
+
+		cr_assert_eq(shunt_fib6_del(fib, from_key(r.key).b, r.len, NULL), 0);
+		naive_del(naive, r.key, r.len);
+	}
+}
+
 Test(fib6, random_against_naive)
 {
 	uint64_t seed = naive_seed(), rng = seed;
@@ -258,18 +276,91 @@ Test(fib6, random_against_naive)
 	}
 	compare(fib, naive, &rng, 100, seed);
 	cr_assert_eq(shunt_fib6_route_cnt(fib), naive->cnt);
-	while (naive->cnt) {
-		const struct naive_route r = naive->routes[0];
-
-		cr_assert_eq(shunt_fib6_del(fib, from_key(r.key).b, r.len, NULL), 0);
-		naive_del(naive, r.key, r.len);
-	}
+	del_all(fib, naive);
 	compare(fib, naive, &rng, 10, seed);
 	shunt_fib6_bytes(fib, &bytes);
 	cr_assert_eq(bytes.lookup, empty.lookup, "SHUNT_SEED=%#lx: leaked, %zu bytes in use", seed,
 		     bytes.lookup);
 	shunt_fib6_destroy(fib);
 	free(naive);
+}
+
+/* Of one memory, but nothing of one shows in the other. */
+Test(fib6, spaces)
+{
+	struct shunt_fib6 *main = create(0), *one, *last;
+	struct shunt_fib_bytes empty, bytes;
+
+	one = open_space(main, 1);
+	last = open_space(main, SHUNT_TABLES_SPACES - 1);
+	cr_assert(one != main && last != main && one != last);
+	cr_assert_eq(open_space(main, 1), one);
+	cr_assert_eq(shunt_fib6_space(main, 0), main);
+	cr_assert_null(shunt_fib6_space(main, 2));
+	shunt_fib6_bytes(main, &empty);
+	add(main, "2001:db8::", 48, 1);
+	add(one, "2001:db8::", 48, 2);
+	add(one, "2001:db8::3", 128, 3);
+	add(last, "::", 0, 4);
+	expect(main, "2001:db8::3", 1);
+	expect(one, "2001:db8::3", 3);
+	expect(one, "2001:db8::4", 2);
+	expect(one, "2001:db8:1::", 0);
+	expect(last, "2001:db8::3", 4);
+	cr_expect_eq(shunt_fib6_get(last, ip("2001:db8::").b, 48), 0);
+	cr_expect_eq(shunt_fib6_del(last, ip("2001:db8::").b, 48, NULL), -ENOENT);
+	cr_expect_eq(shunt_fib6_route_cnt(one), 2);
+	del(main, "2001:db8::", 48);
+	expect(main, "2001:db8::3", 0);
+	expect(one, "2001:db8::3", 3);
+	del(one, "2001:db8::3", 128);
+	expect(one, "2001:db8::3", 2);
+	del(one, "2001:db8::", 48);
+	expect(one, "2001:db8::3", 0);
+	expect(last, "2001:db8::3", 4);
+	del(last, "::", 0);
+	shunt_fib6_bytes(main, &bytes);
+	cr_expect_eq(bytes.lookup, empty.lookup, "%zu bytes in use", bytes.lookup);
+	add(one, "2001:db8::3", 128, 3); /* goes with the first */
+	shunt_fib6_destroy(main);
+}
+
+Test(fib6, spaces_random_against_naive)
+{
+	uint64_t seed = naive_seed(), rng = seed;
+	struct naive_fib *naive = calloc(2, sizeof(*naive));
+	struct shunt_fib6 *main = create(0), *const fibs[] = {main, open_space(main, 5)};
+	struct shunt_fib_bytes empty, bytes;
+	unsigned step, i;
+
+	shunt_fib6_bytes(main, &empty);
+	for (step = 0; step < EFFORT(5000); step++) {
+		i = (unsigned)shunt_rng_below(&rng, 2);
+		random_step(fibs[i], &naive[i], &rng);
+		if (step % 50 == 0)
+			compare(fibs[!i], &naive[!i], &rng, 2, seed);
+	}
+	del_all(fibs[0], &naive[0]);
+	compare(fibs[1], &naive[1], &rng, 10, seed);
+	del_all(fibs[1], &naive[1]);
+	shunt_fib6_bytes(main, &bytes);
+	cr_assert_eq(bytes.lookup, empty.lookup, "SHUNT_SEED=%#lx: leaked, %zu bytes in use", seed,
+		     bytes.lookup);
+	shunt_fib6_destroy(main);
+	free(naive);
+}
+
+Test(fib6, a_space_that_memory_is_too_short_for_is_refused)
+{
+	struct shunt_fib6 *fib = create(10UL << 20);
+	struct shunt_err err = {0};
+
+	cr_assert_eq(shunt_fib6_open_space(fib, SHUNT_TABLES_SPACES - 1, &err), -ENOMEM);
+	cr_expect(strstr(err.msg, "no memory"), "%s", err.msg);
+	cr_expect_null(shunt_fib6_space(fib, SHUNT_TABLES_SPACES - 1));
+	add(fib, "2001:db8::", 32, 1);
+	expect(fib, "2001:db8::1", 1);
+	shunt_fib6_destroy(fib);
 }
 
 /* With a bound on memory: additions fail with a sentence and change nothing, deletions work. */

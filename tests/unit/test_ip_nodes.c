@@ -694,6 +694,41 @@ Test(ip_nodes, follows_the_ports_settings)
 	ip_rig_destroy(rig);
 }
 
+/* Each family by the routes of its own, and the sources of IPv4. */
+Test(ip_nodes, goes_by_the_ports_spaces)
+{
+	static const struct expected near = SENT(NEAR), narrow = SENT(NARROW);
+	struct ip_rig *rig = ip_rig_create(0);
+	struct shunt_port_live *live = ip_rig_live(rig);
+	struct frame f4 = frame4(0x0a000001 | IP_RIG_NEAR << 16, 46, 60);
+	const struct frame f6 = frame6(IP_RIG_NEAR, 46, 60);
+	const struct frame other4 = frame4(0x0a000001, 46, 60), other6 = frame6(0, 46, 60);
+	const struct expected noroute = punted(SHUNT_PUNT_noroute);
+	const struct expected rpf = punted(SHUNT_PUNT_rp_filter);
+
+	ip_rig_add_route_in(rig, 5, IP_RIG_NEAR, &ip_rig_adjs[IP_RIG_NARROW]);
+	ip_rig_add_route_in(rig, 5, IP_RIG_NET_CNT, &ip_rig_adjs[IP_RIG_BACK]);
+	live->space4 = 5;
+	compare(ip_rig_run(rig, f4.bytes, f4.len), &narrow, &f4, "IPv4 in space 5");
+	compare(ip_rig_run(rig, f6.bytes, f6.len), &near, &f6, "IPv6 in main");
+	live->space4 = 0;
+	live->space6 = 5;
+	compare(ip_rig_run(rig, f4.bytes, f4.len), &near, &f4, "IPv4 in main");
+	compare(ip_rig_run(rig, f6.bytes, f6.len), &narrow, &f6, "IPv6 in space 5");
+	compare(ip_rig_run(rig, other6.bytes, other6.len), &noroute, &other6, "main's, IPv6");
+	live->space4 = 5;
+	compare(ip_rig_run(rig, other4.bytes, other4.len), &noroute, &other4, "main's, IPv4");
+
+	live->rpf4 = SHUNT_SOURCE_RPF;
+	put32(f4.bytes + IP + 12, 0x0a000001 | IP_RIG_NET_CNT << 16);
+	seal4(&f4);
+	compare(ip_rig_run(rig, f4.bytes, f4.len), &narrow, &f4, "back by space 5");
+	put32(f4.bytes + IP + 12, 0x0a000001 | IP_RIG_BACK << 16);
+	seal4(&f4);
+	compare(ip_rig_run(rig, f4.bytes, f4.len), &rpf, &f4, "back by main alone");
+	ip_rig_destroy(rig);
+}
+
 /* The kernel has looked at their sources. What goes back to it is first made what it was. */
 Test(ip_nodes, approved_packets)
 {

@@ -53,11 +53,17 @@ static uint32_t add_way(unsigned port, unsigned kind)
 	return nh;
 }
 
-static void follow(uint32_t flags)
+/* What the program remembers stays. */
+static void set_flags(uint32_t flags)
 {
 	cfg.flags = flags;
-	shunt_xdp_tables_change(tables);
 	shunt_xdp_tables_publish(&x, &cfg);
+}
+
+static void follow(uint32_t flags)
+{
+	shunt_xdp_tables_change(tables);
+	set_flags(flags);
 }
 
 static void set_bases(void)
@@ -78,20 +84,34 @@ static void set_bases(void)
 	cfg.flow_seed = 0x1234567890abcdefULL;
 }
 
-static void add4(const char *text, unsigned len, uint32_t nh)
+static void add4_in(unsigned space, const char *text, unsigned len, uint32_t nh)
 {
 	struct shunt_err err;
 
-	cr_assert_eq(shunt_fib4_add(fib4, inet_addr(text), len, nh, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_fib4_open_space(fib4, space, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_fib4_add(shunt_fib4_space(fib4, space), inet_addr(text), len, nh, &err),
+		     0, "%s", err.msg);
 }
 
-static void add6(const char *text, unsigned len, uint32_t nh)
+static void add4(const char *text, unsigned len, uint32_t nh)
+{
+	add4_in(0, text, len, nh);
+}
+
+static void add6_in(unsigned space, const char *text, unsigned len, uint32_t nh)
 {
 	struct shunt_err err;
 	uint8_t addr[16];
 
 	inet_pton(AF_INET6, text, addr);
-	cr_assert_eq(shunt_fib6_add(fib6, addr, len, nh, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_fib6_open_space(fib6, space, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_fib6_add(shunt_fib6_space(fib6, space), addr, len, nh, &err), 0, "%s",
+		     err.msg);
+}
+
+static void add6(const char *text, unsigned len, uint32_t nh)
+{
+	add6_in(0, text, len, nh);
 }
 
 static void add_routes(void)
@@ -200,6 +220,21 @@ static void good4(struct frame *f, const char *dst)
 	set_dst4(f, inet_addr(dst));
 }
 
+static void good4_from(struct frame *f, const char *src, const char *dst)
+{
+	const uint32_t src_be = inet_addr(src);
+
+	frame_good4(f);
+	memcpy(f->data + 26, &src_be, 4);
+	set_dst4(f, inet_addr(dst));
+}
+
+static void good6(struct frame *f, const char *dst)
+{
+	frame_good6(f);
+	inet_pton(AF_INET6, dst, f->data + 38);
+}
+
 #define expect_left(f, reason)                                                                     \
 	do {                                                                                       \
 		int got = run(f, &out);                                                            \
@@ -243,12 +278,11 @@ static void expect_count(const struct shunt_counts *counts, uint32_t number, uns
 	cr_expect_eq(got.bytes, packets * len);
 }
 
-static void set_number(uint32_t nh, unsigned port, uint32_t number)
+static void set_way(uint32_t nh, struct shunt_adj adj)
 {
-	struct shunt_adj adj = {
-		.mtu = 1500, .port = (uint16_t)port, .kind = SHUNT_ADJ_REWRITE, .number = number};
-
-	adj.eth[11] = (uint8_t)port;
+	adj.mtu = 1500;
+	adj.kind = SHUNT_ADJ_REWRITE;
+	adj.eth[11] = (uint8_t)adj.port;
 	cr_assert_eq(shunt_nexthop_set(nexthops, nh, &adj, NULL), 0);
 }
 
@@ -270,8 +304,8 @@ Test(steer_route, neighbours_are_counted_where_asked_for)
 	for (int i = 0; i < 3; i++)
 		expect_left(&f, XDP_FORWARD4);
 	expect_count(counts, 2, 0, f.len);
-	set_number(way_out, OUT, 2);
-	set_number(way_two, OUT_TWO, 70000);
+	set_way(way_out, (struct shunt_adj){.port = OUT, .number = 2});
+	set_way(way_two, (struct shunt_adj){.port = OUT_TWO, .number = 70000});
 	follow(FLAGS);
 	for (int i = 0; i < 3; i++)
 		expect_left(&f, XDP_FORWARD4);
@@ -282,8 +316,7 @@ Test(steer_route, neighbours_are_counted_where_asked_for)
 	good4(&f, "203.0.113.9"); /* the port it came by */
 	expect_left(&f, SAME_PORT);
 	expect_count(counts, 2, 3, f.len);
-	frame_good6(&f);
-	inet_pton(AF_INET6, "2001:db8:1:3::9", f.data + 38);
+	good6(&f, "2001:db8:1:3::9");
 	shunt_counts_begin(counts, 2);
 	expect_left(&f, XDP_FORWARD6);
 	expect_count(counts, 2, 1, f.len);
@@ -333,8 +366,7 @@ Test(steer_route, routes_are_counted_where_asked_for)
 	expect_count(counts, flows, 2, f.len);
 	good4(&f, "198.51.100.129"); /* a route that is not counted */
 	expect_left(&f, XDP_FORWARD4);
-	frame_good6(&f);
-	inet_pton(AF_INET6, "2001:db8:1:3::9", f.data + 38);
+	good6(&f, "2001:db8:1:3::9");
 	shunt_counts_begin(counts, one);
 	expect_left(&f, XDP_FORWARD6);
 	expect_count(counts, one, 1, f.len);
@@ -367,8 +399,7 @@ Test(steer_route, rewrites_ipv6)
 
 	start();
 	for (int twice = 0; twice < 2; twice++) {
-		frame_good6(&f);
-		inet_pton(AF_INET6, "2001:db8:1:2::9", f.data + 38);
+		good6(&f, "2001:db8:1:2::9");
 		expect_left(&f, XDP_FORWARD6);
 		cr_expect_eq(out.data[11], OUT_TWO);
 		cr_expect_eq(out.data[21], f.data[21] - 1);
@@ -410,16 +441,14 @@ Test(steer_route, kernel_gets_what_it_cannot_finish)
 	memcpy(f.data + 26, steer_local4[0], 4);
 	set_dst4(&f, inet_addr("198.51.100.7"));
 	expect_left(&f, OWN_SOURCE);
-	frame_good6(&f);
-	inet_pton(AF_INET6, "2001:db8:1:2::3", f.data + 38);
+	good6(&f, "2001:db8:1:2::3");
 	expect_left(&f, NO_WAY);
 	inet_pton(AF_INET6, "2001:db8:9::3", f.data + 38);
 	expect_left(&f, NO_WAY);
 	good4(&f, "198.51.100.7");
 	follow(SHUNT_TABLES_IP6);
 	expect_left(&f, NOT_ROUTER);
-	frame_good6(&f);
-	inet_pton(AF_INET6, "2001:db8:1::3", f.data + 38);
+	good6(&f, "2001:db8:1::3");
 	follow(SHUNT_TABLES_IP4);
 	expect_left(&f, NOT_ROUTER);
 	follow(FLAGS);
@@ -456,13 +485,10 @@ Test(steer_route, sources)
 	struct frame f, out;
 
 	start();
-	good4(&f, "198.51.100.7"); /* from 198.51.100.1 or the like, which is out by OUT */
 	follow(FLAGS | SHUNT_TABLES_RPF4);
-	memcpy(f.data + 26, "\xcb\x00\x71\x05", 4); /* 203.0.113.5: the way back is this port */
-	set_dst4(&f, inet_addr("198.51.100.7"));
+	good4_from(&f, "203.0.113.5", "198.51.100.7"); /* the way back is this port */
 	expect_left(&f, XDP_FORWARD4);
-	memcpy(f.data + 26, "\xc6\x33\x64\x09", 4);
-	set_dst4(&f, inet_addr("198.51.100.7"));
+	good4_from(&f, "198.51.100.9", "198.51.100.7"); /* and is OUT */
 	expect_left(&f, OTHER_SOURCE);
 	follow(FLAGS | SHUNT_TABLES_NO_LOCAL);
 	expect_left(&f, XDP_FORWARD4);
@@ -544,8 +570,7 @@ Test(steer_route, spreads_as_the_worker_does)
 	}
 	cr_expect(taken[0] > 50 && taken[1] > 200, "%u and %u", taken[0], taken[1]);
 	for (unsigned i = 0; i < 200; i++) {
-		frame_good6(&f);
-		inet_pton(AF_INET6, "2001:db8:2::9", f.data + 38);
+		good6(&f, "2001:db8:2::9");
 		f.data[37] = (uint8_t)i;
 		expect_left(&f, XDP_FORWARD6);
 		cr_assert_eq(out.data[11],
@@ -664,8 +689,7 @@ static void goes(const char *dst, uint8_t tos, const uint16_t *tags, const uint1
 	struct frame f, out, want;
 
 	if (is_ip6) {
-		frame_good6(&f);
-		inet_pton(AF_INET6, dst, f.data + 38);
+		good6(&f, dst);
 	} else {
 		good4(&f, dst);
 		f.data[15] = tos;
@@ -738,8 +762,7 @@ Test(steer_route, tagged_that_is_the_kernels)
 	good4(&f, "192.0.2.77");
 	put_tags(&f, VLAN(100));
 	expect_left(&f, NO_WAY);
-	frame_good6(&f);
-	inet_pton(AF_INET6, "2001:db8:1::3", f.data + 38);
+	good6(&f, "2001:db8:1::3");
 	put_tags(&f, VLAN(100));
 	shunt_devices_set_flags(devices, in_device, SHUNT_TABLES_IP4);
 	expect_left(&f, NOT_ROUTER);
@@ -818,15 +841,199 @@ Test(steer_route, tagged_sources)
 	add4("100.127.9.0", 24, add_tagged_way(in_device));
 	shunt_devices_set_flags(devices, in_device, FLAGS | SHUNT_TABLES_RPF4);
 	follow(ABOVE);
-	good4(&f, "198.51.100.7");
-	memcpy(f.data + 26, "\x64\x7f\x09\x05", 4);
-	set_dst4(&f, inet_addr("198.51.100.7"));
+	good4_from(&f, "100.127.9.5", "198.51.100.7");
 	put_tags(&f, VLAN(100));
 	expect_left(&f, XDP_FORWARD4);
-	good4(&f, "198.51.100.7");
-	memcpy(f.data + 26, "\xcb\x00\x71\x05", 4);
-	set_dst4(&f, inet_addr("198.51.100.7"));
+	good4_from(&f, "203.0.113.5", "198.51.100.7");
 	put_tags(&f, VLAN(100));
 	expect_left(&f, OTHER_SOURCE);
+	stop();
+}
+
+/* --- spaces ----------------------------------------------------------------------------------- */
+
+#define SPACE4(n) ((n) << SHUNT_TABLES_SPACE4_SHIFT)
+#define SPACE6(n) ((n) << SHUNT_TABLES_SPACE6_SHIFT)
+
+static void start_spaces(void)
+{
+	start_tagged();
+	add4_in(3, "198.51.100.0", 24, way_two);
+	add4_in(3, "100.64.0.0", 10, group);
+	add6_in(31, "2001:db8:1::", 48, way_two);
+	add6_in(31, "2001:db8:2::", 48, group);
+}
+
+/* What is remembered of one space is not another's, though nothing has changed. */
+Test(steer_route, spaces_of_a_port)
+{
+	struct frame f, out;
+
+	start_spaces();
+	follow(FLAGS);
+	for (int i = 0; i < 8; i++) {
+		const bool is_other4 = i & 2, is_other6 = i & 4;
+
+		set_flags(FLAGS | (is_other4 ? SPACE4(3) : 0) | (is_other6 ? SPACE6(31) : 0));
+		GOES("198.51.100.7", 0, NONE, NONE, is_other4 ? OUT_TWO : OUT);
+		GOES("2001:db8:1:3::9", 0, NONE, NONE, is_other6 ? OUT_TWO : OUT);
+	}
+	good4(&f, "203.0.113.9"); /* main has ways to these */
+	expect_left(&f, NO_WAY);
+	good6(&f, "2001:db8:71::9");
+	expect_left(&f, NO_WAY);
+	set_flags(FLAGS | SPACE4(4) | SPACE6(30)); /* not opened */
+	good4(&f, "198.51.100.7");
+	expect_left(&f, NO_WAY);
+	good6(&f, "2001:db8:1:3::9");
+	expect_left(&f, NO_WAY);
+	stop();
+}
+
+/* A flow has its path, in whatever space. */
+Test(steer_route, spreads_in_a_space_as_in_main)
+{
+	struct frame f4, f6, out;
+	uint8_t ports[2];
+	unsigned taken[2] = {0};
+
+	start_spaces();
+	follow(FLAGS);
+	for (unsigned i = 0; i < 64; i++) {
+		good4(&f4, "100.64.1.2");
+		set_dst4(&f4, htonl(0x64400000 + i * 77));
+		good6(&f6, "2001:db8:2::9");
+		f6.data[37] = (uint8_t)i;
+		set_flags(FLAGS);
+		expect_left(&f4, XDP_FORWARD4);
+		ports[0] = out.data[11];
+		expect_left(&f6, XDP_FORWARD6);
+		ports[1] = out.data[11];
+		set_flags(FLAGS | SPACE4(3) | SPACE6(31));
+		expect_left(&f4, XDP_FORWARD4);
+		cr_expect_eq(out.data[11], ports[0], "flow %u", i);
+		expect_left(&f6, XDP_FORWARD6);
+		cr_expect_eq(out.data[11], ports[1], "flow %u of IPv6", i);
+		taken[ports[0] == OUT_TWO]++;
+	}
+	cr_expect(taken[0] && taken[1]);
+	stop();
+}
+
+Test(steer_route, spaces_of_devices)
+{
+	struct frame f, out;
+	uint32_t other;
+
+	start_spaces();
+	other = add_device(OWN, 101, 0, FLAGS | SPACE4(3) | SPACE6(31));
+	follow(ABOVE);
+	for (int twice = 0; twice < 2; twice++) {
+		GOES("198.51.100.7", 0, VLAN(100), NONE, OUT);
+		GOES("198.51.100.7", 0, VLAN(101), NONE, OUT_TWO);
+		GOES("198.51.100.7", 0, NONE, NONE, OUT);
+		GOES("2001:db8:1:3::9", 0, VLAN(101), NONE, OUT_TWO);
+		GOES("2001:db8:1:3::9", 0, VLAN(100), NONE, OUT);
+	}
+	good4(&f, "203.0.113.9");
+	put_tags(&f, VLAN(101));
+	expect_left(&f, NO_WAY);
+	shunt_devices_set_flags(devices, other, FLAGS);
+	shunt_devices_set_flags(devices, in_device, FLAGS | SPACE4(3));
+	GOES("198.51.100.7", 0, VLAN(101), NONE, OUT);
+	GOES("198.51.100.7", 0, VLAN(100), NONE, OUT_TWO);
+	GOES("2001:db8:1:3::9", 0, VLAN(100), NONE, OUT);
+	stop();
+}
+
+#define RPF_FAR (SHUNT_TABLES_RPF4 | SHUNT_TABLES_FAR)
+
+/* By the routes of what the packet leaves by, which is in space 7; its own space is 3 where that is
+ * said. */
+Test(steer_route, far_sources)
+{
+	struct frame f, out;
+	uint32_t alias;
+
+	start_spaces();
+	set_way(way_two, (struct shunt_adj){.port = OUT_TWO, .space = 7});
+	add4_in(7, "192.0.2.0", 24, way_back);
+	add4_in(7, "192.0.2.128", 25, way_out);
+	add4_in(7, "192.0.2.200", 32, way_local);
+	follow(FLAGS | RPF_FAR | SPACE4(3));
+	good4_from(&f, "192.0.2.7", "198.51.100.7");
+	expect_left(&f, XDP_FORWARD4);
+	good4_from(&f, "192.0.2.129", "198.51.100.7");
+	expect_left(&f, OTHER_SOURCE);
+	good4_from(&f, "203.0.113.5", "198.51.100.7"); /* which main alone knows */
+	expect_left(&f, OTHER_SOURCE);
+	set_flags(FLAGS | RPF_FAR); /* out by OUT, which is in space 0 */
+	expect_left(&f, XDP_FORWARD4);
+	good4_from(&f, "192.0.2.7", "198.51.100.7");
+	expect_left(&f, OTHER_SOURCE);
+	good4_from(&f, "192.0.2.7", "198.51.100.129"); /* from main into space 7 */
+	expect_left(&f, XDP_FORWARD4);
+	set_flags(FLAGS | SHUNT_TABLES_RPF4 | SPACE4(3));
+	good4_from(&f, "192.0.2.7", "198.51.100.7");
+	expect_left(&f, OTHER_SOURCE);
+	set_flags(FLAGS | SHUNT_TABLES_NO_LOCAL | SHUNT_TABLES_FAR | SPACE4(3));
+	good4_from(&f, "192.0.2.129", "198.51.100.7");
+	expect_left(&f, XDP_FORWARD4);
+	good4_from(&f, "192.0.2.200", "198.51.100.7");
+	expect_left(&f, OTHER_SOURCE);
+	set_flags(FLAGS | SHUNT_TABLES_NO_LOCAL | SPACE4(3));
+	expect_left(&f, XDP_FORWARD4);
+
+	cr_assert_eq(shunt_nexthop_alias_add(nexthops, way_two, &alias, NULL), 0);
+	add4_in(3, "198.51.100.0", 24, alias);
+	follow(FLAGS | RPF_FAR | SPACE4(3));
+	good4_from(&f, "192.0.2.7", "198.51.100.7");
+	expect_left(&f, XDP_FORWARD4);
+	stop();
+}
+
+Test(steer_route, far_sources_that_are_the_kernels)
+{
+	static const uint32_t checks[] = {RPF_FAR, SHUNT_TABLES_NO_LOCAL | SHUNT_TABLES_FAR};
+	struct frame several, unknown, out;
+
+	start_spaces();
+	good4_from(&several, "203.0.113.5", "100.64.1.2");
+	good4_from(&unknown, "203.0.113.5", "198.51.100.7");
+	for (unsigned i = 0; i < SHUNT_ARRAY_LEN(checks); i++) {
+		set_way(way_out, (struct shunt_adj){.port = OUT});
+		follow(FLAGS | checks[i]);
+		expect_left(&unknown, XDP_FORWARD4);
+		expect_left(&several, OTHER_SOURCE);
+		set_way(way_out, (struct shunt_adj){.port = OUT, .space = SHUNT_ADJ_NO_SPACE});
+		follow(FLAGS | checks[i]);
+		expect_left(&unknown, OTHER_SOURCE);
+		follow(FLAGS | (checks[i] & ~SHUNT_TABLES_FAR));
+		expect_left(&unknown, XDP_FORWARD4);
+		expect_left(&several, XDP_FORWARD4);
+	}
+	stop();
+}
+
+Test(steer_route, far_sources_of_devices)
+{
+	struct frame f, out;
+	uint32_t back;
+
+	start_spaces();
+	back = add_tagged_way(in_device);
+	set_way(way_two, (struct shunt_adj){.port = OUT_TWO, .space = 7});
+	add4_in(7, "192.0.2.0", 24, back);
+	add4("203.0.113.0", 24, back);
+	shunt_devices_set_flags(devices, in_device, FLAGS | RPF_FAR | SPACE4(3));
+	follow(ABOVE);
+	good4_from(&f, "192.0.2.7", "198.51.100.7");
+	put_tags(&f, VLAN(100));
+	expect_left(&f, XDP_FORWARD4);
+	good4_from(&f, "203.0.113.5", "198.51.100.7");
+	put_tags(&f, VLAN(100));
+	expect_left(&f, OTHER_SOURCE);
+	shunt_devices_set_flags(devices, in_device, FLAGS | RPF_FAR); /* out by OUT */
+	expect_left(&f, XDP_FORWARD4);
 	stop();
 }

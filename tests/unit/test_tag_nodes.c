@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "graph/tag.h"
+#include "base/bytes.h"
 #include "ip_rig.h"
+#include "measure/rng.h"
 #include "shunt_bond.h"
 #include "shunt_tables.h"
 
@@ -92,6 +94,16 @@ static uint16_t sum_of(const uint8_t *ip)
 	return (uint16_t) ~(sum + (sum >> 16));
 }
 
+static void seal(uint8_t *ip)
+{
+	uint16_t sum;
+
+	memset(ip + 10, 0, 2);
+	sum = sum_of(ip);
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
+}
+
 /* tags: pairs of type and TCI, 0 ends them. */
 static struct bytes packet(const uint8_t *macs, const uint16_t *tags, bool is_ip6, unsigned net,
 			   unsigned ttl)
@@ -115,8 +127,7 @@ static struct bytes packet(const uint8_t *macs, const uint16_t *tags, bool is_ip
 		memcpy(ip + 12, "\xc6\x12\0\1\x0a", 5);
 		ip[17] = (uint8_t)net;
 		ip[19] = 9;
-		ip[10] = (uint8_t)(sum_of(ip) >> 8);
-		ip[11] = (uint8_t)sum_of(ip);
+		seal(ip);
 	}
 	put(&f, ip, sizeof(ip));
 	return f;
@@ -243,5 +254,214 @@ Test(tag_nodes, what_was_taken_is_given_back)
 		shunt_tag_give(&pkt, mem);
 		cr_expect(pkt.addr == 256 && pkt.len == f.len &&
 			  !memcmp(mem + pkt.addr, f.data, f.len));
+	}
+}
+
+/* --- spaces ----------------------------------------------------------------------------------- */
+
+#define BOTH	   (SHUNT_TABLES_IP4 | SHUNT_TABLES_IP6)
+#define SPACE4(n)  ((n) << SHUNT_TABLES_SPACE4_SHIFT)
+#define SPACE6(n)  ((n) << SHUNT_TABLES_SPACE6_SHIFT)
+#define VLAN_OF(i) VLAN((uint16_t)(400 + (i)))
+
+/* A batch of packets of one family, which are told apart by their last byte. */
+struct batch {
+	uint8_t frames[SHUNT_BATCH_MAX][IP_RIG_FRAME_MAX];
+	uint32_t lens[SHUNT_BATCH_MAX];
+	unsigned cnt;
+	struct ip_outcome out[SHUNT_BATCH_MAX];
+};
+
+static void add_to(struct batch *batch, const struct bytes *f)
+{
+	memcpy(batch->frames[batch->cnt], f->data, f->len);
+	batch->frames[batch->cnt][f->len - 1] = (uint8_t)batch->cnt;
+	batch->lens[batch->cnt++] = f->len;
+}
+
+/* Runs the batch, and empties it; left[i]: what of packet i has left, NULL: nothing. */
+static void run(struct batch *batch, const struct ip_outcome **left)
+{
+	const unsigned sent = ip_rig_batch(rig, batch->frames, batch->lens, batch->cnt, batch->out);
+
+	memset(left, 0, SHUNT_BATCH_MAX * sizeof(*left));
+	for (unsigned i = 0; i < sent; i++)
+		left[batch->out[i].bytes[batch->out[i].len - 1]] = &batch->out[i];
+	batch->cnt = 0;
+}
+
+/* In by three devices and the port, of which each goes by another space; one has no route. */
+Test(tag_nodes, batches_by_spaces)
+{
+	static const enum ip_rig_net nets[4] = {IP_RIG_FAR, IP_RIG_NEAR, IP_RIG_NET_CNT,
+						IP_RIG_NARROW};
+	static struct batch batch;
+	const struct ip_outcome *left[SHUNT_BATCH_MAX];
+	uint64_t rng = 20260101;
+	unsigned by[SHUNT_BATCH_MAX], i, round, space;
+
+	for (space = 0; space < 3; space++)
+		ip_rig_set_flags(rig, add_device(0, 400 + space, 0, 0),
+				 BOTH | SPACE4(space) | SPACE6(space + 10));
+	ip_rig_live(rig)->space4 = 3;
+	ip_rig_live(rig)->space6 = 13;
+	for (space = 1; space < 4; space++) {
+		if (nets[space] == IP_RIG_NET_CNT)
+			continue;
+		ip_rig_add_route_in(rig, space, IP_RIG_FAR, &ip_rig_adjs[nets[space]]);
+		ip_rig_add_route_in(rig, space + 10, IP_RIG_FAR, &ip_rig_adjs[nets[space]]);
+	}
+	ip_rig_add_route_in(rig, 2, IP_RIG_NEAR, &ip_rig_adjs[IP_RIG_NEAR]);
+	ip_rig_add_route_in(rig, 12, IP_RIG_NEAR, &ip_rig_adjs[IP_RIG_NEAR]);
+	ip_rig_add_route_in(rig, 10, IP_RIG_FAR, &ip_rig_adjs[IP_RIG_FAR]);
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < SHUNT_BATCH_MAX; i++) {
+			struct bytes f;
+
+			by[i] = (unsigned)shunt_rng_below(&rng, 4);
+			f = packet(to_us, by[i] < 3 ? VLAN_OF(by[i]) : NONE, round & 1, IP_RIG_FAR,
+				   64);
+			add_to(&batch, &f);
+		}
+		run(&batch, left);
+		for (i = 0; i < SHUNT_BATCH_MAX; i++) {
+			cr_assert_eq(!left[i], by[i] == 2, "round %u, packet %u", round, i);
+			cr_assert(!left[i] ||
+					  !memcmp(left[i]->bytes, ip_rig_adjs[nets[by[i]]].eth, 12),
+				  "round %u, packet %u by %u", round, i, by[i]);
+		}
+	}
+}
+
+#define RPF	     SHUNT_TABLES_RPF4
+#define NO_LOCAL     SHUNT_TABLES_NO_LOCAL
+#define ABROAD	     SHUNT_TABLES_FAR
+#define INTO_FIVE    (IP_RIG_NET_CNT + 3) /* by what is in space 5, */
+#define INTO_UNKNOWN (IP_RIG_NET_CNT + 4) /* and in one that only the kernel knows */
+#define SOURCES	     100u		  /* the first row's source */
+
+/* Of the device that a packet comes in by, or of the port. */
+static const struct {
+	uint32_t flags;
+	unsigned dst;
+	unsigned space; /* that alone has a way to the source: back, or where it is local: there */
+	bool is_local;
+	bool goes;
+} sources[] = {
+	{0, IP_RIG_NEAR, 5, true, true},
+	{RPF, IP_RIG_NEAR, 0, false, true},
+	{RPF, IP_RIG_NEAR, 5, false, false},
+	{RPF, INTO_FIVE, 0, false, true},
+	{RPF, INTO_FIVE, 5, false, false},
+	{RPF, INTO_UNKNOWN, 0, false, true},
+	{RPF, IP_RIG_GROUP, 0, false, true},
+	{RPF | SPACE4(6), IP_RIG_NEAR, 6, false, true},
+	{RPF | SPACE4(6), IP_RIG_NEAR, 0, false, false},
+	{RPF | ABROAD, IP_RIG_NEAR, 0, false, true},
+	{RPF | ABROAD, IP_RIG_NEAR, 5, false, false},
+	{RPF | ABROAD, INTO_FIVE, 0, false, false},
+	{RPF | ABROAD, INTO_FIVE, 5, false, true},
+	{RPF | ABROAD, INTO_FIVE, 5, true, false},
+	{RPF | ABROAD, INTO_UNKNOWN, 0, false, false},
+	{RPF | ABROAD, IP_RIG_GROUP, 0, false, false},
+	{RPF | ABROAD | SPACE4(6), IP_RIG_NEAR, 0, false, true},
+	{RPF | ABROAD | SPACE4(6), IP_RIG_NEAR, 6, false, false},
+	{RPF | ABROAD | SPACE4(6), INTO_FIVE, 5, false, true},
+	{NO_LOCAL, IP_RIG_NEAR, 0, true, false},
+	{NO_LOCAL, INTO_FIVE, 5, true, true},
+	{NO_LOCAL | ABROAD, IP_RIG_NEAR, 0, true, false},
+	{NO_LOCAL | ABROAD, INTO_FIVE, 0, true, true},
+	{NO_LOCAL | ABROAD, INTO_FIVE, 5, true, false},
+	{NO_LOCAL | ABROAD, INTO_UNKNOWN, 0, false, false},
+	{NO_LOCAL | ABROAD, IP_RIG_GROUP, 0, false, false},
+};
+
+/* back: by what a packet came in. */
+static void start_source(unsigned row, const struct shunt_adj *back)
+{
+	ip_rig_add_route_in(rig, sources[row].space, SOURCES + row,
+			    sources[row].is_local ? &ip_rig_adjs[IP_RIG_LOCAL] : back);
+}
+
+static void start_spaces(void)
+{
+	struct shunt_adj adj = ip_rig_adjs[IP_RIG_NEAR];
+
+	ip_rig_add_route_in(rig, 6, IP_RIG_NEAR, &adj);
+	adj.space = 5;
+	ip_rig_add_route(rig, INTO_FIVE, &adj);
+	ip_rig_add_route_in(rig, 6, INTO_FIVE, &adj);
+	adj.space = SHUNT_ADJ_NO_SPACE;
+	ip_rig_add_route(rig, INTO_UNKNOWN, &adj);
+	ip_rig_add_route_in(rig, 5, IP_RIG_NET_CNT, &adj); /* it is there, whatever the rows have */
+}
+
+static struct bytes packet_of(unsigned row, const uint16_t *tags)
+{
+	struct bytes f = packet(to_us, tags, false, sources[row].dst, 64);
+	uint8_t *ip = f.data + f.len - L3_LEN;
+
+	ip[12] = 10;
+	ip[13] = (uint8_t)(SOURCES + row);
+	seal(ip);
+	return f;
+}
+
+static void expect_fate(const struct ip_outcome *got, unsigned row)
+{
+	cr_expect_eq(got->fate, sources[row].goes ? IP_SENT : IP_PUNTED, "row %u", row);
+	cr_expect(sources[row].goes || got->reason == SHUNT_PUNT_rp_filter, "row %u: reason %u",
+		  row, got->reason);
+}
+
+Test(tag_nodes, sources_of_the_port)
+{
+	struct shunt_port_live *live = ip_rig_live(rig);
+
+	start_spaces();
+	for (unsigned i = 0; i < SHUNT_ARRAY_LEN(sources); i++) {
+		const uint32_t flags = sources[i].flags;
+		const struct bytes f = packet_of(i, NONE);
+
+		start_source(i, &ip_rig_adjs[IP_RIG_BACK]);
+		live->rpf4 = flags & RPF	? SHUNT_SOURCE_RPF
+			     : flags & NO_LOCAL ? SHUNT_SOURCE_NOT_LOCAL
+						: SHUNT_SOURCE_ANY;
+		live->is_far4 = !!(flags & ABROAD);
+		live->space4 = (flags & SHUNT_TABLES_SPACE4) >> SHUNT_TABLES_SPACE4_SHIFT;
+		expect_fate(ip_rig_run(rig, f.data, f.len), i);
+	}
+}
+
+/* One by one, and all in a batch, each by its own device. */
+Test(tag_nodes, sources_of_devices)
+{
+	static struct batch batch;
+	const struct ip_outcome *left[SHUNT_BATCH_MAX];
+	const unsigned cnt = SHUNT_ARRAY_LEN(sources);
+	unsigned i, first;
+
+	start_spaces();
+	for (i = 0; i < cnt; i++) {
+		struct shunt_adj back = ip_rig_adjs[IP_RIG_BACK];
+		const struct bytes f = packet_of(i, VLAN_OF(i));
+
+		back.port = SHUNT_ADJ_TAGGED;
+		back.above = (uint16_t)add_device(0, 400 + i, 0, 0);
+		ip_rig_set_flags(rig, back.above, BOTH | sources[i].flags);
+		start_source(i, &back);
+		expect_fate(ip_rig_run(rig, f.data, f.len), i);
+	}
+	for (first = 0; first < cnt; first++) {
+		for (i = 0; i < cnt; i++) {
+			const unsigned row = (first + i) % cnt;
+			const struct bytes f = packet_of(row, VLAN_OF(row));
+
+			add_to(&batch, &f);
+		}
+		run(&batch, left);
+		for (i = 0; i < cnt; i++)
+			cr_assert_eq(!!left[i], sources[(first + i) % cnt].goes,
+				     "row %u first, row %u", first, (first + i) % cnt);
 	}
 }
