@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "engine/graph.h"
 #include "engine/state.h"
-#include "router/router.h"
 #include "explain/dry.h"
 #include "show/show.h"
 #include "steer/rule.h"
@@ -126,22 +125,16 @@ static json_t *route(const struct shunt_engine *engine, const struct shunt_port 
 		     const struct shunt_xdp_frame *frame)
 {
 	const uint8_t *at = frame->bytes;
-	const struct shunt_port_live *live;
 	char text[INET6_ADDRSTRLEN] = "";
 	struct shunt_err ignored;
-	unsigned space = 0;
 
 	if (!is_routed(engine, port) || memcmp(at, port->netdev.mac, ETH_ALEN) != 0)
 		return json_null();
-	live = &engine->router->live[port->index];
-	if (at[12] == 8 && at[13] == 0 && frame->len >= 34) {
+	if (at[12] == 8 && at[13] == 0 && frame->len >= 34)
 		inet_ntop(AF_INET, at + 30, text, sizeof(text));
-		space = live->space4;
-	} else if (at[12] == 0x86 && at[13] == 0xdd && frame->len >= 54) {
+	else if (at[12] == 0x86 && at[13] == 0xdd && frame->len >= 54)
 		inet_ntop(AF_INET6, at + 38, text, sizeof(text));
-		space = live->space6;
-	}
-	return *text ? shunt_show_route_in(engine, text, space, &ignored) ?: json_null()
+	return *text ? shunt_show_route_in(engine, text, port->index, &ignored) ?: json_null()
 		     : json_null();
 }
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <linux/rtnetlink.h>
 
-#include "mirror/fib_link.h"
-#include "mirror/fib_space.h"
-#include "mirror/host.h"
+#include "mirror/fib_private.h"
 #include "mirror/mirror.h"
 
 static unsigned len_max(unsigned rib)

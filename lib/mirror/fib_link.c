@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "mirror/fib_link.h"
+#include "mirror/fib_private.h"
 
 static void renumbered(void *arg, uint32_t ifindex)
 {

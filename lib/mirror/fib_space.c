@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "mirror/fib_space.h"
+#include "mirror/fib_private.h"
 
 #include <sys/socket.h>
-
-#include "mirror/host.h"
 
 static unsigned bytes_of(unsigned ip)
 {

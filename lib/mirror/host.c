@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "mirror/host.h"
+#include "mirror/fib_private.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
-
-#include "mirror/fib_space.h"
 
 #define NEAR_BITS (1024 * 64)
 

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include "mirror/path.h"
-#include "mirror/space.h"
 
 static bool eq_4(const void *obj, const void *key)
 {
@@ -124,8 +123,6 @@ int shunt_mirror_link_put(struct shunt_mirror_table *table,
 		return -ENOENT;
 	if (old.master != info->master || info->vrf_table)
 		table->policy_changes++;
-	if (info->vrf_table)
-		shunt_mirror_space_want(table, info->vrf_table);
 	if (!(old.flags & IFF_UP) && (info->flags & IFF_UP))
 		link->is_addrless = false;
 	if (!old.ifindex) {

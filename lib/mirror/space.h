@@ -25,7 +25,7 @@ void shunt_mirror_space_want(struct shunt_mirror_table *table, uint32_t kernel_t
 /* shunt_mirror_space_of_device returns the number of the space by whose routes packets of the
  * family go that come in by a device; -1: only the kernel knows. Rules (linux/fib_rules.h) are
  * asked in their order, as long as it is certain whether they match. One for a prefix is passed by:
- * what it can match is hidden (mirror/fib_space.h). Where rules are ignored, the device's VRF alone
+ * what it can match is hidden (mirror/fib_space.c). Where rules are ignored, the device's VRF alone
  * counts. */
 int shunt_mirror_space_of_device(const struct shunt_mirror_table *table, enum shunt_mirror_ip ip,
 				 const struct shunt_mirror_link *link);

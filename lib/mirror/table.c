@@ -10,7 +10,6 @@
 
 #include "mirror/path.h"
 #include "mirror/route.h"
-#include "mirror/space.h"
 
 static bool eq_neigh(const void *obj, const void *key)
 {
@@ -202,8 +201,6 @@ int shunt_mirror_rule_put(struct shunt_mirror_table *table,
 
 	if (ret > 0)
 		count_rule(table, info, 1);
-	if (ret > 0 && !info->is_odd && !info->is_inverted && !info->src_len && !info->dst_len)
-		shunt_mirror_space_want(table, info->table);
 	return ret;
 }
 

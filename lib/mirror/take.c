@@ -19,6 +19,7 @@ static int take_link(struct shunt_mirror_taker *taker, const struct nlmsghdr *nl
 	old = shunt_mirror_link_get(taker->table, info.ifindex);
 	if (old && (old->info.flags & IFF_UP) && !(info.flags & IFF_UP))
 		shunt_mirror_dump_want_check(taker->dump, info.ifindex);
+	shunt_mirror_space_want(taker->table, info.vrf_table);
 	return shunt_mirror_link_put(taker->table, &info);
 }
 
@@ -57,6 +58,8 @@ static int take_rule(struct shunt_mirror_taker *taker, const struct nlmsghdr *nl
 		return ret;
 	if (nlh->nlmsg_type == RTM_DELRULE)
 		return shunt_mirror_rule_del(taker->table, &info);
+	if (!info.is_odd && !info.is_inverted && !info.src_len && !info.dst_len)
+		shunt_mirror_space_want(taker->table, info.table);
 	return shunt_mirror_rule_put(taker->table, &info);
 }
 

@@ -44,7 +44,7 @@ static bool is_choosy(const struct shunt_router *router)
 
 /* Without rp_filter: only a route of type local that was made by hand makes the kernel's answer
  * another than its list of addresses does; and a rule may lead what comes from a prefix elsewhere
- * (mirror/fib_space.h). */
+ * (mirror/fib_space.c). */
 static enum shunt_source_check unfiltered(const struct shunt_router *router)
 {
 	const struct shunt_mirror_table *table =

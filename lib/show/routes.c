@@ -278,36 +278,44 @@ static int space_of(const struct shunt_engine *engine, const char *address, cons
 	return space;
 }
 
-static json_t *show_route(const struct shunt_engine *engine, const char *address, const char *iif,
-			  int space, struct shunt_err *err)
+static bool is_held(const struct shunt_engine *engine, struct shunt_err *err)
 {
-	json_t *row;
-
 	if (!engine->router) {
 		shunt_err_set(err, ENOENT, "no port forwards by routes; start shuntd route");
-		return NULL;
+		return false;
 	}
-	if (!shunt_guard_try(engine->ports.guard)) {
-		shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
-		return NULL;
-	}
-	if (space < 0)
-		space = space_of(engine, address, iif, err);
-	row = space < 0 ? NULL : look_up(engine, address, (unsigned)space, err);
-	shunt_guard_leave(engine->ports.guard);
-	return row;
+	if (shunt_guard_try(engine->ports.guard))
+		return true;
+	shunt_err_set(err, ETIMEDOUT, SHUNT_SHOW_UNFOLLOWED);
+	return false;
 }
 
 json_t *shunt_show_route(const struct shunt_engine *engine, const char *address, const char *iif,
 			 struct shunt_err *err)
 {
-	return show_route(engine, address, iif, -1, err);
+	json_t *row;
+	int space;
+
+	if (!is_held(engine, err))
+		return NULL;
+	space = space_of(engine, address, iif, err);
+	row = space < 0 ? NULL : look_up(engine, address, (unsigned)space, err);
+	shunt_guard_leave(engine->ports.guard);
+	return row;
 }
 
-json_t *shunt_show_route_in(const struct shunt_engine *engine, const char *address, unsigned space,
+json_t *shunt_show_route_in(const struct shunt_engine *engine, const char *address, unsigned port,
 			    struct shunt_err *err)
 {
-	return show_route(engine, address, NULL, (int)space, err);
+	const struct shunt_port_live *live;
+	json_t *row;
+
+	if (!is_held(engine, err))
+		return NULL;
+	live = &engine->router->live[port];
+	row = look_up(engine, address, strchr(address, ':') ? live->space6 : live->space4, err);
+	shunt_guard_leave(engine->ports.guard);
+	return row;
 }
 
 /* --- neighbours ------------------------------------------------------------------------------- */

@@ -73,7 +73,7 @@ json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, con
  */
 json_t *shunt_show_route(const struct shunt_engine *engine, const char *address, const char *iif,
 			 struct shunt_err *err);
-json_t *shunt_show_route_in(const struct shunt_engine *engine, const char *address, unsigned space,
+json_t *shunt_show_route_in(const struct shunt_engine *engine, const char *address, unsigned port,
 			    struct shunt_err *err);
 
 /* shunt_show_request answers {"cmd": "show", "object": OBJECT} and {"cmd": "route", "address":
