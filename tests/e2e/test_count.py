@@ -149,8 +149,8 @@ def test_routes(lab, lane):
         wait_until(lambda: {prefix: by_route(daemon, prefix) for prefix in want} == want,
                    what=f"counts {want}")
         lines = daemon.ctl("metrics").stdout.splitlines()
-        assert 'shunt_route_packets_total{prefix="10.9.9.0/24"} 4' in lines
-        assert 'shunt_route_bytes_total{prefix="10.9.0.0/16"} 900' in lines
+        assert 'shunt_route_packets_total{prefix="10.9.9.0/24",table="254"} 4' in lines
+        assert 'shunt_route_bytes_total{prefix="10.9.0.0/16",table="254"} 900' in lines
         assert any(line.startswith("10.8.0.0/16 dev eth2 ") and line.endswith(" packets 2 bytes 400")
                    for line in daemon.ctl("show", "routes").stdout.splitlines())
         assert daemon.ask("route", "get", "10.9.9.7")["packets"] == 4
