@@ -5,7 +5,8 @@
 
 #include "mirror/fib.h"
 
-/* --- neighbours as host routes: host.c ---------------------------------------------------------- */
+/* --- neighbours as host routes: host.c ----------------------------------------------------------
+ */
 
 /* shunt_mirror_fib_best returns the path of the first usable route of the chain that begins with
  * idx, NULL if there is none; *must_punt if the FIB cannot say what the chain means.
@@ -59,7 +60,8 @@ void shunt_mirror_fib_withdraw_hidden(struct shunt_mirror_fib *fib);
 /* shunt_mirror_fib_begin_spaces begins a load: no space is in the FIB. */
 void shunt_mirror_fib_begin_spaces(struct shunt_mirror_fib *fib);
 
-/* --- devices: fib_link.c ------------------------------------------------------------------------ */
+/* --- devices: fib_link.c ------------------------------------------------------------------------
+ */
 
 /* shunt_mirror_fib_link_changed brings up to date what is above a device that came, changed or
  * went, and has the rest looked at by the next flush. ctx: the FIB. */

@@ -241,7 +241,8 @@ def vrf(dut, rng):
     time.sleep(rng.uniform(0.1, 0.3))
     for dev in devices:
         dut.sh(f"ip link set {dev} nomaster")
-    dut.sh("ip link del red; ip route flush table 1001")
+    # the rules that the first VRF made stay without it
+    dut.sh("ip link del red; ip route flush table 1001; ip rule del pref 1000; ip -6 rule del pref 1000")
     for dev in devices:
         dut.restore_network(dev)
     return ""
