@@ -11,6 +11,7 @@
 #include "steer/flow_memo.bpf.h"
 #include "steer/lane_user.bpf.h"
 #include "steer/route.bpf.h"
+#include "steer/source.bpf.h"
 
 /* The answer of a packet that has left has the port by which it did, too. */
 #define APPROVED_OUT_SHIFT 8

@@ -10,6 +10,7 @@
 #include "steer/local.bpf.h"
 #include "steer/mode.bpf.h"
 #include "steer/nat.bpf.h"
+#include "steer/source.bpf.h"
 #include "steer/tables.bpf.h"
 
 /* What a function here returns beside a reason (enum shunt_steer_reason), which is not negative. */

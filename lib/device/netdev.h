@@ -15,7 +15,7 @@ struct shunt_netdev {
 	uint32_t mtu; /* bytes, without Ethernet header */
 	uint8_t mac[6];
 	bool is_up;
-	bool has_master;    /* a bridge, a bond, a VRF: what it gets from the driver is theirs */
+	bool has_master;    /* a bridge, a bond, a VRF: what it gets from the driver goes to that */
 	unsigned queue_cnt; /* receive queues */
 	unsigned queue_max; /* that it can be given, each with one to transmit; 0: not told */
 	bool is_virtual;    /* on no bus: what it receives may have been on no wire */

@@ -36,9 +36,10 @@ static uint32_t find_far(const struct shunt_ip *state, uint32_t out_nh, uint32_t
 	return shunt_fib4_lookup(shunt_fib4_space(state->tables.fib4, adj->space), src_be);
 }
 
-/* nh[i]: the next hop on the way back to packet i's source. far: of which it is looked up so. */
+/* nh[i]: the next hop on the way back to packet i's source. far: of which it is looked up so, where
+ * that is not so of none or all. */
 static void find_back(const struct shunt_node *node, const struct shunt_pkt *pkts, uint32_t *nh,
-		      unsigned cnt, const bool *far, bool any_far)
+		      unsigned cnt, const bool *far, bool any_far, bool all_far)
 {
 	uint32_t addr_be[SHUNT_BATCH_MAX], out_nh[SHUNT_BATCH_MAX];
 	unsigned i;
@@ -50,9 +51,10 @@ static void find_back(const struct shunt_node *node, const struct shunt_pkt *pkt
 		shunt_ip4_find(node, pkts, addr_be, out_nh, cnt);
 	for (i = 0; i < cnt; i++)
 		addr_be[i] = shunt_ip_load32(shunt_ip_header(node, &pkts[i]) + 12);
-	shunt_ip4_find(node, pkts, addr_be, nh, cnt);
+	if (!all_far)
+		shunt_ip4_find(node, pkts, addr_be, nh, cnt);
 	for (i = 0; any_far && i < cnt; i++)
-		if (far[i])
+		if (all_far || far[i])
 			nh[i] = find_far(node->priv, out_nh[i], addr_be[i]);
 }
 
@@ -64,11 +66,9 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	const bool is_far = __atomic_load_n(&live->is_far4, __ATOMIC_RELAXED);
 	const uint32_t own = __atomic_load_n(&live->own, __ATOMIC_RELAXED);
 	uint32_t nh[SHUNT_BATCH_MAX];
-	bool far[SHUNT_BATCH_MAX];
 	unsigned i, bad = 0;
 
-	memset(far, is_far, sizeof(far));
-	find_back(node, pkts, nh, cnt, far, is_far);
+	find_back(node, pkts, nh, cnt, NULL, is_far, is_far);
 	for (i = 0; i < cnt; i++) {
 		next[i] = state->on;
 		if (unlikely(!is_plain(state, nh[i], own, check))) {
@@ -112,7 +112,7 @@ static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsig
 	}
 	if (!check_of(any))
 		return state->on;
-	find_back(node, pkts, nh, cnt, far, any & SHUNT_TABLES_FAR);
+	find_back(node, pkts, nh, cnt, far, any & SHUNT_TABLES_FAR, false);
 	for (i = 0; i < cnt; i++) {
 		const uint8_t *frame = shunt_pkt_data(&pkts[i], node->mem);
 		const uint32_t own = SHUNT_ADJ_TAGGED + shunt_tag_of(frame)->device;
