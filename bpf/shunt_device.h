@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The devices above ports: VLAN devices, and bonds. They lie in two of the tables that workers and
- * programs share (shunt_tables.h), which lib/fib/device.h keeps: lines of tags, that say by which
- * device a frame comes in, and the devices, by their numbers. A bond has no tags: what comes in by
- * its members is told by their ports.
+/* The devices above ports: VLAN devices, bonds, and bridges. They lie in two of the tables that
+ * workers and programs share (shunt_tables.h), which lib/fib/device.h keeps: lines of tags, that
+ * say by which device a frame comes in, and the devices, by their numbers. A bond and a bridge have
+ * no tags: what comes in by their members is told by these ports.
+ *
+ * Which member a packet leaves by is a bond's hash (shunt_bond.h), but behind which port of a
+ * bridge a neighbour is, its adjacency says: there a device has legs, one a member. A leg is a
+ * device that only adjacencies name, with that one member, and the tags that packets get there.
  *
  * Byte order: what ends in _be is in network order, everything else is the host's. */
 #ifndef SHUNT_DEVICE_H
@@ -34,22 +38,27 @@ struct shunt_device {
 	__u32 flags; /* enum shunt_tables_flags: what it forwards; 0: its frames are the kernel's */
 	__u8 tag_cnt;
 	__u8 member_cnt; /* 1, or how many members of a bond can send */
-	__u8 policy;	 /* enum shunt_bond_policy: which of several a packet leaves by */
+	__u8 policy;	 /* enum shunt_bond_policy, or BY_STATION: which one a packet leaves by */
 	__u8 pad;
 	struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX]; /* outermost first; TCI: the VLAN ID */
 	/* Four bits each: a packet's priority, by the PCP of the innermost tag that it came with;
 	 * and for each tag the PCP that it leaves with, by the priority. */
 	__u32 priorities;
 	__u64 pcps[SHUNT_DEVICE_TAGS_MAX];
-	__u32 mtu_max; /* bytes of a packet whose frame the port takes: one tag more than its MTU */
+	__u16 mtu_max; /* bytes of a packet whose frame the port takes: one tag more than its MTU */
+	__u16 base;    /* the number that packets come in by: of a leg its device's, else its own */
 	__u8 mac[6];
 	__u8 members[SHUNT_DEVICE_MEMBERS_MAX]; /* the ports beneath, in the kernel's order */
 };
 
+/* In the place of a policy: a bridge's port, behind which the neighbour is. */
+#define SHUNT_DEVICE_BY_STATION 0xff
+
 /* A bond of which one member sends: what leaves by it leaves by that port, as it is. */
 SHUNT_DEVICE_INLINE int shunt_device_is_port(const struct shunt_device *device)
 {
-	return !device->tag_cnt && device->member_cnt == 1;
+	return !device->tag_cnt && device->member_cnt == 1 &&
+	       device->policy != SHUNT_DEVICE_BY_STATION;
 }
 
 /* The words of a line, of which one may be a frame's:

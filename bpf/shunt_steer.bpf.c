@@ -52,9 +52,9 @@ int shunt_steer_sg(struct xdp_md *ctx)
 	return steer(ctx, true, true);
 }
 
-/* For libxdp's dispatcher since Linux 6.14: there a program that may change a frame's length cannot
- * be loaded ("Extension program changes packet data, while original does not"). What lane xdp would
- * have to cut is the worker's. */
+/* For libxdp's dispatcher since Linux 6.14 (and 6.12.117): there a program that may change a
+ * frame's length cannot be loaded ("Extension program changes packet data, while original does
+ * not"). What lane xdp would have to cut is the worker's. */
 SEC("xdp")
 int shunt_steer_dp(struct xdp_md *ctx)
 {

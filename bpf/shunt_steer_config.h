@@ -175,6 +175,9 @@ struct shunt_steer_ctl {
 	__u64 crosses;	  /* the same */
 	__u64 restores;	  /* the same */
 	__u64 flow_epoch; /* another when the kernel's flowtables are: shunt_xdp_forget_flows */
+	/* A flowtable has the bridge that the port belongs to, and not the port: the flowtable's
+	 * own function knows nothing of it, so connections are asked for. */
+	__u64 flow_above;
 	struct shunt_steer_half half[2];
 };
 
@@ -209,7 +212,8 @@ SHUNT_STEER_INLINE __u32 shunt_steer_hash6(__u64 hi, __u64 lo)
  * the program must know:
  *
  *     bits 63..16  the port's own MAC address, as shunt_steer_mac_word has it, moved to the top
- *     bits 15..8   how, one bit of five, and the half that has the local addresses
+ *     bits 15..8   how, one bit of six, the half that has the local addresses, and whether stations
+ *                  are looked up
  *     bits  7..0   the slot of the port by which frames leave; lane xdp alone
  *
  * 0: the short way is closed. A word costs as many instructions to load as a constant, and changes
@@ -223,6 +227,7 @@ enum shunt_steer_quick {
 	SHUNT_STEER_QUICK_TRANSPARENT_USER = 0x1000,
 	SHUNT_STEER_QUICK_XCONNECT_XDP = 0x2000,
 	SHUNT_STEER_QUICK_FLOWS_USER = 0x4000,
+	SHUNT_STEER_QUICK_STATION = 0x8000, /* beside one of layer 3: of a bridge's port */
 };
 #define SHUNT_STEER_QUICK_MAC_SHIFT 16
 
@@ -262,6 +267,7 @@ SHUNT_STEER_INLINE __u32 shunt_steer_quick_how(const struct shunt_steer_half *ha
 		return 0;
 	return (half->mode == SHUNT_STEER_MODE_LAYER3 ? SHUNT_STEER_QUICK_LAYER3_USER
 						      : SHUNT_STEER_QUICK_FLOWS_USER) |
+	       (half->bridge ? SHUNT_STEER_QUICK_STATION : 0) |
 	       (index ? SHUNT_STEER_QUICK_HALF1 : 0);
 }
 

@@ -10,7 +10,7 @@
 
 #define SHUNT_STEER_MAC_BUCKET_BITS  14
 #define SHUNT_STEER_MAC_BUCKETS	     (1 << SHUNT_STEER_MAC_BUCKET_BITS)
-#define SHUNT_STEER_MAC_KEY_BITS     60
+#define SHUNT_STEER_MAC_KEY_BITS     64
 #define SHUNT_STEER_MAC_REST_BITS    (SHUNT_STEER_MAC_KEY_BITS - SHUNT_STEER_MAC_BUCKET_BITS)
 #define SHUNT_STEER_MAC_SLOT_CNT     7
 
@@ -23,7 +23,8 @@
 #define SHUNT_STEER_MAC_STATIC	     (1ULL << 7) /* it stays, whoever is heard */
 #define SHUNT_STEER_MAC_PORT	     0x7fULL	 /* a mask: the port's number + 1 */
 
-/* A station's key: the address as it lies in memory, and above it the bridge's number, from 0. */
+/* A station's key: the address as it lies in memory, and above it the bridge's number, from 0, or
+ * its group (shunt_mac_group of lib/fib/mac.h). */
 #define SHUNT_STEER_MAC_BRIDGE_SHIFT 48
 
 struct shunt_steer_mac_bucket {
@@ -37,8 +38,9 @@ struct shunt_steer_bridge {
 	__u64 forwarding; /* ports that may forward, a bit each */
 	__u64 kernels;	  /* what comes in on these ports is the kernel's, */
 	__u64 untagged;	  /* but on these what carries no VLAN tag */
+	__u64 learning;	  /* on these it is learned who sends */
 	__u8 tick;	  /* now */
-	__u8 pad[31];
+	__u8 pad[23];
 };
 
 _Static_assert(sizeof(struct shunt_steer_mac_bucket) == 64, "a cache line");

@@ -33,6 +33,8 @@
 	  "a rule asks for what cannot be read: a fragment's ports, the end of an IPv6 chain")      \
 	X(OWN_MAC, "own_mac", KERNEL, "cross-connect, bridge: sent to this host's MAC address")     \
 	X(OTHER_MAC, "other_mac", KERNEL, "layer 3: sent to another station's MAC address")         \
+	X(STATION, "station", KERNEL,                                                               \
+	  "layer 3: its bridge does not know the sender there, or that port may not forward")       \
 	X(MULTICAST, "multicast", KERNEL, "layer 3, bridge: multicast or broadcast by MAC or IP")   \
 	X(LINK_LOCAL_CONTROL, "link_local_control", KERNEL,                                         \
 	  "sent to 01:80:c2:00:00:0x: LACP, LLDP, EAPOL, STP, pause")                               \

@@ -140,10 +140,16 @@ struct shunt_tables_cfg {
 	__u64 flow_seed;
 	__u32 base[SHUNT_TABLE_CNT]; /* chunks */
 	__u32 writer_cnt; /* of COUNTS: lines of a number; a program's is that of its CPU */
+	/* Of a port of a bridge that keeps its VLANs apart: VLANS, and the VLAN ID of what comes
+	 * untagged, 0: none has it. */
+	__u32 vlan;
+	__u32 pad;
 };
+
+#define SHUNT_TABLES_VLANS 0x1000u
 
 _Static_assert(sizeof(struct shunt_tables_line) == 1 << SHUNT_TABLES_LINE_SHIFT, "a cache line");
 _Static_assert(sizeof(struct shunt_tables_adj) == 32, "two adjacencies a line");
-_Static_assert(sizeof(struct shunt_tables_cfg) == 64, "shared layout");
+_Static_assert(sizeof(struct shunt_tables_cfg) == 72, "shared layout");
 
 #endif

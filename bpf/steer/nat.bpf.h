@@ -71,11 +71,14 @@ static __always_inline bool translate6(struct ipv6 *ip, const void *end,
 	return true;
 }
 
-/* false, as before. to: of the packet's own protocol. */
+/* false, as before. to: of the packet's own protocol. tags_len: bytes of tags before the packet. */
 static __always_inline bool translate(struct xdp_md *ctx, const struct shunt_flow_key *to,
-				      const bool is_ip6)
+				      __u32 tags_len, const bool is_ip6)
 {
 	void *l3 = (void *)(long)ctx->data + sizeof(struct eth), *end = (void *)(long)ctx->data_end;
+
+	barrier_var(tags_len);
+	l3 += tags_len & 12;
 
 	if (l3 + (is_ip6 ? sizeof(struct ipv6) : sizeof(struct ipv4)) > end)
 		return false;

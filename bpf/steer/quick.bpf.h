@@ -13,6 +13,7 @@
 #include "steer/lane_user.bpf.h"
 #include "steer/mode.bpf.h"
 #include "steer/ports.bpf.h"
+#include "steer/switch.bpf.h"
 
 /* Beside a verdict of XDP: the frame's end is not known yet. No program returns it. */
 #define LONG_WAY XDP_ABORTED
@@ -99,7 +100,7 @@ static __always_inline int ask_quickly(struct xdp_md *ctx, __u64 word, bool may_
 	    !READ_ONCE(shunt_ctl.restores))
 		return LONG_WAY;
 	done = approved(ctx, live, may_be_local ? SHUNT_STEER_LOCAL_ADDRESS : reason,
-			LANE_USER_OPEN, false);
+			LANE_USER_OPEN, false, false);
 	if (done == reason)
 		return takes_worker(ctx->rx_queue_index)
 			       ? sent_quickly(slot, SHUNT_LANE_USER, reason, len)
@@ -187,11 +188,21 @@ static __always_inline int look_quickly(struct xdp_md *ctx, __u64 word, const en
 	return is_own || eth->dst[0] & 1 ? LONG_WAY : send_quickly(ctx, lane, reason, word);
 }
 
+/* Of a bridge's port: the sender is known there. */
+static __always_inline bool is_heard(struct xdp_md *ctx, __u64 word)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[!!(word & SHUNT_STEER_QUICK_HALF1)];
+
+	return station_is_known(ctx, half->bridge, half->in_port);
+}
+
 /* The frame's verdict, or LONG_WAY. */
 static __always_inline int steer_quickly(struct xdp_md *ctx)
 {
 	__u64 word = READ_ONCE(shunt_ctl.quick);
 
+	if (word & SHUNT_STEER_QUICK_STATION && !is_heard(ctx, word))
+		return LONG_WAY;
 	if (word & (SHUNT_STEER_QUICK_XCONNECT_USER | QUICK_LAYER3))
 		return look_quickly(ctx, word, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED);
 	if (word & SHUNT_STEER_QUICK_XCONNECT_XDP)

@@ -107,13 +107,19 @@ static __always_inline __u64 last_bytes(const struct way *way)
 	return (way->eth & 0xff0000000000ULL) | (way->rest >> 24 & 0xff);
 }
 
+/* What a packet leaves by, as an answer has it: of a bridge's device whatever the leg. */
+static __always_inline __u32 exit_code(const struct way *way, const struct exit *by)
+{
+	return by->device ? SHUNT_TABLES_TAGGED + by->device->base : way_port(way);
+}
+
 /* A packet of l3_len bytes. The redirect is asked for here. */
 static __always_inline int check_way(const struct origin *from, const struct way *way,
 				     const struct exit *by, __u32 l3_len, const bool is_sg)
 {
 	if (l3_len > way_mtu(way))
 		return SHUNT_STEER_TOO_BIG;
-	if (way_port(way) == from->own)
+	if (exit_code(way, by) == from->own)
 		return SHUNT_STEER_SAME_PORT;
 	return redirects(by->port, is_sg) ? ROUTE_GOOD : SHUNT_STEER_NO_XDP_PORT;
 }
@@ -131,7 +137,7 @@ static __always_inline __u32 priority6(const struct origin *from)
 {
 	const struct shunt_device *device = NULL;
 
-	if (from->tags_len)
+	if (from->own >= SHUNT_TABLES_TAGGED)
 		device = device_at(from->own - SHUNT_TABLES_TAGGED);
 	return device ? device->priorities >> from->pcp * 4 & 0xf : 0;
 }
@@ -186,11 +192,12 @@ static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const 
 
 /* What else of a packet was left to do, before it is translated: a checksum. */
 static __always_inline bool change_packet(struct xdp_md *ctx, const struct shunt_flow_key *to,
-					  const enum shunt_lane lane, const bool is_ip6)
+					  __u32 tags_len, const enum shunt_lane lane,
+					  const bool is_ip6)
 {
 	if (READ_ONCE(shunt_ctl.finishes) >> lane & 1)
 		finish_checksum(ctx);
-	return translate(ctx, to, is_ip6);
+	return translate(ctx, to, tags_len, is_ip6);
 }
 
 /* Returns the reason for which the packet left, by port *out, or did not, or a verdict. to: what it
@@ -221,7 +228,7 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 	    !find_exit(&way, &by, may_tag))
 		return SHUNT_STEER_NO_WAY;
 	if (!may_tag && by.port >= SHUNT_TABLES_TAGGED)
-		return to ? SHUNT_STEER_NO_WAY : ROUTE_TAGGED;
+		return ROUTE_TAGGED;
 	if (by.device)
 		priority = is_ip6 ? priority6(from)
 				  : shunt_device_tos_priority(((struct ipv4 *)l3)->tos);
@@ -238,14 +245,14 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 			return reason;
 		is_new = true;
 	}
-	if (to && !change_packet(ctx, to, SHUNT_LANE_XDP, is_ip6))
-		return SHUNT_STEER_TRUNCATED;
 	if (from->tags_len || by.device) {
 		if (!change_tags(ctx, &by, from->tags_len, priority, can_trim))
-			return ROUTE_WORKER;
+			return to ? SHUNT_STEER_NO_WAY : ROUTE_WORKER;
 		l3_at = sizeof(struct eth) + (by.tags_len & 12);
 		is_new = true;
 	}
+	if (to && !change_packet(ctx, to, may_tag ? by.tags_len : 0, SHUNT_LANE_XDP, is_ip6))
+		return SHUNT_STEER_TRUNCATED;
 	if (is_new) { /* the verifier knows the packet no more */
 		data = (void *)(long)ctx->data;
 		end = (void *)(long)ctx->data_end;

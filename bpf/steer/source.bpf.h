@@ -3,6 +3,7 @@
 #ifndef SHUNT_STEER_SOURCE_BPF_H
 #define SHUNT_STEER_SOURCE_BPF_H
 
+#include "steer/device.bpf.h"
 #include "steer/tables.bpf.h"
 
 /* The adjacency of a next hop, of a group's first member; NULL without memory. */
@@ -31,6 +32,17 @@ static __always_inline __u32 far_flags(__u32 dst, __u32 flags)
 	return (flags & ~SHUNT_TABLES_SPACE4) | (__u32)adj->space << SHUNT_TABLES_SPACE4_SHIFT;
 }
 
+/* What leads there, as an answer has it: of a bridge's device whatever the leg. */
+static __always_inline __u32 exit_of_adj(const struct shunt_tables_adj *adj)
+{
+	const struct shunt_device *device;
+
+	if (adj->port != SHUNT_TABLES_TAGGED)
+		return adj->port;
+	device = device_at(adj->above);
+	return device ? SHUNT_TABLES_TAGGED + device->base : 0;
+}
+
 /* own: the packet's port or device, as an answer has it. */
 __noinline bool source_is_plain(__u32 src, __u32 dst, __u32 flags, __u32 own)
 {
@@ -42,7 +54,7 @@ __noinline bool source_is_plain(__u32 src, __u32 dst, __u32 flags, __u32 own)
 	if (!adj)
 		return false;
 	if (flags & SHUNT_TABLES_RPF4)
-		return adj->kind == SHUNT_TABLES_REWRITE && port_of_adj(adj) == own;
+		return adj->kind == SHUNT_TABLES_REWRITE && exit_of_adj(adj) == own;
 	return adj->kind != SHUNT_TABLES_LOCAL;
 }
 

@@ -11,6 +11,7 @@
 #include "steer/mode.bpf.h"
 #include "steer/rules.bpf.h"
 #include "steer/share.bpf.h"
+#include "steer/switch.bpf.h"
 
 /* The lane of a frame that forwarding can finish. A packet of several buffers is the worker's: not
  * every port that takes frames from XDP takes those. */
@@ -22,6 +23,19 @@ static __always_inline __u32 lane_of(struct xdp_md *ctx, const struct shunt_stee
 	if (lane == SHUNT_STEER_LANE_SHARED)
 		lane = share_lane(ctx, live);
 	return beyond && lane == SHUNT_LANE_XDP ? SHUNT_LANE_USER : lane;
+}
+
+static __always_inline bool is_layer3(const struct shunt_steer_half *half)
+{
+	return half->mode == SHUNT_STEER_MODE_LAYER3 ||
+	       (ASKS_FLOWS && half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS);
+}
+
+/* A packet for an address of this host may be one of a connection that is translated. */
+static __always_inline bool may_go_on(int reason)
+{
+	return (reason < SHUNT_STEER_USER_REASON_CNT && reason != SHUNT_STEER_RULE_USER) ||
+	       (ASKS_FLOWS && reason == SHUNT_STEER_LOCAL_ADDRESS);
 }
 
 /* beyond: bytes of the frame that are in other buffers than the first. */
@@ -53,15 +67,19 @@ static __always_inline int to_lane(struct xdp_md *ctx, const bool is_sg, const b
 	is_ruled = reason == RULE_XDP;
 	if (reason < 0)
 		reason = mode_reason(half, data, end, beyond);
-	if (reason == SHUNT_STEER_VLAN && half->mode == SHUNT_STEER_MODE_LAYER3 &&
+	if (reason == SHUNT_STEER_VLAN && is_layer3(half) &&
 	    READ_ONCE(shunt_ctl.tables.flags) & SHUNT_TABLES_ABOVE)
 		/* lane xdp looks for itself what is behind the tags */
-		reason = lane_of(ctx, half, live, is_ruled, beyond) == SHUNT_LANE_XDP
+		reason = half->mode == SHUNT_STEER_MODE_LAYER3 && lane_of(ctx, half, live, is_ruled,
+									  beyond) == SHUNT_LANE_XDP
 				 ? SHUNT_STEER_FORWARD4
 				 : tagged_reason(ctx, live, len);
+	if (half->bridge && is_layer3(half) && may_go_on(reason) &&
+	    !station_is_known(ctx, half->bridge, half->in_port))
+		reason = SHUNT_STEER_STATION;
 	if (ASKS_FLOWS && half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS) {
 		reason = approved(ctx, live, reason, lane_of(ctx, half, live, is_ruled, beyond),
-				  is_sg);
+				  is_sg, can_trim);
 		if (reason == SHUNT_STEER_TRANSLATED)
 			return redirected(ctx, slot, reason, SHUNT_LANE_USER, SHUNT_TAP_NO_PORT,
 					  len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Bridging in lane xdp: from a station that is known, to one that is known, between ports that may
  * forward. Everything else is the worker's: it learns, floods and drops with a reason, and the
- * table that it learns into is this one (shunt_steer_mac.h). */
+ * table that it learns into is this one (shunt_steer_mac.h). And in either lane, what is routed for
+ * a bridge: from a station that is known. */
 #ifndef SHUNT_STEER_SWITCH_BPF_H
 #define SHUNT_STEER_SWITCH_BPF_H
 
@@ -11,13 +12,11 @@
 /* shunt_mac_hash */
 static __always_inline __u64 mac_hash(__u64 key, __u64 factor)
 {
-	const __u64 mask = (1ULL << SHUNT_STEER_MAC_KEY_BITS) - 1;
-
-	key ^= key >> 30;
-	key = key * factor & mask;
-	key ^= key >> 30;
-	key = key * factor & mask;
-	return key ^ key >> 30;
+	key ^= key >> 32;
+	key *= factor;
+	key ^= key >> 32;
+	key *= factor;
+	return key ^ key >> 32;
 }
 
 /* shunt_mac_key of bridge 0; that of another bridge has bridge_bits besides. */
@@ -30,6 +29,12 @@ static __always_inline __u64 mac_key(const __u8 *mac)
 static __always_inline __u64 bridge_bits(__u32 number)
 {
 	return (__u64)(number - 1) << SHUNT_STEER_MAC_BRIDGE_SHIFT;
+}
+
+/* The same of one that keeps its VLANs apart. */
+static __always_inline __u64 vlan_bits(__u32 number, __u32 vid)
+{
+	return (__u64)(number << 12 | vid) << SHUNT_STEER_MAC_BRIDGE_SHIFT;
 }
 
 struct mac_hit {
@@ -68,7 +73,7 @@ static __always_inline void mac_find(struct mac_hit *hit, void *macs, __u64 hash
 	mac_match(hit, macs, first, want);
 	if (!hit->word)
 		mac_match(hit, macs,
-			  first ^ (rest * 0x9e3779b97f4a7c15ULL >> 4 >> SHUNT_STEER_MAC_REST_BITS),
+			  first ^ (rest * 0x9e3779b97f4a7c15ULL >> SHUNT_STEER_MAC_REST_BITS),
 			  want | SHUNT_STEER_MAC_SECOND);
 }
 
@@ -139,7 +144,45 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	return to;
 }
 
-/* The same between two daemons, when no worker learns: what station sent the frame does not matter.
+/* The VLAN that a bridge takes a frame for, of those it keeps apart, as vlan_bits has it; else
+ * bridge_bits. */
+static __always_inline __u64 group_bits(const struct eth *eth, const void *end, __u32 number)
+{
+	const __u32 vlan = READ_ONCE(shunt_ctl.tables.vlan);
+	const __be16 *tci_be = &eth->type_be + 1;
+
+	if (!(vlan & SHUNT_TABLES_VLANS))
+		return bridge_bits(number);
+	if (is_tagged(eth) && (const void *)(tci_be + 1) <= end)
+		return vlan_bits(number, bpf_ntohs(*tci_be) & 0xfff);
+	return vlan_bits(number, vlan & 0xfff);
+}
+
+/* Whether the kernel's bridge, of that number, need not hear of a frame that came in on port `in`
+ * and is sent to the bridge's own address: the port may forward, and the sender is known behind it.
+ */
+__noinline bool station_is_known(struct xdp_md *ctx, __u32 number, __u32 in)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct shunt_steer_bridge *bridge;
+	const struct eth *eth = data;
+	void *macs;
+	__u64 src;
+
+	bridge = bridges_of(&macs);
+	if (!bridge || (const void *)(eth + 1) > end)
+		return false;
+	if (!((READ_ONCE(bridge->forwarding) & ~READ_ONCE(bridge->kernels)) >> (in & 63) & 1))
+		return false;
+	src = mac_key(eth->src);
+	if (!src || eth->src[0] & 1)
+		return false;
+	return !(READ_ONCE(bridge->learning) >> (in & 63) & 1) ||
+	       mac_heard(macs, bridge, src | group_bits(eth, end, number), in);
+}
+
+/* switch_port between two daemons, when no worker learns: what station sent the frame does not
+ * matter.
  */
 __noinline __u32 switch_port_meanwhile(struct xdp_md *ctx, __u32 number, __u32 in)
 {

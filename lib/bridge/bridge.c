@@ -34,6 +34,8 @@ void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shun
 
 	cfg->in_port = port;
 	cfg->bridge = b->bridge_of[port] + 1u;
+	if (one->is_routed)
+		return;
 	if (shunt_config_mode(b->ports->config, port) == SHUNT_FORWARD_MIX) {
 		cfg->mode = SHUNT_STEER_MODE_MIX;
 	} else if (one->ifindex) {
@@ -52,6 +54,16 @@ bool shunt_bridge_is_over(const struct shunt_bridge *b, unsigned port)
 	return one->ifindex && one->members >> port & 1;
 }
 
+bool shunt_bridge_routes(const struct shunt_bridge *b, unsigned port)
+{
+	return shunt_bridge_is_over(b, port) && b->bridges[b->bridge_of[port]].is_routed;
+}
+
+uint32_t shunt_bridge_ifindex(const struct shunt_bridge *b, unsigned port)
+{
+	return shunt_bridge_is_over(b, port) ? b->bridges[b->bridge_of[port]].ifindex : 0;
+}
+
 bool shunt_bridge_leaves_tags(const struct shunt_bridge *b, unsigned port)
 {
 	return __atomic_load_n(&b->masks.untagged, __ATOMIC_RELAXED) >> port & 1;
@@ -65,6 +77,15 @@ bool shunt_bridge_is_alone(const struct shunt_bridge *b, unsigned port)
 }
 
 /* --- made and unmade -------------------------------------------------------------------------- */
+
+static void set_kernel(struct shunt_bridge_one *one, const struct shunt_brlink *kernel)
+{
+	one->ifindex = kernel->ifindex;
+	memcpy(one->mac, kernel->mac, 6);
+	memcpy(one->name, kernel->name, sizeof(one->name));
+	one->age_s = kernel->age_s;
+	one->filters_vlans = kernel->filters_vlans;
+}
 
 static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 		       const struct shunt_brlink *kernel, const struct shunt_group_config *group,
@@ -82,10 +103,7 @@ static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 			"bridge %s filters VLANs, which shunt does not do yet; ip link "
 			"set %s type bridge vlan_filtering 0",
 			kernel->name, kernel->name);
-	one->ifindex = kernel->ifindex;
-	memcpy(one->mac, kernel->mac, 6);
-	memcpy(one->name, kernel->name, sizeof(one->name));
-	one->age_s = kernel->age_s;
+	set_kernel(one, kernel);
 	return 0;
 }
 
@@ -115,27 +133,78 @@ static int look_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 	return first && first->is_bridge ? set_beneath(b, one, first, group, err) : 0;
 }
 
+static void add_port(struct shunt_bridge *b, unsigned bridge, unsigned port)
+{
+	b->bridges[bridge].members |= 1ULL << port;
+	b->bridge_of[port] = (uint8_t)bridge;
+}
+
+static int add_group(struct shunt_bridge *b, const struct shunt_brlinks *links,
+		     const struct shunt_group_config *group, struct shunt_err *err)
+{
+	const unsigned bridge = b->bridge_cnt;
+	unsigned i;
+
+	if (bridge == SHUNT_BRIDGE_MAX)
+		return shunt_err_set(err, E2BIG, "more than %d bridges", SHUNT_BRIDGE_MAX);
+	for (i = 0; i < group->port_cnt; i++)
+		add_port(b, bridge, group->port[i]);
+	b->bridge_cnt++;
+	return look_beneath(b, &b->bridges[bridge], links, group, err);
+}
+
+/* The number of the routed bridge with that ifindex, which is made where there is none. */
+static int find_routed(struct shunt_bridge *b, const struct shunt_brlink *kernel,
+		       struct shunt_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < b->bridge_cnt; i++)
+		if (b->bridges[i].is_routed && b->bridges[i].ifindex == kernel->ifindex)
+			return (int)i;
+	if (i == SHUNT_BRIDGE_MAX)
+		return shunt_err_set(err, E2BIG, "more than %d bridges", SHUNT_BRIDGE_MAX);
+	set_kernel(&b->bridges[i], kernel);
+	b->bridges[i].is_routed = true;
+	b->bridge_cnt++;
+	return (int)i;
+}
+
+/* Of a group of mode route, the ports for which a bridge's name stood. */
+static int add_routed(struct shunt_bridge *b, const struct shunt_brlinks *links,
+		      const struct shunt_group_config *group, struct shunt_err *err)
+{
+	unsigned i;
+	int bridge;
+
+	for (i = 0; i < group->port_cnt; i++) {
+		const struct shunt_port *port = &b->ports->at[group->port[i]];
+		const struct shunt_brlink *link = shunt_brlinks_at(links, port->netdev.ifindex);
+		const struct shunt_brlink *master =
+			link ? shunt_brlinks_at(links, link->master) : NULL;
+
+		if (!port->config->is_bridged || !master || !master->is_bridge)
+			continue;
+		bridge = find_routed(b, master, err);
+		if (bridge < 0)
+			return bridge;
+		add_port(b, (unsigned)bridge, port->index);
+	}
+	return 0;
+}
+
 static int add_groups(struct shunt_bridge *b, const struct shunt_brlinks *links,
 		      struct shunt_err *err)
 {
 	const struct shunt_config *config = b->ports->config;
-	unsigned i, k;
+	unsigned i;
 	int ret = 0;
 
 	for (i = 0; i < config->group_cnt && !ret; i++) {
 		const struct shunt_group_config *group = &config->groups[i];
-		struct shunt_bridge_one *one = &b->bridges[b->bridge_cnt];
 
-		if (group->mode == SHUNT_FORWARD_ROUTE)
-			continue;
-		if (b->bridge_cnt == SHUNT_BRIDGE_MAX)
-			return shunt_err_set(err, E2BIG, "more than %d bridges", SHUNT_BRIDGE_MAX);
-		for (k = 0; k < group->port_cnt; k++) {
-			one->members |= 1ULL << group->port[k];
-			b->bridge_of[group->port[k]] = (uint8_t)b->bridge_cnt;
-		}
-		b->bridge_cnt++;
-		ret = look_beneath(b, one, links, group, err);
+		ret = group->mode == SHUNT_FORWARD_ROUTE ? add_routed(b, links, group, err)
+							 : add_group(b, links, group, err);
 	}
 	return ret;
 }

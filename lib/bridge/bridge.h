@@ -4,6 +4,10 @@
  * follower (engine/follower.h) keeps it, with the ports' guard held, and is the table's only
  * writer. The control thread reads with the guard what may change.
  *
+ * Ports of mode route that belong to a kernel bridge are among them: what is sent to the bridge's
+ * address is routed, all else is the kernel's. Their programs look the sender up, and a station
+ * that the bridge does not know behind that port is the kernel's, too: the bridge has to hear it.
+ *
  * A kernel bridge lies beneath where all ports of a group are ports of it. It is the fallback, and
  * keeps all but the plain work: steering gives it every frame to a multicast group and to the host.
  * So it floods those, delivers to the host, snoops and speaks spanning tree. shunt forwards unicast
@@ -41,6 +45,7 @@ struct shunt_bridge_one {
 	uint32_t ifindex;
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
+	bool is_routed; /* its ports are of mode route */
 	bool filters_vlans;
 	uint32_t age_s; /* 0: it keeps no station, and floods */
 };
@@ -94,7 +99,12 @@ bool shunt_bridge_has(const struct shunt_bridge *bridge, unsigned port, unsigned
 void shunt_bridge_params(struct shunt_bridge *bridge, unsigned worker,
 			 struct shunt_bridge_params *out);
 
-/* shunt_bridge_steer fills in how a bridging port steers. Thread: control. */
+/* shunt_bridge_routes says whether the port is one of mode route that belongs to a kernel bridge.
+ * shunt_bridge_ifindex returns that bridge's; 0: the port is none. Thread: any. */
+bool shunt_bridge_routes(const struct shunt_bridge *bridge, unsigned port);
+uint32_t shunt_bridge_ifindex(const struct shunt_bridge *bridge, unsigned port);
+
+/* shunt_bridge_steer fills in how a port steers that shunt_bridge_has. Thread: control. */
 void shunt_bridge_steer(const struct shunt_bridge *bridge, unsigned port,
 			struct shunt_steer_cfg *cfg);
 

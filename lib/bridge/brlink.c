@@ -176,12 +176,12 @@ static int expand_one(struct shunt_config *config, struct shunt_group_config *gr
 		      const struct shunt_brlinks *links, const struct shunt_brlink *master,
 		      struct shunt_err *err)
 {
-	char *bond = config->ports[group->port[place]].bond;
+	struct shunt_port_config *named = &config->ports[group->port[place]];
 	unsigned i, cnt = 0;
 	int ret = 0;
 
-	if (master->is_bond)
-		snprintf(bond, IF_NAMESIZE, "%s", master->name);
+	snprintf(named->master, sizeof(named->master), "%s", master->name);
+	named->is_bridged = master->is_bridge && group->mode == SHUNT_FORWARD_ROUTE;
 	for (i = 0; i < links->cnt && !ret; i++)
 		if (links->links[i].master == master->ifindex)
 			ret = add_port(config, group, place, &links->links[i], !cnt++, err);
@@ -213,7 +213,7 @@ static int expand_group(struct shunt_config *config, struct shunt_group_config *
 		const bool routes = group->mode == SHUNT_FORWARD_ROUTE;
 
 		if (port->kind == SHUNT_PORT_XSK && link &&
-		    (routes ? link->is_bond : link->is_bridge))
+		    (link->is_bridge || (routes && link->is_bond)))
 			ret = expand_one(config, group, i, links, link, err);
 	}
 	return ret;

@@ -42,10 +42,10 @@ const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, u
  * short. Thread: any. */
 void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
 
-/* shunt_brlink_expand replaces, in groups of mode bridge and mix, a port that is a kernel bridge by
- * the ports of that bridge, and in groups of mode route one that is a bond by its members, with the
- * settings that were given for it. Returns 0 or -errno with err set: a bridge without ports, a bond
- * without members, or no memory. Thread: control, before shunt_engine_create. */
+/* shunt_brlink_expand replaces a port that is a kernel bridge by the ports of that bridge, and in
+ * groups of mode route one that is a bond by its members, with the settings that were given for it.
+ * Returns 0 or -errno with err set: a bridge without ports, a bond without members, or no memory.
+ * Thread: control, before shunt_engine_create. */
 int shunt_brlink_expand(struct shunt_config *config, struct shunt_err *err);
 
 #endif

@@ -20,11 +20,11 @@
 #define READ_BYTES   65536
 #define READS_MAX    256u /* a service: some milliseconds */
 
-/* All messages that tell of a station are of one length. What is told in one system call, and what
- * may wait for that. */
+/* A message that tells of a station, at most. What is told in one system call, and what may wait
+ * for that. */
 #define TELL_LEN                                                                    \
 	(NLMSG_ALIGN(sizeof(struct nlmsghdr)) + NLMSG_ALIGN(sizeof(struct ndmsg)) + \
-	 MNL_ALIGN(sizeof(struct nlattr)) + MNL_ALIGN(6))
+	 2 * MNL_ALIGN(sizeof(struct nlattr)) + MNL_ALIGN(6) + MNL_ALIGN(sizeof(uint16_t)))
 #define TELL_BYTES (800 * TELL_LEN)
 #define TELLS_MAX  (32 * TELL_BYTES)
 
@@ -299,13 +299,27 @@ bool shunt_fdb_has_tells(const struct shunt_fdb *fdb)
 	return fdb->noted.len;
 }
 
+/* How many bytes of messages go with one call. */
+static size_t call_len(const char *buf, size_t len)
+{
+	size_t at = 0, next;
+
+	while (at < len) {
+		next = at + ((const struct nlmsghdr *)(buf + at))->nlmsg_len;
+		if (next > TELL_BYTES)
+			break;
+		at = next;
+	}
+	return at;
+}
+
 void shunt_fdb_send_tells(struct shunt_fdb *fdb)
 {
 	const struct tells *t = &fdb->sending;
 	size_t at, len;
 
 	for (at = 0; at < t->len; at += len) {
-		len = SHUNT_MIN(t->len - at, (size_t)TELL_BYTES);
+		len = call_len(t->buf + at, t->len - at);
 		if (mnl_socket_sendto(fdb->telling, t->buf + at, len) < 0)
 			fdb->stats.refused++;
 		read_refusals(fdb);
@@ -329,7 +343,7 @@ static char *make_room(struct tells *t)
 	return t->buf + t->len;
 }
 
-void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac)
+void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac, unsigned vid)
 {
 	char *at = make_room(&fdb->noted);
 	struct nlmsghdr *nlh;
@@ -346,6 +360,8 @@ void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac)
 	ndm->ndm_state = NUD_REACHABLE;
 	ndm->ndm_flags = NTF_MASTER | NTF_USE;
 	mnl_attr_put(nlh, NDA_LLADDR, 6, mac);
-	fdb->noted.len += TELL_LEN;
+	if (vid)
+		mnl_attr_put_u16(nlh, NDA_VLAN, (uint16_t)vid);
+	fdb->noted.len += nlh->nlmsg_len;
 	fdb->stats.told++;
 }

@@ -41,6 +41,7 @@ struct shunt_fdb_entry {
 	uint32_t ifindex; /* the port, or the bridge itself */
 	uint32_t bridge;  /* ifindex */
 	uint8_t mac[6];
+	uint16_t vid; /* VLAN ID, which counts in a bridge that filters VLANs; 0: none */
 	enum shunt_fdb_kind kind;
 };
 
@@ -87,10 +88,11 @@ void shunt_fdb_service(struct shunt_fdb *fdb);
 bool shunt_fdb_is_behind(const struct shunt_fdb *fdb);
 uint64_t shunt_fdb_current_ns(const struct shunt_fdb *fdb);
 
-/* shunt_fdb_tell notes that the kernel's bridge is to know that a station was heard on a port.
+/* shunt_fdb_tell notes that the kernel's bridge is to know that a station was heard on a port, in a
+ * VLAN; vid 0: in none.
  * shunt_fdb_has_tells says whether any is noted. shunt_fdb_take_tells takes those noted to be sent,
  * and returns whether there are any. Thread: the one that holds the guard. */
-void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac);
+void shunt_fdb_tell(struct shunt_fdb *fdb, uint32_t ifindex, const uint8_t *mac, unsigned vid);
 bool shunt_fdb_has_tells(const struct shunt_fdb *fdb);
 bool shunt_fdb_take_tells(struct shunt_fdb *fdb);
 

@@ -100,7 +100,7 @@ static void take_link(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *op
 
 struct neigh {
 	struct shunt_fdb_entry entry;
-	bool has_mac, has_vlan;
+	bool has_mac;
 };
 
 static int take_neigh_attr(const struct nlattr *attr, void *arg)
@@ -117,14 +117,13 @@ static int take_neigh_attr(const struct nlattr *attr, void *arg)
 		n->entry.bridge = shunt_netlink_u32(attr);
 		break;
 	case NDA_VLAN:
-		n->has_vlan = true;
+		n->entry.vid = shunt_netlink_u16(attr);
 		break;
 	}
 	return MNL_CB_OK;
 }
 
-/* Entries of the device itself (NTF_SELF) are filters of its receiver. Entries with a VLAN count
- * only in a bridge that filters VLANs. */
+/* Entries of the device itself (NTF_SELF) are filters of its receiver. */
 static void take_neigh(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
 {
 	const struct ndmsg *ndm = shunt_netlink_head(nlh, sizeof(*ndm));
@@ -134,7 +133,7 @@ static void take_neigh(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *o
 		return;
 	n.entry.ifindex = (uint32_t)ndm->ndm_ifindex;
 	mnl_attr_parse(nlh, sizeof(*ndm), take_neigh_attr, &n);
-	if (!n.has_mac || n.has_vlan)
+	if (!n.has_mac)
 		return;
 	if (!n.entry.bridge)
 		n.entry.bridge = n.entry.ifindex;

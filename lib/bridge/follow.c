@@ -54,7 +54,9 @@ static void follow_entry(void *arg, const struct shunt_fdb_entry *entry, bool is
 		return;
 	if (at >= 0 && entry->kind != SHUNT_FDB_LOCAL && b->bridges[bridge].members >> at & 1)
 		port = (unsigned)at;
-	key = shunt_mac_key(entry->mac, (unsigned)bridge);
+	if (entry->vid && bridge >= SHUNT_MAC_VLAN_BRIDGES)
+		return;
+	key = shunt_mac_key(entry->mac, shunt_mac_group((unsigned)bridge, entry->vid));
 	if (is_gone) {
 		remove_entry(b, key, port);
 		return;
@@ -94,7 +96,7 @@ enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigne
 		return SHUNT_LANE_REASON_none;
 	if (b->fdb && shunt_fdb_is_behind(b->fdb))
 		return SHUNT_LANE_REASON_unfollowed;
-	if (one->filters_vlans)
+	if (one->filters_vlans && !(one->is_routed && b->bridge_of[port] < SHUNT_MAC_VLAN_BRIDGES))
 		return SHUNT_LANE_REASON_vlan_filtering;
 	if (b->left[port] == SHUNT_LANE_REASON_none && b->backed & one->members)
 		return SHUNT_LANE_REASON_backup_port;
@@ -108,7 +110,9 @@ static void set_kernels(struct shunt_bridge *b)
 	unsigned i;
 
 	for (i = 0; i < b->ports->cnt; i++) {
-		const bool is_left = shunt_bridge_leaves(b, i), is_tagged = b->tagged >> i & 1;
+		const bool is_left = shunt_bridge_leaves(b, i);
+		/* what has tags of a port that routes, the router knows */
+		const bool is_tagged = b->tagged >> i & 1 && !shunt_bridge_routes(b, i);
 
 		set_bit(&b->masks.untagged, i, is_tagged && !is_left);
 		set_bit(&b->masks.kernels, i, is_tagged || is_left);
@@ -257,7 +261,7 @@ static void tell_kernel(struct shunt_bridge *b, uint64_t key, unsigned port)
 	if (!b->fdb || !b->bridges[shunt_mac_key_bridge(key)].ifindex || port >= SHUNT_PORT_MAX)
 		return;
 	shunt_mac_key_mac(key, mac);
-	shunt_fdb_tell(b->fdb, b->ports->at[port].netdev.ifindex, mac);
+	shunt_fdb_tell(b->fdb, b->ports->at[port].netdev.ifindex, mac, shunt_mac_key_vid(key));
 }
 
 static void learn(struct shunt_bridge *b, const struct shunt_told *told)

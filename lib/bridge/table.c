@@ -25,7 +25,7 @@ static void reserve(struct shunt_bridge *b)
 	unsigned i;
 
 	for (i = 0; i < b->ports->cnt; i++)
-		if (shunt_ports_bridges(b->ports, i))
+		if (shunt_bridge_has(b, i, i))
 			shunt_mac_reserve(b->macs, i, each);
 }
 
@@ -64,6 +64,7 @@ void shunt_bridge_publish(struct shunt_bridge *b)
 	__atomic_store_n(&b->xdp_macs->bridge->forwarding, b->masks.forwarding, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->untagged, b->masks.untagged, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->kernels, b->masks.kernels, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->xdp_macs->bridge->learning, b->masks.learning, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
 }
 

@@ -76,7 +76,7 @@
 	X(policy_routing, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_policy_routing,          \
 	  "only the kernel knows where routing rules (ip rule) lead what comes in by {port}")      \
 	X(master, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_master,                          \
-	  "{port} belongs to a bridge, or to a bond that is not followed (show devices)")
+	  "{port} belongs to a bridge or a bond that is not followed (show devices)")
 #define SHUNT_LANE_REASONS_CHOSEN(X)                                                              \
 	X(no_devices, SHUNT_LANE_USER, is_auto(f) && !far->are_devices,                           \
 	  "not all of the ports are network devices")                                             \

@@ -83,7 +83,9 @@ struct shunt_port_config {
 	SHUNT_MEMBERS(SHUNT_PORT_KEYS)
 	unsigned filter_cnt;
 	struct shunt_filter *filters; /* ntuple filters to be set on the device */
-	char bond[IF_NAMESIZE];	      /* whose name stood in the configuration for its members' */
+	char master[IF_NAMESIZE]; /* bond or bridge whose name stood in the configuration for its
+				   * members' */
+	bool is_bridged;	  /* mode route: that is a bridge */
 };
 
 /* Two ports that forward to each other. */

@@ -162,16 +162,19 @@ static void judge_program(struct shunt_doctor *d, const struct doctor_device_fac
 	}
 }
 
-/* A bridge or a bond is no port: shuntd serves its ports, in that mode alone. */
-static void judge_master(struct shunt_doctor *d, const struct doctor_device_facts *f,
-			 const char *mode)
+/* A bridge or a bond is no port: shuntd serves its ports, a bond's in mode route alone. */
+static void judge_master(struct shunt_doctor *d, const struct doctor_device_facts *f)
 {
+	const bool is_bridge = strcmp(f->kind, "bond") != 0;
 	struct shunt_finding *finding;
 
 	if (f->filters_vlans) {
-		finding = shunt_doctor_add(d, SHUNT_DOCTOR_error, f->ifname, "bridge",
-					   "the bridge filters VLANs, which shunt does not do yet");
-		shunt_doctor_remedy(finding, "ip link set %s type bridge vlan_filtering 0",
+		finding =
+			shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "bridge",
+					 "the bridge filters VLANs: mode route follows them, mode "
+					 "bridge does not");
+		shunt_doctor_remedy(finding,
+				    "ip link set %s type bridge vlan_filtering 0, for mode bridge",
 				    f->ifname);
 	}
 	if (!*f->ports) {
@@ -181,10 +184,14 @@ static void judge_master(struct shunt_doctor *d, const struct doctor_device_fact
 		shunt_doctor_remedy(finding, "ip link set dev PORT master %s", f->ifname);
 		return;
 	}
-	finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, f->kind,
-				   "a %s of the kernel's with the ports %s: `shuntd %s %s` serves "
-				   "these, and no other mode the %s",
-				   f->kind, f->ports, mode, f->ifname, f->kind);
+	finding = shunt_doctor_add(
+		d, SHUNT_DOCTOR_note, f->ifname, f->kind,
+		is_bridge
+			? "a bridge of the kernel's with the ports %s: `shuntd bridge %s` serves these, "
+			  "`shuntd route %s` what they have for its address"
+			: "a bond of the kernel's with the ports %s: `shuntd route %s` serves these, and "
+			  "no other mode %s",
+		f->ports, f->ifname, f->ifname);
 	shunt_doctor_remedy(finding, "shuntctl doctor %s", f->ports);
 }
 
@@ -229,7 +236,7 @@ void shunt_doctor_judge_place(struct shunt_doctor *d, const struct doctor_device
 			      const struct shunt_doctor_opts *opts)
 {
 	if (shunt_doctor_is_master(facts)) {
-		judge_master(d, facts, strcmp(facts->kind, "bond") ? "bridge" : "route");
+		judge_master(d, facts);
 		return;
 	}
 	if (opts->is_suspended)

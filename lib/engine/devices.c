@@ -5,6 +5,18 @@
 #include <net/if.h>
 #include <string.h>
 
+#include "bridge/bridge.h"
+
+/* The address of the bridge that a port routes for, in its place. */
+static void read_bridge(const struct shunt_engine *engine, unsigned port, uint8_t *mac)
+{
+	char name[IF_NAMESIZE];
+
+	if (engine->bridge && shunt_bridge_routes(engine->bridge, port) &&
+	    if_indextoname(shunt_bridge_ifindex(engine->bridge, port), name))
+		shunt_netdev_mac(name, mac);
+}
+
 /* What is sent to a port's new address is this host's. What is sent to the old one is not. */
 static bool follow_macs(struct shunt_engine *engine)
 {
@@ -20,7 +32,9 @@ static bool follow_macs(struct shunt_engine *engine)
 			memcpy(mac, port->netdev.mac, 6);
 		is_any_new |= memcmp(mac, port->netdev.mac, 6) != 0;
 		memcpy(port->netdev.mac, mac, 6);
+		read_bridge(engine, i, mac);
 		memcpy(&word, mac, sizeof(word));
+		is_any_new |= word != engine->ports.macs[i];
 		/* read by the workers, which order nothing by it */
 		__atomic_store_n(&engine->ports.macs[i], word, __ATOMIC_RELAXED);
 	}

@@ -53,17 +53,29 @@ bool shunt_engine_punts(const struct shunt_engine *engine)
 }
 
 /* A program looks stations up from its first frame on, so the bridge must be there before it. */
+static bool routes_over_bridge(const struct shunt_config *config)
+{
+	unsigned i;
+
+	for (i = 0; i < config->port_cnt; i++)
+		if (config->ports[i].is_bridged)
+			return true;
+	return false;
+}
+
 static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret;
 
 	if (!shunt_config_uses(engine->config, SHUNT_FORWARD_MIX) &&
-	    !shunt_config_uses(engine->config, SHUNT_FORWARD_BRIDGE))
+	    !shunt_config_uses(engine->config, SHUNT_FORWARD_BRIDGE) &&
+	    !routes_over_bridge(engine->config))
 		return 0;
 	ret = shunt_bridge_create(&engine->bridge, &engine->ports, err);
 	if (ret)
 		return ret;
 	engine->lanes.bridge = engine->bridge;
+	shunt_engine_follow_devices(engine);
 	shunt_bridge_inherit(engine->bridge, engine->stations);
 	return shunt_lanes_prepare_crossing(&engine->lanes, true, err);
 }
@@ -75,7 +87,7 @@ static int manage_firewall(struct shunt_engine *engine, struct shunt_err *err)
 	unsigned i, cnt = 0;
 
 	for (i = 0; i < engine->ports.cnt; i++)
-		if (engine->ports.at[i].xdp && !*engine->ports.at[i].config->bond &&
+		if (engine->ports.at[i].xdp && !*engine->ports.at[i].config->master &&
 		    shunt_ports_mode(&engine->ports, i) == SHUNT_FORWARD_ROUTE)
 			ifindexes[cnt++] = engine->ports.at[i].netdev.ifindex;
 	if (!cnt || engine->config->firewall != SHUNT_FIREWALL_MANAGE)

@@ -177,6 +177,17 @@ static int add_bridge(struct shunt_engine *engine, struct shunt_worker *worker,
 	return SHUNT_MIN(node, 0);
 }
 
+/* Ports that route for a bridge have no use for its node. */
+static bool bridges(const struct shunt_engine *engine)
+{
+	unsigned i;
+
+	for (i = 0; engine->bridge && i < engine->ports.cnt; i++)
+		if (shunt_ports_bridges(&engine->ports, i))
+			return true;
+	return false;
+}
+
 static int restore(void *arg, uint8_t *frame, uint32_t len)
 {
 	return shunt_origin_restore(arg, frame, len);
@@ -224,7 +235,7 @@ static int add_groups(struct shunt_engine *engine, struct shunt_worker *worker,
 
 	if (engine->router)
 		ret = add_route(engine, worker, params, err);
-	if (!ret && engine->bridge)
+	if (!ret && bridges(engine))
 		ret = add_bridge(engine, worker, learn, params, err);
 	if (!ret && engine->punts)
 		ret = add_punt(engine, worker, queue, params, err);

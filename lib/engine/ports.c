@@ -53,32 +53,36 @@ static int check_queues(struct shunt_port *port, unsigned worker_cnt, struct shu
 	return 0;
 }
 
-/* What a bridge or a bond gets from its port, the kernel does not route by the port. A bond that
- * the configuration names is followed. */
+/* What a bridge or a bond gets from its port, the kernel does not route by the port. One that the
+ * configuration names is followed. */
 static int check_master(const struct shunt_engine *engine, const struct shunt_port *port,
 			struct shunt_err *err)
 {
-	if (!port->netdev.has_master || *port->config->bond ||
+	if (!port->netdev.has_master || *port->config->master ||
 	    shunt_ports_mode(&engine->ports, port->index) != SHUNT_FORWARD_ROUTE ||
 	    shunt_link_is_in_vrf((unsigned)port->netdev.ifindex))
 		return 0;
 	return shunt_err_set(
 		err, EINVAL,
 		"%s is a port of another device (a bridge, a bond), which takes what comes in: mode "
-		"route would not forward as the kernel does; name the bond in its place, or ip link "
-		"set %s nomaster",
+		"route would not forward as the kernel does; name the bridge or the bond in its "
+		"place, or ip link set %s nomaster",
 		port->name, port->name);
 }
 
-/* A flowtable knows connections by the bond, whose members programs are on. In generic mode a
- * packet whose checksum was left to a device cannot be translated: what is left to do goes with it,
- * and is not to be seen. */
+/* A flowtable knows connections by the bond, whose members programs are on; the rules of shunt's
+ * own table do not know bridges. In generic mode a packet whose checksum was left to a device
+ * cannot be translated: what is left to do goes with it, and is not to be seen. */
 static bool asks_flows(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	return engine->config->firewall != SHUNT_FIREWALL_IGNORE && !*port->config->bond &&
+	const bool is_member = *port->config->master;
+
+	return engine->config->firewall != SHUNT_FIREWALL_IGNORE &&
+	       (!is_member || port->config->is_bridged) &&
 	       port->config->driver_mode != SHUNT_DRIVER_GENERIC &&
 	       shunt_ports_mode(&engine->ports, port->index) == SHUNT_FORWARD_ROUTE &&
-	       (engine->can_manage || shunt_firewall_has_flowtable(port->netdev.ifindex));
+	       ((engine->can_manage && !is_member) ||
+		shunt_firewall_has_flowtable(port->netdev.ifindex));
 }
 
 static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)

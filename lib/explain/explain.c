@@ -128,7 +128,7 @@ static json_t *route(const struct shunt_engine *engine, const struct shunt_port 
 	char text[INET6_ADDRSTRLEN] = "";
 	struct shunt_err ignored;
 
-	if (!is_routed(engine, port) || memcmp(at, port->netdev.mac, ETH_ALEN) != 0)
+	if (!is_routed(engine, port) || memcmp(at, &engine->ports.macs[port->index], ETH_ALEN) != 0)
 		return json_null();
 	if (at[12] == 8 && at[13] == 0 && frame->len >= 34)
 		inet_ntop(AF_INET, at + 30, text, sizeof(text));
@@ -145,7 +145,8 @@ static json_t *station(const struct shunt_engine *engine, const struct shunt_por
 	const int mode = shunt_config_mode(engine->config, port->index);
 
 	if (!engine->bridge || (mode != SHUNT_FORWARD_BRIDGE && mode != SHUNT_FORWARD_MIX) ||
-	    (mode == SHUNT_FORWARD_MIX && !memcmp(frame->bytes, port->netdev.mac, ETH_ALEN)))
+	    (mode == SHUNT_FORWARD_MIX &&
+	     !memcmp(frame->bytes, &engine->ports.macs[port->index], ETH_ALEN)))
 		return json_null();
 	return shunt_show_station(engine, port->index, frame->bytes);
 }

@@ -46,13 +46,6 @@ struct shunt_adj {
 
 _Static_assert(sizeof(struct shunt_adj) == 32, "two adjacencies a cache line");
 
-/* shunt_adj_exit returns what a packet leaves by, as one number: a port's, or TAGGED and a device's
- * added. Thread: any. */
-static inline uint32_t shunt_adj_exit(const struct shunt_adj *adj)
-{
-	return adj->port == SHUNT_ADJ_TAGGED ? SHUNT_ADJ_TAGGED + adj->above : adj->port;
-}
-
 /* shunt_adj_kind_name and shunt_adj_kind_help return static text, "?" for a number that is no
  * kind. Thread: any. */
 const char *shunt_adj_kind_name(unsigned kind);

@@ -55,10 +55,10 @@ uint32_t shunt_devices_key_of(const struct shunt_device *device, unsigned member
 						    : SHUNT_DEVICE_NO_TAG);
 }
 
-/* A bond's own frames have no tags to be found by. */
-static unsigned key_cnt(const struct shunt_device *device)
+/* A bond's own frames have no tags to be found by, and by a leg none comes in. */
+static unsigned key_cnt(const struct shunt_device *device, uint32_t number)
 {
-	return device->tag_cnt ? device->member_cnt : 0;
+	return device->tag_cnt && device->base == number ? device->member_cnt : 0;
 }
 
 static uint64_t new_word(uint32_t key, uint32_t flags, uint32_t number)
@@ -90,7 +90,7 @@ static bool put_words(struct shunt_devices *devices, const struct shunt_device *
 {
 	unsigned i;
 
-	for (i = 0; i < key_cnt(device); i++) {
+	for (i = 0; i < key_cnt(device, number); i++) {
 		const uint32_t key = shunt_devices_key_of(device, i);
 		uint64_t *word = word_of(devices, key);
 
@@ -104,6 +104,7 @@ static bool put_words(struct shunt_devices *devices, const struct shunt_device *
 
 uint32_t shunt_devices_add(struct shunt_devices *devices, const struct shunt_device *device)
 {
+	struct shunt_device *at;
 	uint32_t number;
 
 	number = shunt_runs_alloc(&devices->runs, 1, false);
@@ -113,8 +114,11 @@ uint32_t shunt_devices_add(struct shunt_devices *devices, const struct shunt_dev
 	}
 	if (!number)
 		return 0;
-	((struct shunt_device *)devices->runs.arena.base)[number] = *device;
-	if (put_words(devices, device, number))
+	at = &((struct shunt_device *)devices->runs.arena.base)[number];
+	*at = *device;
+	if (!at->base)
+		at->base = (uint16_t)number;
+	if (put_words(devices, at, number))
 		return number;
 	shunt_devices_hide(devices, number);
 	shunt_devices_del(devices, number);
@@ -136,7 +140,7 @@ void shunt_devices_hide(struct shunt_devices *devices, uint32_t number)
 	uint64_t *word;
 	unsigned i;
 
-	for (i = 0; i < key_cnt(device); i++) {
+	for (i = 0; i < key_cnt(device, number); i++) {
 		word = word_on(devices, number, i);
 		if (!word)
 			continue;
@@ -157,7 +161,7 @@ void shunt_devices_set_flags(struct shunt_devices *devices, uint32_t number, uin
 	unsigned i;
 
 	__atomic_store_n(&device->flags, flags, __ATOMIC_RELAXED);
-	for (i = 0; i < key_cnt(device); i++) {
+	for (i = 0; i < key_cnt(device, number); i++) {
 		word = word_on(devices, number, i);
 		if (word)
 			__atomic_store_n(word,

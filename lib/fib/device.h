@@ -18,6 +18,7 @@
 #define SHUNT_FIB_DEVICE_H
 
 #include "base/bytes.h"
+#include "fib/adj.h"
 #include "fib/runs.h"
 #include "shunt_device.h"
 
@@ -45,8 +46,9 @@ void shunt_devices_destroy(struct shunt_devices *devices);
  * that is its member of that index. Thread: any. */
 uint32_t shunt_devices_key_of(const struct shunt_device *device, unsigned member);
 
-/* shunt_devices_add puts a copy of the device into the table, of up to two tags. Returns its
- * number, 0 where there is no room, or another has its tags. Thread: the writer. */
+/* shunt_devices_add puts a copy of the device into the table, of up to two tags. base: of a leg the
+ * number of its device, 0 of others. Returns its number, 0 where there is no room, or another has
+ * its tags. Thread: the writer. */
 uint32_t shunt_devices_add(struct shunt_devices *devices, const struct shunt_device *device);
 
 /* shunt_devices_hide has frames find the device no more; another may have its tags. Adjacencies may
@@ -81,6 +83,16 @@ static inline const struct shunt_device *shunt_devices_at(const struct shunt_dev
 							  uint32_t number)
 {
 	return &devices->at[number];
+}
+
+/* shunt_devices_exit returns what a packet leaves by, as one number: a port's, or TAGGED and a
+ * device's added, the same for all of its legs. Thread: any registered QSBR thread. */
+static inline uint32_t shunt_devices_exit(const struct shunt_devices *devices,
+					  const struct shunt_adj *adj)
+{
+	return adj->port == SHUNT_ADJ_TAGGED
+		       ? SHUNT_ADJ_TAGGED + shunt_devices_at(devices, adj->above)->base
+		       : adj->port;
 }
 
 #endif

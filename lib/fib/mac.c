@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define STATIONS_MAX (1u << 24)
-#define BUCKETS_MIN  64u /* the rest of a hash must leave ten bits of a word */
+#define BUCKETS_MIN  1024u /* the rest of a hash must leave ten bits of a word */
 
 /* Buckets looked at for a place: enough for random addresses at 93 % (unit test); where they are
  * not, the table is full for this station. */
@@ -32,7 +32,7 @@ static uint64_t inverse(uint64_t odd)
 
 	for (i = 0; i < 5; i++)
 		x *= 2 - odd * x;
-	return x & SHUNT_MAC_KEY_MASK;
+	return x;
 }
 
 static uint64_t odd_factor(uint64_t seed)
@@ -40,7 +40,7 @@ static uint64_t odd_factor(uint64_t seed)
 	uint64_t z = (seed ^ 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL;
 
 	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return ((z ^ z >> 31) & SHUNT_MAC_KEY_MASK) | 1 | 1ULL << (SHUNT_MAC_KEY_BITS - 1);
+	return (z ^ z >> 31) | 1 | 1ULL << (SHUNT_MAC_KEY_BITS - 1);
 }
 
 static unsigned bucket_bits(uint32_t max)

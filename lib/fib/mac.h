@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The MAC table of the learning bridge: address and bridge to port, for 100,000 stations and more.
+/* The MAC table of the learning bridge: address, bridge and VLAN to port, for 100,000 stations and
+ * more.
  *
  * Made small, because a lookup costs what its cache misses cost. A bucket is a cache line: seven
  * entries of one word, and behind them a byte each that says when the station was last heard. An
- * address is mixed by a bijection of 60 bits whose top bits are the bucket, so the word need only
+ * address is mixed by a bijection of 64 bits whose top bits are the bucket, so the word need only
  * hold the rest of them. A station has two buckets (cuckoo hashing) and takes the first whenever
  * that has room: 100,000 fit into 1 MiB, and at least three lookups in four touch one line.
  *
@@ -14,7 +15,8 @@
  * harm. The table is one for all workers: the two directions of a flow may reach different
  * workers, and with a table each they would flood.
  *
- * Limits: 4096 bridges, 126 ports; time has a resolution of 1/64 of the ageing time.
+ * Limits: 4096 bridges, the first 15 of them with VLANs, 126 ports; time has a resolution of 1/64
+ * of the ageing time.
  *
  *	shunt_mac_create(&macs, 100000, seed, &err);
  *	shunt_mac_learn(macs, key, port);                       the writer
@@ -43,8 +45,8 @@
 /* 93 % of 16384 buckets: 1 MiB. A unit test fills it. */
 #define SHUNT_MAC_MAX_DEFAULT	106496u
 
-#define SHUNT_MAC_KEY_BITS	60
-#define SHUNT_MAC_KEY_MASK	((1ULL << SHUNT_MAC_KEY_BITS) - 1)
+#define SHUNT_MAC_KEY_BITS	64
+#define SHUNT_MAC_VLAN_BRIDGES	15 /* only these, from 0, have VLANs */
 
 /* A slot: valid << 63 | rest of the hash << 9 | in the second bucket << 8 | static, and stays << 7
  * | port + 1; an empty one is 0 and matches nothing. */
@@ -109,15 +111,23 @@ int shunt_mac_create_in(struct shunt_mac_table **out, void *mem, uint64_t bytes,
  * most the table's max. Thread: the writer. */
 void shunt_mac_reserve(struct shunt_mac_table *table, unsigned port, uint32_t cnt);
 
-/* shunt_mac_key makes the key of six bytes at mac, in bridge number bridge. Thread: any. */
-static inline uint64_t shunt_mac_key(const uint8_t *mac, unsigned bridge)
+/* shunt_mac_group returns what is above the address in a key: the bridge's number; in one that
+ * keeps its VLANs apart, below SHUNT_MAC_VLAN_BRIDGES, with the VLAN's ID, 1 to 4094. Thread: any.
+ */
+static inline unsigned shunt_mac_group(unsigned bridge, unsigned vid)
+{
+	return vid ? (bridge + 1) << 12 | vid : bridge;
+}
+
+/* shunt_mac_key makes the key of six bytes at mac, in a bridge or group. Thread: any. */
+static inline uint64_t shunt_mac_key(const uint8_t *mac, unsigned group)
 {
 	uint32_t low;
 	uint16_t high;
 
 	memcpy(&low, mac, sizeof(low));
 	memcpy(&high, mac + 4, sizeof(high));
-	return (uint64_t)(bridge & 0xfff) << 48 | (uint64_t)high << 32 | low;
+	return (uint64_t)(group & 0xffff) << 48 | (uint64_t)high << 32 | low;
 }
 
 /* shunt_mac_key_mac writes a key's six bytes. Thread: any. */
@@ -130,9 +140,15 @@ static inline void shunt_mac_key_mac(uint64_t key, uint8_t *mac)
 	memcpy(mac + 4, &high, sizeof(high));
 }
 
+/* shunt_mac_key_bridge and _vid return the key's bridge and VLAN, 0 for none. Thread: any. */
 static inline unsigned shunt_mac_key_bridge(uint64_t key)
 {
-	return (unsigned)(key >> 48);
+	return key >> 60 ? (unsigned)(key >> 60) - 1 : (unsigned)(key >> 48);
+}
+
+static inline unsigned shunt_mac_key_vid(uint64_t key)
+{
+	return key >> 60 ? (unsigned)(key >> 48 & 0xfff) : 0;
 }
 
 /* shunt_mac_hash mixes a key; the functions below take its value. Shifts of half the width are
@@ -140,11 +156,11 @@ static inline unsigned shunt_mac_key_bridge(uint64_t key)
  * table is full at 90 %. Thread: any. */
 static inline uint64_t shunt_mac_hash(const struct shunt_mac_table *table, uint64_t key)
 {
-	key ^= key >> 30;
-	key = key * table->factor & SHUNT_MAC_KEY_MASK;
-	key ^= key >> 30;
-	key = key * table->factor & SHUNT_MAC_KEY_MASK;
-	return key ^ key >> 30;
+	key ^= key >> 32;
+	key *= table->factor;
+	key ^= key >> 32;
+	key *= table->factor;
+	return key ^ key >> 32;
 }
 
 static inline struct shunt_mac_bucket *shunt_mac_first(const struct shunt_mac_table *table,
@@ -161,7 +177,7 @@ static inline uint64_t shunt_mac_rest(const struct shunt_mac_table *table, uint6
 /* The distance between an entry's two buckets, the same both ways. */
 static inline uint64_t shunt_mac_leap(const struct shunt_mac_table *table, uint64_t rest)
 {
-	return (rest * 0x9e3779b97f4a7c15ULL) >> 4 >> table->rest_bits;
+	return (rest * 0x9e3779b97f4a7c15ULL) >> table->rest_bits;
 }
 
 /* shunt_mac_prefetch fetches the line that shunt_mac_lookup will most likely read.

@@ -80,11 +80,11 @@ static inline uint64_t mac_key_of(const struct shunt_mac_table *table, uint64_t 
 	if (word & SHUNT_MAC_SLOT_SECOND)
 		bucket = mac_other_bucket(table, bucket, word);
 	hash = bucket << table->rest_bits | mac_rest_of(word);
-	hash ^= hash >> 30;
-	hash = hash * table->control->factor_inverse & SHUNT_MAC_KEY_MASK;
-	hash ^= hash >> 30;
-	hash = hash * table->control->factor_inverse & SHUNT_MAC_KEY_MASK;
-	return hash ^ hash >> 30;
+	hash ^= hash >> 32;
+	hash *= table->control->factor_inverse;
+	hash ^= hash >> 32;
+	hash *= table->control->factor_inverse;
+	return hash ^ hash >> 32;
 }
 
 static inline void mac_clear(struct shunt_mac_table *table, struct shunt_mac_bucket *bucket,

@@ -163,6 +163,25 @@ void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judge
 	shunt_firewall_close_asker(&asker);
 }
 
+bool shunt_firewall_has_flowtable(int ifindex)
+{
+	struct shunt_judges *judges = calloc(1, sizeof(*judges));
+	struct passed passed = {.cnt = 0};
+	bool has = false;
+	unsigned i;
+
+	if (!judges)
+		return false;
+	find_passed(&passed, &ifindex, 1, judges);
+	judges->aboves = &passed.aboves;
+	shunt_firewall_ask_flowtables(judges);
+	for (i = 0; i < judges->flowtable_cnt; i++)
+		has |= shunt_firewall_has(passed.ifindexes, passed.cnt, judges->flowtables[i]);
+	shunt_firewall_aboves_free(&passed.aboves);
+	free(judges);
+	return has;
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 static int open_source(struct shunt_firewall *firewall, unsigned i, struct shunt_err *err)

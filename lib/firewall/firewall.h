@@ -68,7 +68,8 @@ uint64_t shunt_firewall_answers(const struct shunt_firewall *firewall,
 const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *firewall);
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out);
 
-/* shunt_firewall_has_flowtable says whether a flowtable of the kernel's has the device, without
+/* shunt_firewall_has_flowtable says whether a flowtable of the kernel's has the device, the bridge
+ * that it belongs to, or a VLAN device above them, without
  * following. Thread: control. Cost: a dump of tables and flowtables. */
 bool shunt_firewall_has_flowtable(int ifindex);
 

@@ -111,18 +111,3 @@ void shunt_firewall_ask_flowtables(struct shunt_judges *judges)
 		forget(&all);
 	free(ignored.at);
 }
-
-bool shunt_firewall_has_flowtable(int ifindex)
-{
-	struct shunt_judges *judges = calloc(1, sizeof(*judges));
-	bool has = false;
-	unsigned i;
-
-	if (!judges)
-		return false;
-	shunt_firewall_ask_flowtables(judges);
-	for (i = 0; i < judges->flowtable_cnt; i++)
-		has |= judges->flowtables[i] == ifindex;
-	free(judges);
-	return has;
-}

@@ -77,6 +77,7 @@ static bool has_flowtable(const struct shunt_judges *judges, int ifindex)
 
 void shunt_judges_add_flowtable(struct shunt_judges *judges, int ifindex)
 {
+	ifindex = shunt_firewall_base(judges->aboves, ifindex);
 	if (!has_flowtable(judges, ifindex) && judges->flowtable_cnt < SHUNT_FLOWTABLES_MAX)
 		judges->flowtables[judges->flowtable_cnt++] = ifindex;
 }
@@ -134,6 +135,8 @@ static bool meets(const struct shunt_judge *judge, const struct shunt_judged *po
 		return port->is_routed || port->calls_ip;
 	case SHUNT_JUDGE_BRIDGE:
 		return port->is_bridged;
+	case SHUNT_JUDGE_BRIDGE_HOST:
+		return port->is_bridged && port->is_routed;
 	case SHUNT_JUDGE_ARP:
 		return port->calls_arp;
 	case SHUNT_JUDGE_IN:
@@ -172,12 +175,21 @@ static bool leaves_flows(const struct shunt_judge *judge)
 	return is_of_ip(judge) && is_by_rules(judge);
 }
 
+int shunt_judges_flow_device(const struct shunt_judges *judges, const struct shunt_judged *port)
+{
+	if (has_flowtable(judges, port->ifindex))
+		return port->ifindex;
+	if (port->is_bridged && port->is_routed && has_flowtable(judges, port->master))
+		return port->master;
+	return 0;
+}
+
 bool shunt_judges_leave_flows(const struct shunt_judges *judges, const struct shunt_judged *ports,
 			      unsigned cnt, unsigned port)
 {
 	unsigned i;
 
-	if (ports[port].is_untold || !has_flowtable(judges, ports[port].ifindex))
+	if (ports[port].is_untold || !shunt_judges_flow_device(judges, &ports[port]))
 		return false;
 	for (i = 0; i < judges->cnt; i++)
 		if (meets(&judges->at[i], ports, cnt, &ports[port]) &&

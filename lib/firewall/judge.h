@@ -36,12 +36,13 @@ enum shunt_judge_kind {
 
 /* Where a frame on its way through the host meets a judge. */
 enum shunt_judge_place {
-	SHUNT_JUDGE_IP,	     /* prerouting, forward and postrouting of IP packets */
-	SHUNT_JUDGE_IP_LATE, /* the same, but behind what shunt's own table judges */
-	SHUNT_JUDGE_BRIDGE,  /* the same of the kernel's bridges */
-	SHUNT_JUDGE_ARP,     /* forward of ARP that a bridge shows to the hooks of ARP */
-	SHUNT_JUDGE_IN,	     /* where it comes in by a device, */
-	SHUNT_JUDGE_OUT,     /* or leaves by it */
+	SHUNT_JUDGE_IP,		 /* prerouting, forward and postrouting of IP packets */
+	SHUNT_JUDGE_IP_LATE,	 /* the same, but behind what shunt's own table judges */
+	SHUNT_JUDGE_BRIDGE,	 /* the same of the kernel's bridges */
+	SHUNT_JUDGE_BRIDGE_HOST, /* input and output there: what a bridge gives the host, or gets */
+	SHUNT_JUDGE_ARP,	 /* forward of ARP that a bridge shows to the hooks of ARP */
+	SHUNT_JUDGE_IN,		 /* where it comes in by a device, */
+	SHUNT_JUDGE_OUT,	 /* or leaves by it */
 };
 
 struct shunt_judge {
@@ -74,7 +75,8 @@ struct shunt_judges {
 /* shunt_judges_clear empties the list. Thread: the list's. */
 void shunt_judges_clear(struct shunt_judges *judges);
 
-/* shunt_judges_add_flowtable says that a flowtable has the device. Thread: the list's. */
+/* shunt_judges_add_flowtable says that a flowtable has the device, or that beneath it. Thread: the
+ * list's. */
 void shunt_judges_add_flowtable(struct shunt_judges *judges, int ifindex);
 
 /* shunt_judges_add adds a judge to the list; `what` in printf's way. Thread: the list's. */
@@ -93,7 +95,7 @@ struct shunt_judged {
 	int ifindex;	   /* 0: no device */
 	int master;	   /* its bridge's or bond's, 0: none */
 	bool is_routed;	   /* its IP packets pass the kernel's IP layer: modes route and mix */
-	bool is_bridged;   /* its frames pass a bridge of the kernel: bridge and mix over one */
+	bool is_bridged;   /* its frames pass a bridge of the kernel's */
 	bool calls_ip;	   /* is_bridged, and br_netfilter shows what is bridged to the IP hooks */
 	bool calls_arp;	   /* and to those of ARP */
 	bool is_untold;	   /* the device above could not be asked for: every judge counts */
@@ -105,6 +107,10 @@ struct shunt_judged {
 const struct shunt_judge *shunt_judge_find(const struct shunt_judges *judges,
 					   const struct shunt_judged *ports, unsigned cnt,
 					   unsigned port);
+
+/* shunt_judges_flow_device returns the ifindex by which flowtables know what comes in on the port:
+ * its own, or that of the bridge that it belongs to; 0: none has it. Thread: any. */
+int shunt_judges_flow_device(const struct shunt_judges *judges, const struct shunt_judged *port);
 
 /* shunt_judges_leave_flows says whether all that judges the port's frames are rules for IP packets,
  * nftables' or iptables', and a flowtable has the port: then connections that are in it have passed

@@ -227,19 +227,22 @@ static bool is_late(const struct chain *chain)
 	return chain->hook == NF_INET_FORWARD && chain->priority == INT_MAX;
 }
 
-/* What is for this host, or from it, is the kernel's in any case. */
+/* What is for this host, or from it, is the kernel's in any case. To a bridge, what is routed is.
+ */
 static void judge(struct shunt_judges *judges, const struct chain *chain)
 {
 	if (chain->family == NFPROTO_NETDEV)
 		add_of_devices(judges, chain,
 			       chain->hook == NF_NETDEV_INGRESS ? SHUNT_JUDGE_IN : SHUNT_JUDGE_OUT);
-	else if (chain->family == NFPROTO_BRIDGE && chain->hook != BRIDGE_LOCAL_IN &&
-		 chain->hook != BRIDGE_LOCAL_OUT)
-		add(judges, chain, SHUNT_JUDGE_BRIDGE, 0);
-	else if (chain->family != NFPROTO_BRIDGE && chain->hook == NF_INET_INGRESS)
+	else if (chain->family == NFPROTO_BRIDGE)
+		add(judges, chain,
+		    chain->hook == BRIDGE_LOCAL_IN || chain->hook == BRIDGE_LOCAL_OUT
+			    ? SHUNT_JUDGE_BRIDGE_HOST
+			    : SHUNT_JUDGE_BRIDGE,
+		    0);
+	else if (chain->hook == NF_INET_INGRESS)
 		add_of_devices(judges, chain, SHUNT_JUDGE_IN);
-	else if (chain->family != NFPROTO_BRIDGE && chain->hook != NF_INET_LOCAL_IN &&
-		 chain->hook != NF_INET_LOCAL_OUT)
+	else if (chain->hook != NF_INET_LOCAL_IN && chain->hook != NF_INET_LOCAL_OUT)
 		add(judges, chain, is_late(chain) ? SHUNT_JUDGE_IP_LATE : SHUNT_JUDGE_IP, 0);
 }
 

@@ -2,6 +2,7 @@
 #include "firewall/origin.h"
 
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
 #include <net/ethernet.h>
@@ -12,6 +13,8 @@
 
 #include "base/netlink.h"
 #include "firewall/take.h"
+
+#define TAG_LEN 4
 
 struct shunt_origin {
 	pthread_mutex_t lock;
@@ -53,9 +56,16 @@ static bool find_l4(struct fields *f, uint8_t *l4, const uint8_t *end)
 /* Whole packets without options or extension headers: no others are approved. */
 static bool find_fields(struct fields *f, uint8_t *frame, uint32_t len)
 {
-	uint8_t *ip = frame + ETHER_HDR_LEN, *end = frame + len;
+	uint8_t *const end = frame + len;
+	uint8_t *ip;
 
 	*f = (struct fields){.family = AF_UNSPEC};
+	while (len > ETHER_HDR_LEN &&
+	       (load16(frame + 12) == ETHERTYPE_VLAN || load16(frame + 12) == ETH_P_8021AD)) {
+		frame += TAG_LEN;
+		len -= TAG_LEN;
+	}
+	ip = frame + ETHER_HDR_LEN;
 	if (len < ETHER_HDR_LEN + 20)
 		return false;
 	if (load16(frame + 12) == ETHERTYPE_IP && ip[0] == 0x45 && !(load16(ip + 6) & 0x3fff)) {

@@ -31,10 +31,11 @@ void shunt_origin_destroy(struct shunt_origin *origin);
 int shunt_origin_open(struct shunt_origin *origin, struct shunt_err *err);
 
 /* shunt_origin_restore writes addresses and ports into an Ethernet frame, of which the first len
- * bytes are there (74 have all headers), as the packet had them when it arrived, and brings its
- * checksums along. Returns 1; 0 where there was nothing to do: not TCP or UDP over IP, a fragment,
- * not translated; -ENOENT, or what the kernel answers: its connection is not known, so neither is
- * what it was. Thread: any. Cost: a netlink exchange, some microseconds. */
+ * bytes are there (82 have all headers, two tags among them), as the packet had them when it
+ * arrived, and brings its checksums along. Returns 1; 0 where there was nothing to do: not TCP or
+ * UDP over IP, a fragment, not translated; -ENOENT, or what the kernel answers: its connection is
+ * not known, so neither is what it was. Thread: any. Cost: a netlink exchange, some microseconds.
+ */
 int shunt_origin_restore(struct shunt_origin *origin, uint8_t *frame, uint32_t len);
 
 #endif

@@ -259,7 +259,8 @@ static inline bool shunt_ip_leaves_above(const struct shunt_ip *state, const str
 		is_above ? SHUNT_ADJ_TAGGED + shunt_tag_of(frame)->device
 			 : __atomic_load_n(&state->tables.live[pkt->port].own, __ATOMIC_RELAXED);
 
-	return adj->port == SHUNT_ADJ_TAGGED && shunt_adj_exit(adj) != own;
+	return adj->port == SHUNT_ADJ_TAGGED &&
+	       shunt_devices_exit(state->tables.devices, adj) != own;
 }
 
 /* shunt_ip_rewrite is the function of both rewrite nodes; decrease is what the family does to TTL

@@ -103,8 +103,8 @@ static inline uint16_t next_of(const struct shunt_ip *state, unsigned port)
 {
 	const struct shunt_port_live *live = state->tables.live;
 
-	if (state->tables.is_above)
-		return state->rpf; /* which asks each packet's device */
+	if (state->tables.is_above) /* rpf asks each packet's device */
+		return live && is_approved(&live[port]) ? state->on : state->rpf;
 	if (unlikely(live && __atomic_load_n(&live[port].rpf4, __ATOMIC_RELAXED)) &&
 	    !is_approved(&live[port]))
 		return state->rpf;

@@ -21,7 +21,8 @@ static inline bool is_plain(const struct shunt_ip *state, uint32_t nh, uint32_t 
 	adj = shunt_nexthop_adj(state->tables.nexthops, nh, 0);
 	if (check == SHUNT_SOURCE_NOT_LOCAL)
 		return adj->kind != SHUNT_ADJ_LOCAL;
-	return adj->kind == SHUNT_ADJ_REWRITE && shunt_adj_exit(adj) == own;
+	return adj->kind == SHUNT_ADJ_REWRITE &&
+	       shunt_devices_exit(state->tables.devices, adj) == own;
 }
 
 /* By the routes that packets go by which come in by what this one leaves by. */

@@ -19,9 +19,9 @@
  * neighbours is cut. More: a flood holds the worker up for longer. */
 #define BURST_DIVISOR 10u
 #define BURST_MIN     32u
-/* Ethernet and IPv6; and with TCP. The first frame of a packet of several has them. */
+/* Ethernet and IPv6; and with two tags and TCP. The first frame of a packet of several has them. */
 #define HEADERS_MAX   54u
-#define RESTORED_MAX  74u
+#define RESTORED_MAX  82u
 
 struct bucket {
 	uint64_t tokens_ns; /* a packet costs punt.cost_ns of them */

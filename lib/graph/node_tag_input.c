@@ -97,18 +97,11 @@ static uint16_t judge(const struct shunt_ip *state, struct last *last, struct sh
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	const struct shunt_ip *const state = node->priv;
-	const struct shunt_port_live *live = &state->tables.live[pkts[0].port];
 	struct last last = {.head = 0};
 	uint8_t *const mem = node->mem;
 	uint16_t first = 0, diff = 0;
 	unsigned i;
 
-	/* Of connections that rules have approved none comes tagged. */
-	if (unlikely(__atomic_load_n(&live->approved, __ATOMIC_RELAXED))) {
-		for (i = 0; i < cnt; i++)
-			shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_no_device);
-		return state->punt;
-	}
 	for (i = 0; i < cnt; i++) {
 		/* as long as what is read; what is shorter is the kernel's */
 		if (unlikely(pkts[i].len < SHUNT_ETH_LEN + 2 * SHUNT_TAG_LEN)) {

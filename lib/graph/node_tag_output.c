@@ -42,8 +42,19 @@ static inline bool is_same(const struct key *a, const struct key *b, const bool 
 	       (!is_above || (a->device == b->device && a->tci_be == b->tci_be));
 }
 
+/* What is mapped to a PCP of a device, if packets come in by one. */
+static uint32_t mapped(const struct shunt_ip *state, uint32_t own, uint32_t pcp)
+{
+	if (own < SHUNT_ADJ_TAGGED)
+		return 0;
+	return shunt_devices_at(state->tables.devices, own - SHUNT_ADJ_TAGGED)->priorities >>
+		       pcp * 4 &
+	       0xf;
+}
+
 /* Of IPv6 the ingress device says, by the tag that the packet came with; else it is 0. */
-static uint32_t priority_of(const struct shunt_ip *state, const uint8_t *frame, const bool is_above)
+static uint32_t priority_of(const struct shunt_ip *state, const struct shunt_pkt *pkt,
+			    const uint8_t *frame, const bool is_above)
 {
 	const uint8_t *ip = frame + SHUNT_ETH_LEN;
 	const struct shunt_tag *tag = shunt_tag_of(frame);
@@ -52,9 +63,11 @@ static uint32_t priority_of(const struct shunt_ip *state, const uint8_t *frame, 
 	if (ip[0] >> 4 == 4)
 		return shunt_device_tos_priority(ip[1]);
 	if (!is_above)
-		return 0;
+		return mapped(state,
+			      __atomic_load_n(&state->tables.live[pkt->port].own, __ATOMIC_RELAXED),
+			      0);
 	pcp = ntohs(tag->tags[SHUNT_DEVICE_TAGS_MAX - 1].tci_be) >> SHUNT_VLAN_PCP_SHIFT;
-	return shunt_devices_at(state->tables.devices, tag->device)->priorities >> pcp * 4 & 0xf;
+	return mapped(state, SHUNT_ADJ_TAGGED + tag->device, pcp);
 }
 
 static void look_up(const struct shunt_node *node, const struct key *key, uint32_t priority,
@@ -123,7 +136,8 @@ static inline unsigned tag(struct shunt_node *node, struct shunt_pkt *pkts, unsi
 		const struct key key = key_of(&pkts[i], frame, is_above);
 
 		if (unlikely(!last.is_known || !is_same(&key, &last.key, is_above)))
-			look_up(node, &key, priority_of(node->priv, frame, is_above), &last);
+			look_up(node, &key, priority_of(node->priv, &pkts[i], frame, is_above),
+				&last);
 		next[i] = next_of(&last, &pkts[i], frame);
 		if (likely(last.cnt == 1))
 			put_tags(&pkts[i], frame, &last, 1);

@@ -80,6 +80,7 @@ struct shunt_port_live {
 	uint8_t is_far4;  /* by the space of what a packet leaves by, not by its own */
 	uint8_t approved; /* enum shunt_approved */
 	uint16_t own;	  /* the exit that leads back to where its packets come from */
+	uint32_t vlan;	  /* as in struct shunt_tables_cfg; for the programs */
 	uint8_t space4;	  /* by whose routes IPv4 goes (fib/fib4.h) */
 	uint8_t space6;
 };

@@ -156,10 +156,13 @@ static bool ask_for_flows(const struct shunt_lanes *lanes, unsigned port)
 {
 	struct shunt_port_lane *lane = &lanes->ports->at[port].lane;
 	const bool before = lane->facts.asks_flows;
+	const bool is_above = shunt_lane_flow_is_above(lanes, port);
+	const bool is_other = is_above != lane->is_flow_above;
 
+	lane->is_flow_above = is_above;
 	lane->facts.asks_flows = is_judged(lanes, port) && shunt_lane_leaves_flows(lanes, port);
 	lane->asks_flows &= lane->facts.asks_flows;
-	return lane->facts.asks_flows != before;
+	return lane->facts.asks_flows != before || is_other;
 }
 
 static enum shunt_lane_reason left_by(const struct shunt_lanes *lanes, unsigned port,

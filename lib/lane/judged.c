@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "bridge/bridge.h"
 #include "device/link.h"
 #include "firewall/firewall.h"
 
@@ -21,11 +22,12 @@ static int ask_bridge(struct shunt_judged *judged)
 	return ret == -ENODEV ? 0 : ret; /* what is gone has no frames */
 }
 
-/* What a member of a bond gets passes the bond as a device, like what a bridge routes. */
-static int ask_master(struct shunt_judged *judged)
+/* What a member of a bond or a bridge gets passes that as a device, and the bridge's hooks, too. */
+static int ask_master(const struct shunt_lanes *lanes, unsigned port, struct shunt_judged *judged)
 {
 	const int ret = shunt_link_master((unsigned)judged->ifindex, &judged->master);
 
+	judged->is_bridged = lanes->bridge && shunt_bridge_routes(lanes->bridge, port);
 	return ret == -ENODEV ? 0 : ret;
 }
 
@@ -48,7 +50,7 @@ void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_p
 					.leave_by = port->lane.facts.far,
 					.is_routed = shunt_ports_routes(lanes->ports, port->index)};
 	if (shunt_ports_bridges(lanes->ports, port->index) ? ask_bridge(judged)
-	    : judged->is_routed && port->xdp		   ? ask_master(judged)
+	    : judged->is_routed && port->xdp		   ? ask_master(lanes, port->index, judged)
 							   : 0)
 		keep(&last, judged);
 }
@@ -101,6 +103,16 @@ bool shunt_lane_leaves_flows(const struct shunt_lanes *lanes, unsigned port)
 	if (lanes->router && lanes->router->spaced >> port & 1)
 		return false;
 	return xdp && shunt_xdp_asks_flows(xdp) && leaves_flows(lanes, port);
+}
+
+bool shunt_lane_flow_is_above(const struct shunt_lanes *lanes, unsigned port)
+{
+	const struct shunt_judged *judged = &lanes->ports->at[port].lane.judged;
+	int device = 0;
+
+	if (lanes->firewall)
+		device = shunt_judges_flow_device(shunt_firewall_judges(lanes->firewall), judged);
+	return device && device != judged->ifindex;
 }
 
 bool shunt_lane_lacks_flows(const struct shunt_lanes *lanes, unsigned port)

@@ -95,10 +95,11 @@ static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct
 		port->lane.facts.asks_flows ||
 		(port->lane.choice.reason && shunt_lane_is_overruled(port->lane.choice.reason));
 	cfg.restores = port->lane.facts.asks_flows && !shunt_origin_open(lanes->origin, NULL);
-	memcpy(cfg.mac, port->netdev.mac, 6);
+	memcpy(cfg.mac, &lanes->ports->macs[port->index], 6);
 	if (peer >= 0)
 		set_hop(lanes, port->index, (unsigned)peer, &cfg);
-	if (lanes->bridge && shunt_ports_bridges(lanes->ports, port->index))
+	shunt_xdp_set_flow_above(port->xdp, port->lane.is_flow_above);
+	if (lanes->bridge && shunt_bridge_has(lanes->bridge, port->index, port->index))
 		shunt_bridge_steer(lanes->bridge, port->index, &cfg);
 	if (shunt_lanes_share_is_in_force(port))
 		shunt_lane_share_steer(&port->share, shunt_lanes_share_has_xdp(lanes, port), &cfg);
@@ -136,11 +137,11 @@ int shunt_lanes_tell(struct shunt_lanes *lanes, struct shunt_port *port, struct 
 	return ret;
 }
 
-/* The table that a bridging port's program looks stations up in. */
+/* The table that the program of a bridge's port looks stations up in. */
 static int set_macs(const struct shunt_lanes *lanes, const struct shunt_port *port,
 		    struct shunt_err *err)
 {
-	if (!lanes->bridge || !shunt_ports_bridges(lanes->ports, port->index))
+	if (!lanes->bridge || !shunt_bridge_has(lanes->bridge, port->index, port->index))
 		return 0;
 	return shunt_xdp_set_macs(port->xdp, lanes->bridge->xdp_macs, err);
 }

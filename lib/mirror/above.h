@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the kernel's VLAN devices and bonds to the table of devices above ports (fib/device.h): each
- * VLAN device that is over a port, a bond, or such a VLAN device, and each bond of ports; and of
- * these, what only routes.
+/* From the kernel's VLAN devices, bonds and bridges to the table of devices above ports
+ * (fib/device.h): each VLAN device that is over a port, a bond, a bridge, or such a VLAN device;
+ * each bond of ports, and each bridge that has some; and of these, what only routes.
  *
  * All of it: thread control.
  */
@@ -21,6 +21,8 @@
 	X(priorities, "its ingress map has a priority over 15")             \
 	X(bonding, "its bond sends in a way that only the kernel knows")    \
 	X(members, "a member of its bond is no port of mode route")         \
+	X(filtering, "its bridge has its VLAN on no port of mode route")    \
+	X(shared, "a port of its bridge has a VLAN device of that tag")     \
 	X(no_room, "the table has no place for it")
 
 #define SHUNT_ABOVE_ORDER_MAX 64 /* members of a bond; of one with more no order is known */
@@ -54,6 +56,11 @@ void shunt_mirror_above_fini(struct shunt_mirror_aboves *aboves);
 /* shunt_mirror_above_number returns the number of the device with this ifindex; 0: it is not in the
  * table. */
 uint32_t shunt_mirror_above_number(const struct shunt_mirror_aboves *aboves, uint32_t ifindex);
+
+/* shunt_mirror_above_leg returns the number of a device's leg (bpf/shunt_device.h) on a port; 0: it
+ * has none there. */
+uint32_t shunt_mirror_above_leg(const struct shunt_mirror_aboves *aboves, uint32_t ifindex,
+				unsigned port);
 
 /* shunt_mirror_above_look says what there is to say of a device; *out as it is, or would be,
  * in the table, all zeros for one that is elsewhere. */

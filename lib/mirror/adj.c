@@ -6,7 +6,9 @@
 #include <linux/if_ether.h>
 #include <sys/socket.h>
 
+#include "mirror/bridge.h"
 #include "mirror/space.h"
+
 static bool eq(const void *obj, const void *key)
 {
 	return !memcmp(&((const struct shunt_mirror_adj *)obj)->key, key,
@@ -61,16 +63,48 @@ static uint8_t space_of(const struct shunt_mirror_adjs *adjs, uint32_t ifindex)
 	return space < 0 ? SHUNT_ADJ_NO_SPACE : (uint8_t)space;
 }
 
+static const struct shunt_mirror_neigh *neigh_of(const struct shunt_mirror_adjs *adjs,
+						 const struct shunt_mirror_adj *adj)
+{
+	const struct shunt_mirror_neigh *neigh;
+
+	if (!adj->key.gw_family)
+		return NULL;
+	neigh = shunt_mirror_neigh_get(adjs->table, adj->key.ifindex, adj->key.gw_family,
+				       adj->key.gw);
+	if (!neigh || !shunt_mirror_neigh_is_live(&neigh->info) ||
+	    neigh->info.lladdr_len != ETH_ALEN || (neigh->info.lladdr[0] & 1))
+		return NULL;
+	return neigh;
+}
+
+/* The device's leg to the neighbour; NULL: the bridge floods, or by a port that is not shunt's. */
+static const struct shunt_device *leg_to(const struct shunt_mirror_adjs *adjs, uint32_t ifindex,
+					 const struct shunt_mirror_neigh *neigh, uint32_t *number)
+{
+	const struct shunt_mirror_link *bridge = shunt_mirror_bridge_of(adjs->table, ifindex);
+	const struct shunt_mirror_link *link = shunt_mirror_link_get(adjs->table, ifindex);
+	const uint32_t behind = bridge ? shunt_mirror_bridge_find(
+						 adjs->table, bridge,
+						 shunt_mirror_bridge_vid(adjs->table, bridge, link),
+						 neigh->info.lladdr)
+				       : 0;
+	const int port = behind ? adjs->port_of(adjs->ctx, behind) : -1;
+
+	*number = port < 0 ? 0 : shunt_mirror_above_leg(adjs->aboves, ifindex, (unsigned)port);
+	return *number ? shunt_devices_at(adjs->aboves->devices, *number) : NULL;
+}
+
 static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj *adj,
 		     struct shunt_adj *out)
 {
 	const struct shunt_mirror_link *link = usable_link(adjs, adj->key.ifindex);
 	int port = adjs->port_of ? adjs->port_of(adjs->ctx, adj->key.ifindex) : -1;
-	const uint32_t above =
+	uint32_t above =
 		adjs->aboves ? shunt_mirror_above_number(adjs->aboves, adj->key.ifindex) : 0;
 	const struct shunt_device *device =
 		above ? shunt_devices_at(adjs->aboves->devices, above) : NULL;
-	const struct shunt_mirror_neigh *neigh;
+	const struct shunt_mirror_neigh *neigh = neigh_of(adjs, adj);
 
 	memset(out, 0, sizeof(*out));
 	out->kind = SHUNT_ADJ_PUNT;
@@ -81,28 +115,47 @@ static void work_out(const struct shunt_mirror_adjs *adjs, const struct shunt_mi
 		port = shunt_device_is_port(device) ? device->members[0] : SHUNT_ADJ_TAGGED;
 	if (!link || port < 0 || (adj->key.ip == SHUNT_MIRROR_IP4 && link->is_addrless))
 		return;
+	if (neigh && device && device->policy == SHUNT_DEVICE_BY_STATION) {
+		device = leg_to(adjs, adj->key.ifindex, neigh, &above);
+		if (!device)
+			return;
+	}
 	out->kind = SHUNT_ADJ_GLEAN;
 	out->port = (uint16_t)port;
 	out->above = (uint16_t)(port == SHUNT_ADJ_TAGGED ? above : 0);
 	out->mtu = mtu_of(adj, link);
 	if (device)
-		out->mtu = SHUNT_MIN(out->mtu, device->mtu_max);
-	if (!adj->key.gw_family)
-		return;
-	neigh = shunt_mirror_neigh_get(adjs->table, adj->key.ifindex, adj->key.gw_family,
-				       adj->key.gw);
-	if (!neigh || !shunt_mirror_neigh_is_live(&neigh->info) ||
-	    neigh->info.lladdr_len != ETH_ALEN || (neigh->info.lladdr[0] & 1))
+		out->mtu = SHUNT_MIN(out->mtu, (uint32_t)device->mtu_max);
+	if (!neigh)
 		return;
 	out->kind = SHUNT_ADJ_REWRITE;
 	write_eth(out, adj, neigh, link);
+}
+
+static uint32_t station_bit(const uint8_t *mac)
+{
+	return shunt_mirror_hash(mac, ETH_ALEN, 0) % SHUNT_MIRROR_STATION_BITS;
+}
+
+/* Works it out, and notes which station it depends on. */
+static void look(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_adj *adj,
+		 struct shunt_adj *out)
+{
+	const struct shunt_mirror_neigh *neigh = neigh_of(adjs, adj);
+	uint32_t bit;
+
+	if (neigh && shunt_mirror_bridge_of(adjs->table, adj->key.ifindex)) {
+		bit = station_bit(neigh->info.lladdr);
+		adjs->stations[bit / 64] |= 1ull << bit % 64;
+	}
+	work_out(adjs, adj, out);
 }
 
 static void refresh(struct shunt_mirror_adjs *adjs, struct shunt_mirror_adj *adj)
 {
 	struct shunt_adj now;
 
-	work_out(adjs, adj, &now);
+	look(adjs, adj, &now);
 	if (!memcmp(&now, &adj->now, sizeof(now)))
 		return;
 	if (shunt_nexthop_set(adjs->nexthops, adj->nh, &now, NULL))
@@ -153,7 +206,7 @@ static uint32_t make(struct shunt_mirror_adjs *adjs, const struct shunt_mirror_a
 	adj = shunt_mirror_adj_at(adjs, idx);
 	adj->key = *key;
 	adj->mtu = mtu;
-	work_out(adjs, adj, &adj->now);
+	look(adjs, adj, &adj->now);
 	if (shunt_nexthop_add(adjs->nexthops, &adj->now, &adj->nh, NULL)) {
 		shunt_mirror_store_free(&adjs->store, idx);
 		return 0;
@@ -267,6 +320,28 @@ void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
 		idx = shunt_mirror_store_find(&adjs->store, hash_of(&key), eq, &key);
 		for (; idx; idx = shunt_mirror_adj_at(adjs, idx)->obj.next)
 			refresh(adjs, shunt_mirror_adj_at(adjs, idx));
+	}
+}
+
+void shunt_mirror_adj_station(struct shunt_mirror_adjs *adjs,
+			      const struct shunt_mirror_neigh_info *entry)
+{
+	const uint32_t bit = station_bit(entry->addr);
+	const struct shunt_mirror_neigh *neigh;
+	const struct shunt_mirror_link *bridge;
+	struct shunt_mirror_adj *adj;
+	uint32_t idx = 0;
+
+	if (!(adjs->stations[bit / 64] >> bit % 64 & 1))
+		return;
+	while ((idx = shunt_mirror_store_next(&adjs->store, idx))) {
+		adj = shunt_mirror_adj_at(adjs, idx);
+		neigh = neigh_of(adjs, adj);
+		if (!neigh || memcmp(neigh->info.lladdr, entry->addr, ETH_ALEN) != 0)
+			continue;
+		bridge = shunt_mirror_bridge_of(adjs->table, adj->key.ifindex);
+		if (bridge && bridge->info.ifindex == entry->ifindex)
+			refresh(adjs, adj);
 	}
 }
 

@@ -34,6 +34,8 @@ struct shunt_mirror_adj {
 	struct shunt_adj now; /* what nh is at present */
 };
 
+#define SHUNT_MIRROR_STATION_BITS (1u << 16)
+
 struct shunt_mirror_adjs {
 	struct shunt_mirror_store store;
 	const struct shunt_mirror_table *table;
@@ -43,7 +45,9 @@ struct shunt_mirror_adjs {
 	void *ctx;
 	const struct shunt_mirror_aboves *aboves; /* NULL: there are no devices above ports */
 	uint32_t idle_cnt;			  /* without a reference, freed by reap */
-	bool is_failed;				  /* a change could not be made: out of memory */
+	/* Whether a neighbour behind a bridge may have a MAC address: a bit for each hash. */
+	uint64_t stations[SHUNT_MIRROR_STATION_BITS / 64];
+	bool is_failed; /* a change could not be made: out of memory */
 };
 
 static inline struct shunt_mirror_adj *shunt_mirror_adj_at(const struct shunt_mirror_adjs *adjs,
@@ -77,6 +81,12 @@ bool shunt_mirror_adj_count(const struct shunt_mirror_adjs *adjs,
 void shunt_mirror_adj_neigh(struct shunt_mirror_adjs *adjs,
 			    const struct shunt_mirror_neigh_info *info);
 void shunt_mirror_adj_link(struct shunt_mirror_adjs *adjs, uint32_t ifindex);
+
+/* shunt_mirror_adj_station brings up to date what leads to neighbours behind a bridge, when the
+ * bridge knows a station elsewhere, or no more. Cost: a walk over the adjacencies where one of them
+ * may lead there. */
+void shunt_mirror_adj_station(struct shunt_mirror_adjs *adjs,
+			      const struct shunt_mirror_neigh_info *entry);
 
 /* shunt_mirror_adj_all brings all up to date with rules and VRFs. */
 void shunt_mirror_adj_all(struct shunt_mirror_adjs *adjs);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/fib_rules.h>
+#include <linux/if_bridge.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
@@ -31,6 +32,8 @@ static const struct stage {
 } stages[] = {
 	{RTM_GETLINK, AF_UNSPEC, 0, false, sizeof(struct ifinfomsg),
 	 offsetof(struct shunt_mirror_table, links)},
+	{RTM_GETVLAN, AF_BRIDGE, 0, false, sizeof(struct br_vlan_msg),
+	 offsetof(struct shunt_mirror_table, bridge_vlans)},
 	{RTM_GETNETCONF, AF_INET, 0, false, sizeof(struct netconfmsg), 0},
 	{RTM_GETNETCONF, AF_INET6, 0, false, sizeof(struct netconfmsg), 0},
 	{RTM_GETRULE, AF_INET, 0, false, sizeof(struct fib_rule_hdr),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #include "mirror/fib_private.h"
 #include "mirror/mirror.h"
@@ -132,6 +133,10 @@ static void neigh_changed(void *ctx, const struct shunt_mirror_neigh_info *info)
 {
 	struct shunt_mirror_fib *fib = ctx;
 
+	if (info->family == AF_BRIDGE) {
+		shunt_mirror_adj_station(&fib->targets.adjs, info);
+		return;
+	}
 	shunt_mirror_adj_neigh(&fib->targets.adjs, info);
 	shunt_mirror_host_changed(fib, info);
 }

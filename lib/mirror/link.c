@@ -123,6 +123,8 @@ int shunt_mirror_link_put(struct shunt_mirror_table *table,
 		return -ENOENT;
 	if (old.master != info->master || info->vrf_table)
 		table->policy_changes++;
+	if (old.master != info->master)
+		shunt_mirror_bridge_vlan_forget(table, info->ifindex);
 	if (!(old.flags & IFF_UP) && (info->flags & IFF_UP))
 		link->is_addrless = false;
 	if (!old.ifindex) {
@@ -173,6 +175,7 @@ int shunt_mirror_link_del(struct shunt_mirror_table *table, uint32_t ifindex)
 	shunt_mirror_store_drop(&table->links, shunt_mirror_hash(&ifindex, 4, 0), idx);
 	drop_addrs_of(table, ifindex);
 	drop_neighs_of(table, ifindex);
+	shunt_mirror_bridge_vlan_forget(table, ifindex);
 	link_lost(table, ifindex, LOSS_DELETED);
 	if (table->watch.link)
 		table->watch.link(table->watch.ctx, ifindex);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* RTM_NEWLINK, and what it says of VLAN devices, bonds and their members; see mirror/parse.h. */
+/* RTM_NEWLINK, and what it says of VLAN devices, bonds, bridges and their members; see
+ * mirror/parse.h. */
 #include "mirror/parse.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_bonding.h>
+#include <linux/if_bridge.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -126,6 +128,30 @@ static void parse_bonded(const struct nlattr *nest, struct shunt_mirror_bonded *
 	}
 }
 
+static void parse_bridge(const struct nlattr *nest, struct shunt_mirror_bridge *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		if (mnl_attr_get_type(attr) == IFLA_BR_VLAN_FILTERING)
+			out->filters_vlans = shunt_netlink_u8(attr);
+		if (mnl_attr_get_type(attr) == IFLA_BR_VLAN_PROTOCOL)
+			out->vlan_type_be = shunt_netlink_u16(attr);
+	}
+}
+
+static void parse_bridged(const struct nlattr *nest, struct shunt_mirror_bridged *out)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		if (mnl_attr_get_type(attr) == IFLA_BRPORT_STATE)
+			out->state = shunt_netlink_u8(attr);
+	}
+}
+
 /* A kind stands before its data (rtnl_link_info_fill, rtnl_link_slave_info_fill). */
 static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_info *out)
 {
@@ -146,12 +172,16 @@ static void parse_linkinfo(const struct nlattr *nest, struct shunt_mirror_link_i
 				parse_vlan(attr, &out->vlan);
 			if (shunt_mirror_is_bond(out))
 				parse_bond(attr, &out->bond);
+			else if (shunt_mirror_is_bridge(out))
+				parse_bridge(attr, &out->bridge);
 			else if (!strcmp(out->kind, "vrf"))
 				parse_vrf(attr, out);
 			break;
 		case IFLA_INFO_SLAVE_DATA:
 			if (!strcmp(master, "bond"))
 				parse_bonded(attr, &out->bonded);
+			else if (!strcmp(master, "bridge"))
+				parse_bridged(attr, &out->bridged);
 			break;
 		}
 	}
@@ -220,4 +250,84 @@ int shunt_mirror_parse_link(const struct nlmsghdr *nlh, struct shunt_mirror_link
 	if (is_elsewhere)
 		out->parent = 0;
 	return 1;
+}
+
+/* What br_ifinfo_notify tells: the state of a port that has changed, and nothing else of it. */
+int shunt_mirror_parse_bridged(const struct nlmsghdr *nlh, uint32_t *ifindex,
+			       struct shunt_mirror_bridged *out)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < MNL_ALIGN(sizeof(*ifi)))
+		return -EBADMSG;
+	if (ifi->ifi_family != AF_BRIDGE || nlh->nlmsg_type != RTM_NEWLINK)
+		return 0;
+	memset(out, 0, sizeof(*out));
+	*ifindex = (uint32_t)ifi->ifi_index;
+	mnl_attr_for_each(attr, nlh, sizeof(*ifi))
+	{
+		/* a driver that speaks of a switch of its own nests nothing there */
+		if (attr->nla_type == (IFLA_PROTINFO | NLA_F_NESTED)) {
+			parse_bridged(attr, out);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void parse_entry(const struct nlattr *nest, struct shunt_mirror_bridge_vlan_info *out,
+			unsigned *last)
+{
+	struct bridge_vlan_info vlan = {0};
+	const struct nlattr *attr;
+
+	*last = 0;
+	out->state = BR_STATE_FORWARDING;
+	mnl_attr_for_each_nested(attr, nest)
+	{
+		switch (mnl_attr_get_type(attr)) {
+		case BRIDGE_VLANDB_ENTRY_INFO:
+			shunt_netlink_copy(&vlan, sizeof(vlan), attr);
+			break;
+		case BRIDGE_VLANDB_ENTRY_RANGE:
+			*last = shunt_netlink_u16(attr);
+			break;
+		case BRIDGE_VLANDB_ENTRY_STATE:
+			out->state = shunt_netlink_u8(attr);
+			break;
+		}
+	}
+	out->vid = vlan.vid;
+	out->is_pvid = vlan.flags & BRIDGE_VLAN_INFO_PVID;
+	out->is_bare = vlan.flags & BRIDGE_VLAN_INFO_UNTAGGED;
+	*last = SHUNT_MAX(*last, (unsigned)out->vid);
+}
+
+int shunt_mirror_parse_bridge_vlans(const struct nlmsghdr *nlh, uint32_t *ifindex,
+				    int (*each)(void *ctx,
+						const struct shunt_mirror_bridge_vlan_info *info,
+						unsigned last),
+				    void *ctx)
+{
+	const struct br_vlan_msg *msg = mnl_nlmsg_get_payload(nlh);
+	struct shunt_mirror_bridge_vlan_info info;
+	const struct nlattr *attr;
+	unsigned last;
+	int ret = 0;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < MNL_ALIGN(sizeof(*msg)))
+		return -EBADMSG;
+	*ifindex = msg->ifindex;
+	mnl_attr_for_each(attr, nlh, sizeof(*msg))
+	{
+		if (ret || mnl_attr_get_type(attr) != BRIDGE_VLANDB_ENTRY)
+			continue;
+		memset(&info, 0, sizeof(info));
+		info.ifindex = msg->ifindex;
+		parse_entry(attr, &info, &last);
+		if (info.vid && last < SHUNT_MIRROR_VIDS)
+			ret = each(ctx, &info, last);
+	}
+	return ret;
 }

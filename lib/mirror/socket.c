@@ -11,7 +11,8 @@
 
 #include "base/bytes.h"
 
-/* Optional: what a kernel without IPv6, or older than 5.3 (next-hop objects), may lack. */
+/* Optional: what a kernel without IPv6, or older than 5.3 (next-hop objects) or 5.6 (VLANs of
+ * bridges), may lack. */
 static const struct {
 	int group;
 	bool is_optional;
@@ -19,7 +20,7 @@ static const struct {
 	{RTNLGRP_LINK, false},	      {RTNLGRP_NEIGH, false},	  {RTNLGRP_IPV4_IFADDR, false},
 	{RTNLGRP_IPV4_ROUTE, false},  {RTNLGRP_IPV4_RULE, false}, {RTNLGRP_IPV6_IFADDR, true},
 	{RTNLGRP_IPV6_ROUTE, true},   {RTNLGRP_IPV6_RULE, true},  {RTNLGRP_IPV4_NETCONF, true},
-	{RTNLGRP_IPV6_NETCONF, true}, {RTNLGRP_NEXTHOP, true},
+	{RTNLGRP_IPV6_NETCONF, true}, {RTNLGRP_NEXTHOP, true},	  {RTNLGRP_BRVLAN, true},
 };
 
 static int join(struct mnl_socket *nl, struct shunt_err *err)

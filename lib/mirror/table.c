@@ -6,6 +6,7 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/if.h>
+#include <linux/if_ether.h>
 #include <sys/socket.h>
 
 #include "mirror/path.h"
@@ -36,6 +37,7 @@ void shunt_mirror_table_init(struct shunt_mirror_table *table, uint32_t routes_m
 
 	memset(table, 0, sizeof(*table));
 	shunt_mirror_store_init(&table->links, sizeof(struct shunt_mirror_link), 0);
+	shunt_mirror_store_init(&table->bridge_vlans, sizeof(struct shunt_mirror_bridge_vlan), 0);
 	shunt_mirror_store_init(&table->addrs, sizeof(struct shunt_mirror_addr), 0);
 	shunt_mirror_store_init(&table->neighs, sizeof(struct shunt_mirror_neigh), 0);
 	shunt_mirror_store_init(&table->nexthops, sizeof(struct shunt_mirror_nexthop), 0);
@@ -63,6 +65,7 @@ void shunt_mirror_table_fini(struct shunt_mirror_table *table)
 		free(((struct shunt_mirror_nexthop *)shunt_mirror_store_at(&table->nexthops, idx))
 			     ->members);
 	shunt_mirror_store_fini(&table->links);
+	shunt_mirror_store_fini(&table->bridge_vlans);
 	shunt_mirror_store_fini(&table->addrs);
 	shunt_mirror_store_fini(&table->neighs);
 	shunt_mirror_store_fini(&table->nexthops);
@@ -76,8 +79,9 @@ void shunt_mirror_table_fini(struct shunt_mirror_table *table)
 size_t shunt_mirror_table_bytes(const struct shunt_mirror_table *table)
 {
 	size_t bytes =
-		shunt_mirror_store_bytes(&table->links) + shunt_mirror_store_bytes(&table->addrs) +
-		shunt_mirror_store_bytes(&table->neighs) +
+		shunt_mirror_store_bytes(&table->links) +
+		shunt_mirror_store_bytes(&table->bridge_vlans) +
+		shunt_mirror_store_bytes(&table->addrs) + shunt_mirror_store_bytes(&table->neighs) +
 		shunt_mirror_store_bytes(&table->nexthops) +
 		shunt_mirror_store_bytes(&table->rules) + shunt_mirror_store_bytes(&table->paths);
 	unsigned rib;
@@ -149,17 +153,34 @@ int shunt_mirror_neigh_del(struct shunt_mirror_table *table,
 	return 1;
 }
 
+static struct shunt_mirror_neigh *find_neigh(const struct shunt_mirror_table *table,
+					     const struct shunt_mirror_neigh_info *key)
+{
+	const uint32_t hash = neigh_hash(key->ifindex, key->family, key->addr);
+	const uint32_t idx = shunt_mirror_store_find(&table->neighs, hash, eq_neigh, key);
+
+	return idx ? shunt_mirror_store_at(&table->neighs, idx) : NULL;
+}
+
 struct shunt_mirror_neigh *shunt_mirror_neigh_get(const struct shunt_mirror_table *table,
 						  uint32_t ifindex, uint8_t family,
 						  const uint8_t *addr)
 {
-	struct shunt_mirror_neigh_info info = {.ifindex = ifindex, .family = family};
-	uint32_t idx;
+	struct shunt_mirror_neigh_info key = {.ifindex = ifindex, .family = family};
 
-	memcpy(info.addr, addr, sizeof(info.addr));
-	idx = shunt_mirror_store_find(&table->neighs, neigh_hash(ifindex, family, addr), eq_neigh,
-				      &info);
-	return idx ? shunt_mirror_store_at(&table->neighs, idx) : NULL;
+	memcpy(key.addr, addr, sizeof(key.addr));
+	return find_neigh(table, &key);
+}
+
+struct shunt_mirror_neigh *shunt_mirror_station_get(const struct shunt_mirror_table *table,
+						    uint32_t bridge, unsigned vid,
+						    const uint8_t *mac)
+{
+	struct shunt_mirror_neigh_info key = {
+		.ifindex = bridge, .family = AF_BRIDGE, .vlan = (uint16_t)vid};
+
+	memcpy(key.addr, mac, ETH_ALEN);
+	return find_neigh(table, &key);
 }
 
 /* --- rules --------------------------------------------------------------------------------- */
@@ -225,6 +246,7 @@ static bool sweep_one(struct shunt_mirror_table *table, struct shunt_mirror_stor
 		struct shunt_mirror_addr_info addr;
 		struct shunt_mirror_neigh_info neigh;
 		struct shunt_mirror_rule_info rule;
+		struct shunt_mirror_bridge_vlan_info vlan;
 	} info;
 
 	if (store == &table->links)
@@ -243,6 +265,13 @@ static bool sweep_one(struct shunt_mirror_table *table, struct shunt_mirror_stor
 		return (!family || info.neigh.family == family) &&
 		       shunt_mirror_neigh_del(table, &info.neigh) &&
 		       shunt_mirror_neigh_is_live(&info.neigh);
+	}
+	if (store == &table->bridge_vlans) {
+		info.vlan = ((struct shunt_mirror_bridge_vlan *)obj)->info;
+		shunt_mirror_bridge_vlan_del(table, &info.vlan);
+		if (table->watch.link)
+			table->watch.link(table->watch.ctx, info.vlan.ifindex);
+		return true;
 	}
 	info.rule = ((struct shunt_mirror_rule *)obj)->info;
 	return (!family || info.rule.family == family) && shunt_mirror_rule_del(table, &info.rule);

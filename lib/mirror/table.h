@@ -85,6 +85,19 @@ struct shunt_mirror_bonded {
 	uint16_t pad;
 };
 
+/* What the kernel's bridge is, of bridges, and what it makes of a port, of ports
+ * (linux/if_bridge.h). */
+struct shunt_mirror_bridge {
+	uint16_t vlan_type_be; /* of the tags that it filters by */
+	uint8_t filters_vlans;
+	uint8_t pad;
+};
+
+struct shunt_mirror_bridged {
+	uint8_t state; /* BR_STATE_* */
+	uint8_t pad[3];
+};
+
 /* The infos are compared as bytes: zero them before filling in. Addresses are in network
  * order, IPv4 in the first four bytes. */
 struct shunt_mirror_link_info {
@@ -104,12 +117,24 @@ struct shunt_mirror_link_info {
 	struct shunt_mirror_vlan vlan;
 	struct shunt_mirror_bond bond;
 	struct shunt_mirror_bonded bonded;
+	struct shunt_mirror_bridge bridge;
+	struct shunt_mirror_bridged bridged;
 };
 
-/* shunt_mirror_is_bond says whether a device is a bond. Thread: any. */
+/* shunt_mirror_is_bond, _is_bridge and _is_vlan say what a device is. Thread: any. */
 static inline bool shunt_mirror_is_bond(const struct shunt_mirror_link_info *info)
 {
 	return !strcmp(info->kind, "bond");
+}
+
+static inline bool shunt_mirror_is_bridge(const struct shunt_mirror_link_info *info)
+{
+	return !strcmp(info->kind, "bridge");
+}
+
+static inline bool shunt_mirror_is_vlan(const struct shunt_mirror_link_info *info)
+{
+	return info->vlan.type_be && info->parent;
 }
 
 struct shunt_mirror_link {
@@ -124,6 +149,23 @@ struct shunt_mirror_link {
 	/* Its last IPv4 address went: the kernel holds its next hops for dead until it has one
 	 * again or is set up again. */
 	bool is_addrless;
+};
+
+#define SHUNT_MIRROR_VIDS 4095 /* a VLAN's ID is from 1, and below */
+
+/* A VLAN that a bridge's port is a member of, or the bridge itself as a device. */
+struct shunt_mirror_bridge_vlan_info {
+	uint32_t ifindex; /* the port's, or the bridge's */
+	uint16_t vid;
+	uint8_t state; /* BR_STATE_* */
+	bool is_pvid;  /* what comes untagged is of it */
+	bool is_bare;  /* what leaves has no tag */
+	uint8_t pad[3];
+};
+
+struct shunt_mirror_bridge_vlan {
+	struct shunt_mirror_obj obj;
+	struct shunt_mirror_bridge_vlan_info info;
 };
 
 struct shunt_mirror_addr_info {
@@ -227,6 +269,7 @@ struct shunt_mirror_watch {
 
 struct shunt_mirror_table {
 	struct shunt_mirror_store links;
+	struct shunt_mirror_store bridge_vlans;
 	struct shunt_mirror_store addrs;
 	struct shunt_mirror_store neighs;
 	struct shunt_mirror_store nexthops;
@@ -279,6 +322,20 @@ int shunt_mirror_link_del(struct shunt_mirror_table *table, uint32_t ifindex);
 struct shunt_mirror_link *shunt_mirror_link_get(const struct shunt_mirror_table *table,
 						uint32_t ifindex);
 
+/* The VLANs of bridges' ports; who changes them calls the watch of links.
+ * shunt_mirror_bridge_vlan_get returns one, shunt_mirror_bridge_pvid that of what comes untagged,
+ * NULL where there is none. shunt_mirror_bridge_vlan_forget removes all of a port. Cost: of the
+ * last two a walk over all. */
+int shunt_mirror_bridge_vlan_put(struct shunt_mirror_table *table,
+				 const struct shunt_mirror_bridge_vlan_info *info);
+int shunt_mirror_bridge_vlan_del(struct shunt_mirror_table *table,
+				 const struct shunt_mirror_bridge_vlan_info *info);
+const struct shunt_mirror_bridge_vlan_info *shunt_mirror_bridge_vlan_get(
+	const struct shunt_mirror_table *table, uint32_t ifindex, unsigned vid);
+const struct shunt_mirror_bridge_vlan_info *shunt_mirror_bridge_pvid(
+	const struct shunt_mirror_table *table, uint32_t ifindex);
+void shunt_mirror_bridge_vlan_forget(struct shunt_mirror_table *table, uint32_t ifindex);
+
 int shunt_mirror_addr_put(struct shunt_mirror_table *table,
 			  const struct shunt_mirror_addr_info *info);
 int shunt_mirror_addr_del(struct shunt_mirror_table *table,
@@ -297,6 +354,12 @@ bool shunt_mirror_neigh_is_live(const struct shunt_mirror_neigh_info *info);
 struct shunt_mirror_neigh *shunt_mirror_neigh_get(const struct shunt_mirror_table *table,
 						  uint32_t ifindex, uint8_t family,
 						  const uint8_t *addr);
+
+/* shunt_mirror_station_get returns the bridge's entry of a station of six bytes at mac, in a VLAN
+ * or in none (0), or NULL. */
+struct shunt_mirror_neigh *shunt_mirror_station_get(const struct shunt_mirror_table *table,
+						    uint32_t bridge, unsigned vid,
+						    const uint8_t *mac);
 
 /* members is copied; info->member_cnt of them. */
 int shunt_mirror_nexthop_put(struct shunt_mirror_table *table,
@@ -321,7 +384,7 @@ int shunt_mirror_rule_del(struct shunt_mirror_table *table,
 			  const struct shunt_mirror_rule_info *info);
 
 /* shunt_mirror_table_sweep removes what does not carry the mark from one of links, addrs,
- * neighs (of that family; 0: any), nexthops, rules. Returns how many it removed. */
+ * neighs (of that family; 0: any), nexthops, rules, bridge_vlans. Returns how many it removed. */
 uint32_t shunt_mirror_table_sweep(struct shunt_mirror_table *table,
 				  struct shunt_mirror_store *store, uint8_t family);
 

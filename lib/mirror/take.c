@@ -6,6 +6,23 @@
 
 #include "mirror/space.h"
 
+/* The port of a bridge has another state. */
+static int take_bridged(struct shunt_mirror_taker *taker, const struct nlmsghdr *nlh)
+{
+	const struct shunt_mirror_link *link;
+	struct shunt_mirror_bridged bridged;
+	struct shunt_mirror_link_info info;
+	uint32_t ifindex;
+	int ret = shunt_mirror_parse_bridged(nlh, &ifindex, &bridged);
+
+	link = ret > 0 ? shunt_mirror_link_get(taker->table, ifindex) : NULL;
+	if (!link)
+		return SHUNT_MIN(ret, 0);
+	info = link->info;
+	info.bridged = bridged;
+	return shunt_mirror_link_put(taker->table, &info);
+}
+
 static int take_link(struct shunt_mirror_taker *taker, const struct nlmsghdr *nlh)
 {
 	const struct shunt_mirror_link *old;
@@ -13,7 +30,7 @@ static int take_link(struct shunt_mirror_taker *taker, const struct nlmsghdr *nl
 	int ret = shunt_mirror_parse_link(nlh, &info);
 
 	if (ret <= 0)
-		return ret;
+		return ret < 0 ? ret : take_bridged(taker, nlh);
 	if (nlh->nlmsg_type == RTM_DELLINK)
 		return shunt_mirror_link_del(taker->table, info.ifindex);
 	old = shunt_mirror_link_get(taker->table, info.ifindex);
@@ -21,6 +38,42 @@ static int take_link(struct shunt_mirror_taker *taker, const struct nlmsghdr *nl
 		shunt_mirror_dump_want_check(taker->dump, info.ifindex);
 	shunt_mirror_space_want(taker->table, info.vrf_table);
 	return shunt_mirror_link_put(taker->table, &info);
+}
+
+struct vlans {
+	struct shunt_mirror_table *table;
+	bool are_gone;
+	int changed;
+};
+
+static int take_vlan_run(void *arg, const struct shunt_mirror_bridge_vlan_info *first,
+			 unsigned last)
+{
+	struct shunt_mirror_bridge_vlan_info info = *first;
+	struct vlans *vlans = arg;
+	unsigned vid;
+	int ret;
+
+	for (vid = first->vid; vid <= last; vid++) {
+		info.vid = (uint16_t)vid;
+		ret = vlans->are_gone ? shunt_mirror_bridge_vlan_del(vlans->table, &info)
+				      : shunt_mirror_bridge_vlan_put(vlans->table, &info);
+		if (ret < 0)
+			return ret;
+		vlans->changed |= ret;
+	}
+	return 0;
+}
+
+static int take_vlans(struct shunt_mirror_taker *taker, const struct nlmsghdr *nlh)
+{
+	struct vlans vlans = {.table = taker->table, .are_gone = nlh->nlmsg_type == RTM_DELVLAN};
+	uint32_t ifindex = 0;
+	int ret = shunt_mirror_parse_bridge_vlans(nlh, &ifindex, take_vlan_run, &vlans);
+
+	if (vlans.changed && taker->table->watch.link)
+		taker->table->watch.link(taker->table->watch.ctx, ifindex);
+	return ret ? ret : vlans.changed;
 }
 
 static int take_addr(struct shunt_mirror_taker *taker, const struct nlmsghdr *nlh)
@@ -134,6 +187,9 @@ int shunt_mirror_take(struct shunt_mirror_taker *taker, const struct nlmsghdr *n
 	case RTM_NEWLINK:
 	case RTM_DELLINK:
 		return take_link(taker, nlh);
+	case RTM_NEWVLAN:
+	case RTM_DELVLAN:
+		return take_vlans(taker, nlh);
 	case RTM_NEWADDR:
 	case RTM_DELADDR:
 		return take_addr(taker, nlh);

@@ -29,6 +29,7 @@ struct shunt_port_lane {
 	struct shunt_judged judged; /* what decides whose rules its frames would meet */
 	struct shunt_lane_choice choice;
 	bool asks_flows;	  /* its program forwards approved connections alone: in force */
+	bool is_flow_above;	  /* a flowtable has the port's bridge, and not the port */
 	bool leaves_tags;	  /* what carries a VLAN tag is the kernel's */
 	bool is_new;		  /* chosen, or changed, since shunt_lanes_take_new */
 	uint32_t change_cnt;	  /* lanes in use that differed from the one before */
@@ -81,7 +82,9 @@ struct shunt_ports {
 	struct shunt_guard *guard;
 	const struct shunt_xdp_delegate *delegate; /* of the programs and the tables; NULL */
 	uint32_t max_lens[SHUNT_PORT_MAX]; /* by port: bytes of frames that leave by it, no FCS */
-	uint64_t macs[SHUNT_PORT_MAX];	   /* by port: six bytes as in memory */
+	/* By port: six bytes as in memory, the address by which packets for this host come in: its
+	 * own, or of a port that routes for a bridge the bridge's. */
+	uint64_t macs[SHUNT_PORT_MAX];
 };
 
 /* shunt_port_len_max returns the longest frame of a device's MTU, VLAN tag included, in bytes

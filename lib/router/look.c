@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mirror/bridge.h"
 #include "mirror/space.h"
 #include "router/router.h"
 
@@ -85,11 +86,13 @@ static struct spaces spaces_of(const struct shunt_router *router,
 	return spaces;
 }
 
-/* By which device packets come in by a port: by itself, or by the bond that it is a member of. */
+/* By which device packets come in by a port: by itself, or by the bond or the bridge that it is a
+ * member of. */
 struct owner {
 	const char *name;
 	uint32_t ifindex;
-	uint16_t exit;	 /* that leads back there (shunt_adj_exit) */
+	uint32_t vlan;	 /* of a bridge that filters VLANs (struct shunt_tables_cfg) */
+	uint16_t exit;	 /* that leads back there (shunt_devices_exit) */
 	bool is_foreign; /* it is another device's, which is not followed */
 	bool is_silent;	 /* what becomes of its packets only the kernel knows */
 	struct spaces spaces;
@@ -105,15 +108,27 @@ static bool is_member(const struct shunt_device *device, unsigned port)
 	return false;
 }
 
-static void own_by_bond(const struct shunt_router *router, unsigned at, uint32_t bond,
-			struct owner *out)
+static void own_by_master(const struct shunt_router *router, unsigned at, uint32_t master,
+			  struct owner *out)
 {
-	const uint32_t number = shunt_mirror_above(router->mirror, bond);
+	const uint32_t number = shunt_mirror_above(router->mirror, master);
 	const struct shunt_device *device = shunt_devices_at(router->devices, number);
 
 	out->exit = (uint16_t)(shunt_device_is_port(device) ? at : SHUNT_ADJ_TAGGED + number);
 	out->is_foreign = !number;
-	out->is_silent = !number || device->tag_cnt || !is_member(device, at);
+	out->is_silent = !number || !is_member(device, at) ||
+			 (device->tag_cnt && device->policy != SHUNT_DEVICE_BY_STATION);
+}
+
+/* The device that what arrives untagged comes in by; 0: none. */
+static uint32_t find_master(const struct shunt_mirror_table *table,
+			    const struct shunt_mirror_link *port, uint32_t *vlan)
+{
+	const struct shunt_mirror_link *master = shunt_mirror_link_get(table, port->info.master);
+
+	if (!master || !shunt_mirror_is_bridge(&master->info))
+		return port->info.master;
+	return shunt_mirror_bridge_untagged(table, port, master, vlan);
 }
 
 static struct owner owner_of(const struct shunt_router *router, unsigned at)
@@ -131,8 +146,13 @@ static struct owner owner_of(const struct shunt_router *router, unsigned at)
 	link = shunt_mirror_link_get(table, owner.ifindex);
 	if (link && link->info.master && !shunt_mirror_vrf(table, link) &&
 	    shunt_ports_mode(router->ports, at) == SHUNT_FORWARD_ROUTE) {
-		own_by_bond(router, at, link->info.master, &owner);
-		link = shunt_mirror_link_get(table, link->info.master);
+		const uint32_t master = find_master(table, link, &owner.vlan);
+
+		if (master)
+			own_by_master(router, at, master, &owner);
+		else /* what is tagged may be followed */
+			owner.is_silent = true;
+		link = shunt_mirror_link_get(table, master);
 	}
 	if (!link)
 		return owner;
@@ -292,6 +312,7 @@ void shunt_router_look(struct shunt_router *router)
 			    << i;
 		look_at_mtu6(router, &owner);
 		__atomic_store_n(&live->own, owner.exit, __ATOMIC_RELAXED);
+		__atomic_store_n(&live->vlan, owner.vlan, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->space4, SHUNT_MAX(space4, 0), __ATOMIC_RELAXED);
 		__atomic_store_n(&live->is_far4, owner.spaces.is_far, __ATOMIC_RELAXED);
 		__atomic_store_n(&live->space6, SHUNT_MAX(space6, 0), __ATOMIC_RELAXED);

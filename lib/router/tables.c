@@ -115,6 +115,7 @@ void shunt_router_tables_follow(struct shunt_router *router)
 		if (!reads(router->ports, i))
 			continue;
 		router->tables_cfg.flags = flags_of(router, i);
+		router->tables_cfg.vlan = router->live[i].vlan;
 		shunt_xdp_tables_publish(router->ports->at[i].xdp, &router->tables_cfg);
 	}
 }

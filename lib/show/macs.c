@@ -9,12 +9,14 @@
 static json_t *mac_json(const struct shunt_bridge *b, const struct shunt_mac_entry *entry)
 {
 	unsigned bridge = shunt_mac_key_bridge(entry->key);
+	const unsigned vid = shunt_mac_key_vid(entry->key);
 	json_t *row = json_object();
 	uint8_t mac[6];
 
 	shunt_mac_key_mac(entry->key, mac);
 	json_object_set_new(row, "mac", shunt_show_mac(mac));
 	set_u64(row, "bridge", bridge);
+	json_object_set_new(row, "vlan", vid ? json_integer(vid) : json_null());
 	set_text(row, "kernel_bridge", b->bridges[bridge].ifindex ? b->bridges[bridge].name : NULL);
 	set_text(row, "port",
 		 entry->port < b->ports->cnt ? b->ports->at[entry->port].name : "kernel");

@@ -24,11 +24,13 @@ static enum shunt_flow_asks find(struct shunt_xdp *x, struct btf *vmlinux, struc
 	shunt_err_set(err, EOPNOTSUPP,
 		      "the kernel, as its modules are loaded, has no function that says which "
 		      "connections are approved");
+	/* which does not know tags: of what comes tagged the connection is asked for */
+	if (!has_function(vmlinux, "nf_conntrack", "bpf_xdp_ct_lookup"))
+		return SHUNT_FLOW_ASKS_NOTHING;
 	if (has_function(vmlinux, "nf_flow_table", "bpf_xdp_flow_lookup") &&
 	    !shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_FLOWTABLE, err))
 		return SHUNT_FLOW_ASKS_FLOWTABLE;
-	if (has_function(vmlinux, "nf_conntrack", "bpf_xdp_ct_lookup") &&
-	    !shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_CONNECTION, err))
+	if (!shunt_xdp_program_try_flows(x, SHUNT_FLOW_ASKS_CONNECTION, err))
 		return SHUNT_FLOW_ASKS_CONNECTION;
 	return SHUNT_FLOW_ASKS_NOTHING;
 }
@@ -88,6 +90,11 @@ static int ask(struct shunt_xdp *x, struct shunt_err *err)
 	x->asks_tags = false;
 	shunt_xdp_explainer_close(x); /* of the program before */
 	return 0;
+}
+
+void shunt_xdp_set_flow_above(struct shunt_xdp *x, bool is_above)
+{
+	__atomic_store_n(&x->ctl->flow_above, is_above, __ATOMIC_RELAXED);
 }
 
 void shunt_xdp_forget_flows(struct shunt_xdp *x)

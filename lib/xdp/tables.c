@@ -188,6 +188,7 @@ void shunt_xdp_tables_publish(struct shunt_xdp *x, const struct shunt_tables_cfg
 	memcpy(to->base, cfg->base, sizeof(to->base));
 	to->writer_cnt = cfg->writer_cnt;
 	to->flow_seed = cfg->flow_seed;
+	to->vlan = cfg->vlan;
 	__atomic_store_n(&to->flags, cfg->flags, __ATOMIC_RELEASE);
 }
 

@@ -92,6 +92,10 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
  * or opts did not ask for it. Thread: any. */
 enum shunt_flow_asks shunt_xdp_asks_flows(const struct shunt_xdp *x);
 
+/* shunt_xdp_set_flow_above says whether a flowtable has the bridge that the port belongs to, and
+ * not the port. Thread: control. */
+void shunt_xdp_set_flow_above(struct shunt_xdp *x, bool is_above);
+
 /* shunt_xdp_forget_flows has the program ask the kernel again about each connection, since
  * flowtables may be others. Thread: any. */
 void shunt_xdp_forget_flows(struct shunt_xdp *x);

@@ -66,6 +66,18 @@ Test(judge, of_every_mode_and_place)
 		{"bridge hook, bridge", bridged, SHUNT_JUDGE_BRIDGE, 0, true, true},
 		{"bridge hook, mix", mixed, SHUNT_JUDGE_BRIDGE, 0, true, true},
 		{"bridge hook, bridge of shunt's own", alone, SHUNT_JUDGE_BRIDGE, 0, false, false},
+		{"the bridge's input and output, route", routed, SHUNT_JUDGE_BRIDGE_HOST, 0, false,
+		 false},
+		{"the bridge's input and output, bridge", bridged, SHUNT_JUDGE_BRIDGE_HOST, 0,
+		 false, false},
+		{"the bridge's input and output, bridge with br_netfilter", nf_bridged,
+		 SHUNT_JUDGE_BRIDGE_HOST, 0, false, false},
+		{"the bridge's input and output, route over a bridge", mixed,
+		 SHUNT_JUDGE_BRIDGE_HOST, 0, true, true},
+		{"the bridge's input and output, bridge of shunt's own", alone,
+		 SHUNT_JUDGE_BRIDGE_HOST, 0, false, false},
+		{"the bridge's input and output, untold", untold, SHUNT_JUDGE_BRIDGE_HOST, 0, true,
+		 true},
 		{"ARP hook, bridge", bridged, SHUNT_JUDGE_ARP, 0, false, false},
 		{"ARP hook, bridge with br_netfilter", arp_bridged, SHUNT_JUDGE_ARP, 0, true, true},
 		{"ARP hook, route", routed, SHUNT_JUDGE_ARP, 0, false, false},
@@ -159,6 +171,10 @@ Test(judge, what_leaves_flows)
 		{"egress", routed, SHUNT_JUDGE_tc, SHUNT_JUDGE_OUT, ETH2, ETH1, false},
 		{"a bridge's", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE, 0, ETH1, true},
 		{"bridged", nf_bridged, SHUNT_JUDGE_bpf, SHUNT_JUDGE_BRIDGE, 0, ETH1, false},
+		{"a bridge's input", routed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE_HOST, 0, ETH1,
+		 true},
+		{"a bridge's input, over it", mixed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE_HOST,
+		 0, ETH1, false},
 		{"not asked", untold, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, ETH1, false},
 	};
 	unsigned i;
@@ -192,6 +208,10 @@ Test(judge, what_wants_a_table)
 		{"ingress", {{SHUNT_JUDGE_nftables, SHUNT_JUDGE_IN, ETH1, 1, "in"}}, false, false},
 		{"a bridge's",
 		 {{SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE, 0, 1, "b"}},
+		 false,
+		 false},
+		{"a bridge's input",
+		 {{SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE_HOST, 0, 1, "b"}},
 		 false,
 		 false},
 		{"tc", {{SHUNT_JUDGE_tc, SHUNT_JUDGE_IN, ETH1, 1, "ingress"}}, false, false},
@@ -299,9 +319,9 @@ Test(judge, a_chain_counts_once_a_device)
 	cr_expect_eq(judges->at[0].cnt, 1);
 }
 
-/* What a chain of family inet, with a rule, counts as: its place, or -1. */
-static int place_of(const char *table, uint32_t table_flags, const char *type, uint32_t hook,
-		    int32_t priority)
+/* What a chain of a family, with a rule, counts as: its place, or -1. */
+static int place_in(uint8_t family, const char *table, uint32_t table_flags, const char *type,
+		    uint32_t hook, int32_t priority)
 {
 	struct shunt_judges judges = {0};
 	char buf[2][512];
@@ -311,13 +331,13 @@ static int place_of(const char *table, uint32_t table_flags, const char *type, u
 	struct nfgenmsg *nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
 	struct nlattr *nest;
 
-	nfg->nfgen_family = NFPROTO_INET;
+	nfg->nfgen_family = family;
 	mnl_attr_put_strz(nlh, NFTA_TABLE_NAME, table);
 	mnl_attr_put_u32(nlh, NFTA_TABLE_FLAGS, htonl(table_flags));
 	shunt_firewall_take_table(nlh, &ignored);
 	nlh = mnl_nlmsg_put_header(buf[1]);
 	nfg = mnl_nlmsg_put_extra_header(nlh, sizeof(*nfg));
-	nfg->nfgen_family = NFPROTO_INET;
+	nfg->nfgen_family = family;
 	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, table);
 	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, "c");
 	mnl_attr_put_strz(nlh, NFTA_CHAIN_TYPE, type);
@@ -329,6 +349,12 @@ static int place_of(const char *table, uint32_t table_flags, const char *type, u
 	shunt_firewall_take_chain(nlh, &chains);
 	free(ignored.at);
 	return judges.cnt ? (int)judges.at[0].place : -1;
+}
+
+static int place_of(const char *table, uint32_t table_flags, const char *type, uint32_t hook,
+		    int32_t priority)
+{
+	return place_in(NFPROTO_INET, table, table_flags, type, hook, priority);
 }
 
 Test(judge, where_a_chain_stands)
@@ -348,6 +374,28 @@ Test(judge, where_a_chain_stands)
 	cr_expect_eq(place_of("shunt-", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
 	cr_expect_eq(place_of("shunt-1x", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
 	cr_expect_eq(place_of("t", OWNER, "filter", NF_INET_FORWARD, 0), SHUNT_JUDGE_IP);
+}
+
+/* What a bridge gives the host, or gets from it, is judged of what is routed alone. */
+Test(judge, where_a_chain_of_a_bridge_stands)
+{
+	static const struct {
+		uint32_t hook; /* linux/netfilter_bridge.h */
+		enum shunt_judge_place place;
+	} rows[] = {
+		{0, SHUNT_JUDGE_BRIDGE},      /* NF_BR_PRE_ROUTING */
+		{1, SHUNT_JUDGE_BRIDGE_HOST}, /* NF_BR_LOCAL_IN */
+		{2, SHUNT_JUDGE_BRIDGE},      /* NF_BR_FORWARD */
+		{3, SHUNT_JUDGE_BRIDGE_HOST}, /* NF_BR_LOCAL_OUT */
+		{4, SHUNT_JUDGE_BRIDGE},      /* NF_BR_POST_ROUTING */
+	};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(rows); i++)
+		cr_expect_eq(place_in(NFPROTO_BRIDGE, "t", 0, "filter", rows[i].hook, 0),
+			     (int)rows[i].place, "hook %u", rows[i].hook);
+	cr_expect_eq(place_in(NFPROTO_IPV4, "t", 0, "filter", NF_INET_LOCAL_IN, 0), -1);
+	cr_expect_eq(place_in(NFPROTO_ARP, "t", 0, "filter", 1, 0), -1);
 }
 
 /* A flowtable of a table over these devices. */

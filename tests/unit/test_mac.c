@@ -9,7 +9,8 @@
 #include "measure/rng.h"
 
 #define SEED	    0x6d616331ULL
-#define STATION_CNT 500u
+#define STATION_CNT 7000
+#define TIGHT_MAX   6656u
 
 static struct shunt_mac_table *table;
 static struct shunt_err err;
@@ -50,7 +51,27 @@ Test(mac, key_is_the_bytes)
 	shunt_mac_key_mac(key, back);
 	cr_assert_arr_eq(back, mac, 6);
 	cr_assert_eq(shunt_mac_key_bridge(key), 4095);
+	cr_assert_eq(shunt_mac_key_vid(key), 0);
 	cr_assert_neq(key, shunt_mac_key(mac, 4094));
+}
+
+Test(mac, a_key_has_its_vlan)
+{
+	static const uint8_t mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
+	static const unsigned vids[] = {0, 1, 2, 31, 4094};
+	uint64_t keys[SHUNT_MAC_VLAN_BRIDGES * SHUNT_ARRAY_LEN(vids)];
+	unsigned bridge, i, cnt = 0, other;
+
+	for (bridge = 0; bridge < SHUNT_MAC_VLAN_BRIDGES; bridge++)
+		for (i = 0; i < SHUNT_ARRAY_LEN(vids); i++) {
+			const uint64_t key = shunt_mac_key(mac, shunt_mac_group(bridge, vids[i]));
+
+			cr_assert_eq(shunt_mac_key_bridge(key), bridge);
+			cr_assert_eq(shunt_mac_key_vid(key), vids[i]);
+			for (other = 0; other < cnt; other++)
+				cr_assert_neq(keys[other], key);
+			keys[cnt++] = key;
+		}
 }
 
 Test(mac, sizes_are_checked)
@@ -269,23 +290,24 @@ static void compare(const struct naive_station *stations)
 	cr_assert(counts.entries == there && counts.statics == statics);
 }
 
-/* Tight: up to 400 of 500 stations in 64 buckets of 7 slots, so that entries get pushed about. */
+/* Tight: up to 6656 of 7000 stations in 1024 buckets of 7 slots, so that entries get pushed about.
+ */
 Test(mac, random_history, .fini = fini)
 {
 	struct naive_station stations[STATION_CNT] = {0};
 	uint64_t rng = SEED;
 	unsigned i;
 
-	make(416);
+	make(TIGHT_MAX);
 	for (i = 0; i < STATION_CNT; i++)
-		stations[i].key = shunt_rng_next(&rng) & SHUNT_MAC_KEY_MASK;
+		stations[i].key = shunt_rng_next(&rng);
 	for (i = 0; i < 200000; i++) {
-		unsigned at = (unsigned)shunt_rng_below(&rng, 416);
+		unsigned at = (unsigned)shunt_rng_below(&rng, TIGHT_MAX);
 
 		naive_step(&stations[at], &rng);
-		if (i % 40 == 0)
+		if (i % 600 == 0)
 			naive_age(stations);
-		if (i % 1000 == 0)
+		if (i % 5000 == 0)
 			compare(stations);
 	}
 }

@@ -124,7 +124,7 @@ static struct connection random_connection(unsigned number, bool is_translated)
 /* --- packets ---------------------------------------------------------------------------------- */
 
 struct frame {
-	uint8_t bytes[ETH_LEN + 40 + 20 + sizeof(uint64_t)];
+	uint8_t bytes[ETH_LEN + 8 + 40 + 20 + sizeof(uint64_t)];
 	uint32_t len;
 };
 
@@ -222,6 +222,17 @@ static void end_test(void)
 
 TestSuite(origin, .init = begin_test, .fini = end_test);
 
+/* VLAN tags before the packet, up to two. */
+static void put_tags(struct frame *f, unsigned cnt)
+{
+	static const uint8_t tags[] = {0x88, 0xa8, 0x60, 30, 0x81, 0, 0, 31};
+	const unsigned len = 4 * cnt;
+
+	memmove(f->bytes + 12 + len, f->bytes + 12, f->len - 12);
+	memcpy(f->bytes + 12, tags + sizeof(tags) - len, len);
+	f->len += len;
+}
+
 /* As it left is as its answer comes in, turned round. */
 static void check_way(const struct connection *c, const struct way *arrives,
 		      const struct way *answer, bool is_translated, unsigned run)
@@ -229,8 +240,11 @@ static void check_way(const struct connection *c, const struct way *arrives,
 	const uint64_t payload = shunt_rng_next(&rng);
 	const bool has_csum = shunt_rng_next(&rng) & 3;
 	const struct way left = turned(answer);
-	const struct frame want = frame_of(c, arrives, payload, has_csum);
+	struct frame want = frame_of(c, arrives, payload, has_csum);
 	struct frame f = frame_of(c, &left, payload, has_csum);
+
+	put_tags(&want, run % 3);
+	put_tags(&f, run % 3);
 
 	cr_assert_eq(shunt_origin_restore(origin, f.bytes, f.len), is_translated, "run %u", run);
 	cr_assert_arr_eq(f.bytes, want.bytes, f.len, "run %u, IPv6 %d, protocol %u", run, c->is_ip6,

@@ -232,8 +232,6 @@ Test(tag_nodes, kernels)
 	PUNTED(VLAN(100), IP_RIG_GLEAN, glean);
 	PUNTED(VLAN(100), IP_RIG_LOCAL, local);
 	PUNTED(VLAN(100), IP_RIG_FAR, expired);
-	ip_rig_live(rig)->approved = SHUNT_APPROVED_NOW;
-	PUNTED(VLAN(100), IP_RIG_FAR, no_device);
 }
 
 Test(tag_nodes, what_was_taken_is_given_back)
