@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What is between a link and its wires in worlds of other devices: the tags that a VLAN device's
- * frames carry, and the members of a bond. What comes out is made what it would be without: a frame
- * with its link's tags loses them. That it had them, and with which priorities, by which member it
- * came, or of which VRF's device it is, is the wire's variant, which is compared like the bytes. */
+ * frames carry, and the members of a bond or a bridge. What comes out is made what it would be
+ * without: a frame with its link's tags loses them. That it had them, and with which priorities, by
+ * which member it came, or of which VRF's device it is, is the wire's variant, which is compared
+ * like the bytes. */
 #include <string.h>
 
 #include "parity.h"
@@ -25,6 +26,24 @@ static const struct tags {
 	{{{0x88a8, 103}, {0x8100, 33}}, 2},
 };
 
+/* By link and wire: in a bridge that filters VLANs, one without tags, one with them on the first
+ * wire alone; above one that does not, of a VLAN device. */
+static const struct tags bridged[PARITY_PORTS][PARITY_MEMBERS] = {
+	{{.cnt = 0}, {.cnt = 0}},
+	{{{{0x8100, 102}}, 1}, {.cnt = 0}},
+	{{{{0x8100, 33}}, 1}, {{{0x8100, 33}}, 1}},
+};
+
+bool parity_has_members(enum parity_world world)
+{
+	return world == PARITY_BOND || world == PARITY_BRIDGE_VLAN;
+}
+
+static const struct tags *tags_at(enum parity_world world, unsigned link, unsigned member)
+{
+	return world == PARITY_BRIDGE_VLAN ? &bridged[link][member] : &tags_of[link];
+}
+
 unsigned parity_tags_len(const uint8_t *data, unsigned len)
 {
 	unsigned at = MACS_LEN;
@@ -37,7 +56,7 @@ unsigned parity_tags_len(const uint8_t *data, unsigned len)
 
 unsigned parity_room_for_tags(const struct parity_source *src, unsigned link)
 {
-	if (src->world == PARITY_VRF)
+	if (src->world == PARITY_VRF || src->world == PARITY_BRIDGE_VLAN)
 		return TAG_LEN;
 	return src->world == PARITY_VLAN ? tags_of[link].cnt * TAG_LEN : 0;
 }
@@ -72,21 +91,23 @@ static void push_any(struct parity_rng *rng, struct parity_frame *frame)
 	     ids[parity_below(rng, 7)] | parity_below(rng, 8) << 13);
 }
 
-static void tag(struct parity_rng *rng, struct parity_frame *frame)
+static void tag(enum parity_world world, struct parity_rng *rng, struct parity_frame *frame)
 {
+	const struct tags *tags = tags_at(world, frame->port, frame->member);
 	const unsigned roll = parity_below(rng, 100);
 	const unsigned pcp = parity_chance(rng, 25) ? parity_below(rng, 8) : 0;
 
 	if (roll < 90)
-		push_all(frame, &tags_of[frame->port], pcp);
+		push_all(frame, tags, pcp);
 	else if (roll < 93)
 		return;
 	else if (roll < 95)
-		push_all(frame, &tags_of[(frame->port + 1) % PARITY_PORTS], pcp);
+		push_all(frame, tags_at(world, (frame->port + 1) % PARITY_PORTS, frame->member),
+			 pcp);
 	else
 		push_any(rng, frame);
 	if (roll >= 98)
-		push_all(frame, &tags_of[frame->port], pcp);
+		push_all(frame, tags, pcp);
 }
 
 /* Those of its VRF, seldom others; rng NULL: never. */
@@ -106,21 +127,24 @@ static void tag_of_vrf(struct parity_rng *rng, struct parity_frame *frame)
 void parity_devices_in(const struct parity_source *src, struct parity_rng *rng,
 		       struct parity_frame *frame)
 {
+	const bool has_tags = src->world == PARITY_VLAN || src->world == PARITY_BRIDGE_VLAN;
+
 	frame->member = 0;
 	if (src->world == PARITY_BOND && rng)
 		frame->member = (uint8_t)parity_below(rng, PARITY_MEMBERS);
+	if (src->world == PARITY_BRIDGE_VLAN) /* stations 2 and 3: each is behind one wire */
+		frame->member = frame->data[11] & 1;
 	if (src->world == PARITY_VRF)
 		tag_of_vrf(rng, frame);
-	else if (src->world == PARITY_VLAN && rng)
-		tag(rng, frame);
-	else if (src->world == PARITY_VLAN)
-		push_all(frame, &tags_of[frame->port], 0);
+	else if (has_tags && rng)
+		tag(src->world, rng, frame);
+	else if (has_tags)
+		push_all(frame, tags_at(src->world, frame->port, frame->member), 0);
 }
 
 /* The variant of a frame with the link's tags, which it loses; else PARITY_OTHER. */
-static unsigned untag(unsigned link, uint8_t *data, unsigned *len)
+static unsigned untag(const struct tags *tags, uint8_t *data, unsigned *len)
 {
-	const struct tags *tags = &tags_of[link];
 	unsigned i, variant = 0, at = MACS_LEN;
 
 	if (parity_tags_len(data, *len) < tags->cnt * TAG_LEN)
@@ -173,13 +197,22 @@ static unsigned untag_of_vrf(unsigned link, uint8_t *data, unsigned *len)
 	return vrf;
 }
 
+/* A wire's number must stay below 256. */
+static unsigned bridged_variant(unsigned variant)
+{
+	return variant == PARITY_OTHER ? PARITY_OTHER / PARITY_MEMBERS : variant;
+}
+
 unsigned parity_devices_out(enum parity_world world, unsigned wire, uint8_t *data, unsigned *len)
 {
 	const unsigned link = wire % PARITY_PORTS;
 	unsigned variant = wire / PARITY_PORTS;
 
 	if (world == PARITY_VLAN)
-		variant = untag(link, data, len);
+		variant = untag(&tags_of[link], data, len);
+	else if (world == PARITY_BRIDGE_VLAN)
+		variant += PARITY_MEMBERS *
+			   bridged_variant(untag(tags_at(world, link, variant), data, len));
 	else if (world == PARITY_VRF)
 		variant = untag_of_vrf(link, data, len);
 	return link + PARITY_PORTS * variant;
@@ -189,7 +222,14 @@ void parity_wire_print(FILE *out, enum parity_world world, unsigned wire)
 {
 	const unsigned variant = wire / PARITY_PORTS, link = wire % PARITY_PORTS;
 
-	fprintf(out, "eth%u", link + 1 + (world == PARITY_BOND ? variant * PARITY_PORTS : 0));
+	const unsigned member = parity_has_members(world) ? variant % PARITY_MEMBERS : 0;
+
+	fprintf(out, "eth%u", link + 1 + member * PARITY_PORTS);
+	if (world == PARITY_BRIDGE_VLAN &&
+	    variant / PARITY_MEMBERS >= PARITY_OTHER / PARITY_MEMBERS)
+		fprintf(out, " (not with its tags)");
+	else if (world == PARITY_BRIDGE_VLAN)
+		fprintf(out, " (as its VLAN has it, PCP %o)", variant / PARITY_MEMBERS);
 	if (world == PARITY_VRF)
 		fprintf(out, " (%s)", parity_vrf_name(variant));
 	else if (world == PARITY_VLAN && variant == PARITY_OTHER)

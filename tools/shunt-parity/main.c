@@ -26,7 +26,8 @@ static const char usage[] =
 	"  --seed S      seed of the frames (1)\n"
 	"  --from N      begin with frame N (0)\n"
 	"  --pcap FILE   frames of a capture instead; repeatable\n"
-	"  --world WORLD what dut's addresses are on: vlan, bond, vrf (its ports)\n"
+	"  --world WORLD what dut's addresses are on: vlan, bond, vrf,\n"
+	"                bridge_vlan (its ports)\n"
 	"  --rules RULES connections that these rules judge instead: filter, nat (filter and translate)\n"
 	"  --show N      print at most N differences (20)\n"
 	"\n"
@@ -51,6 +52,8 @@ static enum parity_world world_of(const char *word)
 		return PARITY_BOND;
 	if (!strcmp(word, "vrf"))
 		return PARITY_VRF;
+	if (!strcmp(word, "bridge_vlan"))
+		return PARITY_BRIDGE_VLAN;
 	return strcmp(word, "vlan") ? PARITY_PLAIN : PARITY_VLAN;
 }
 
@@ -98,7 +101,9 @@ static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err
 			run->src.world = world_of(optarg);
 		else if (option == 'o')
 			return shunt_err_set(err, EINVAL,
-					     "--world is '%s', expected vlan, bond or vrf", optarg);
+					     "--world is '%s', expected vlan, bond, vrf or "
+					     "bridge_vlan",
+					     optarg);
 		else if (option == 'r' && rules_of(optarg))
 			run->src.rules = rules_of(optarg);
 		else if (option == 'r')

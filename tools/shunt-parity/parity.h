@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 
-#define PARITY_PORTS   3 /* of dut, or links where its ports are members of bonds */
-#define PARITY_MEMBERS 2 /* of a bond */
+#define PARITY_PORTS   3 /* of dut, or links where its ports are members of bonds or bridges */
+#define PARITY_MEMBERS 2 /* of a bond or a bridge */
 #define PARITY_WIRES   (PARITY_PORTS * PARITY_MEMBERS)
 #define PARITY_VRFS    3 /* routing tables of dut: that of no VRF, those of VRFs red and blue */
 #define PARITY_LABS    2
@@ -51,9 +51,9 @@ static inline bool parity_chance(struct parity_rng *rng, unsigned percent)
 	return parity_below(rng, 100) < percent;
 }
 
-/* What dut's addresses and routes are on: its ports, VLAN devices above them, bonds of them, or
- * both ports and VLAN devices, in VRFs. */
-enum parity_world { PARITY_PLAIN, PARITY_VLAN, PARITY_BOND, PARITY_VRF };
+/* What dut's addresses and routes are on: its ports, VLAN devices above them, bonds of them, both
+ * ports and VLAN devices, in VRFs, or bridges of them and VLAN devices above those. */
+enum parity_world { PARITY_PLAIN, PARITY_VLAN, PARITY_BOND, PARITY_VRF, PARITY_BRIDGE_VLAN };
 
 /* --- world.c: addresses and routes --- */
 
@@ -173,8 +173,11 @@ void parity_wire_print(FILE *out, enum parity_world world, unsigned wire);
  * VRF's. */
 unsigned parity_vrf_in(const struct parity_frame *frame);
 
-/* --- wire.c: a lab's wires, seen from their far ends: eth1 to eth3; of bonds, eth4 to eth6 too ---
- */
+/* parity_has_members: a link has two wires. */
+bool parity_has_members(enum parity_world world);
+
+/* --- wire.c: a lab's wires, seen from their far ends: eth1 to eth3; of bonds and bridges, eth4 to
+ * eth6 too --- */
 struct parity_lab {
 	const char *name;
 	enum parity_world world;

@@ -46,7 +46,7 @@ static int open_socket(unsigned port, struct shunt_err *err)
 
 static unsigned wire_cnt(const struct parity_lab *lab)
 {
-	return lab->world == PARITY_BOND ? PARITY_WIRES : PARITY_PORTS;
+	return parity_has_members(lab->world) ? PARITY_WIRES : PARITY_PORTS;
 }
 
 int parity_lab_open(struct parity_lab *lab, const char *netns, struct shunt_err *err)
