@@ -201,7 +201,7 @@ SECONDS_ ?= 600
 # --- what one runs ------------------------------------------------------------------------------
 # What a target builds by itself, it builds on all processors.
 SUB = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto bench-vm-flows unit e2e bench bench-auto report torture pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers fuzz-coverage format install uninstall clean help
+.PHONY: deps demo demo-router test test-long build-vm vm-tests test-vm bench-vm bench-vm-auto bench-vm-flows unit e2e bench bench-auto report torture pictures parity lint asan asan-tests tsan tsan-tests fuzz fuzzers fuzz-coverage format install uninstall clean help
 deps: ## install the Debian packages that are missing (root)
 	$(Q)tests/deps
 
@@ -209,6 +209,10 @@ demo: deps ## a lab, real traffic, shunt beside the kernel stack, two tables (ro
 	$(Q)$(MAKE) $(SUB) all
 	$(Q)$(B)/bin/shunt-bench --short --no-figures --out $(B)/demo \
 		--only 'kernel bridge,kernel ip_forward,user spin,lane xdp,lane auto' compare
+
+demo-router: build-vm ## a router of a bridge, a VLAN and nftables in QEMU, shunt beside the kernel: shunt-router(7) (root)
+	$(Q)B=$(VM_B) BENCH_DRIVERS=$${BENCH_DRIVERS:-virtio} tests/vm/bench vm.kernel.ip_forward.router \
+		vm.kernel.flowtable.router vm.shunt.route.router
 
 test: deps ## lint and tests, every feature once, eleven minutes on two processors (root)
 	$(Q)$(MAKE) $(SUB) all $(UNIT) $(OTHER)/shuntd $(STACK)

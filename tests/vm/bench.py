@@ -10,8 +10,8 @@ import sys
 from shuntlab import guest
 from shuntlab.napi import Polls
 from shuntlab.rig import TOOLS, Idler, Load, Rig, set_rings, sink
-from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, bonded, bridge, captured, dumped, in_vrf, nobody, \
-    ruled, shunt, tagged, xdp_forward
+from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, behind_bridge, bonded, bridge, captured, dumped, \
+    in_vrf, nobody, ruled, shunt, tagged, to_vlan, xdp_forward
 from shuntlab.sampler import PARTS
 
 # A bridge hashes its table by a secret of its own. Where a station's address comes behind another's,
@@ -29,6 +29,14 @@ PART_NAMES = [name for name, _ in PARTS[1:]] + ["poller", "interrupts, scheduler
 
 def routed(lane):
     return shunt("route", *guest.PORTS, "--lane", lane, "--batch", "64")
+
+
+def from_bridge(lane):
+    return shunt("route", "br0", "eth2", "--lane", lane, "--batch", "64")
+
+
+def small_router(forwarder, has_flowtable=True):
+    return behind_bridge(to_vlan(ruled(forwarder, has_flowtable, True, "wan")))
 
 
 def cases():
@@ -74,6 +82,14 @@ def cases():
     yield "vm.kernel.ip_forward.vrf", {}, guest.DUT, in_vrf(nobody), 1
     for lane in "xdp", "user":
         yield "vm.shunt.route.vrf", {"lane": lane}, guest.DUT, in_vrf(routed(lane)), 1
+    yield "vm.kernel.ip_forward.br0", {}, guest.DUT, behind_bridge(nobody), 1
+    for lane in "xdp", "user":
+        yield "vm.shunt.route.br0", {"lane": lane}, guest.DUT, behind_bridge(from_bridge(lane)), 1
+    # The router of a small network (tools/lab, --router).
+    yield "vm.kernel.ip_forward.router", {}, guest.DUT, small_router(nobody, False), 1
+    yield "vm.kernel.flowtable.router", {}, guest.DUT, small_router(nobody), 1
+    for lane in "xdp", "user":
+        yield "vm.shunt.route.router", {"lane": lane}, guest.DUT, small_router(from_bridge(lane)), 1
     # Last: they leave the ports without addresses. The emulated igb does not come back from being a member.
     # Beside a veth, the second member of balance-xor, workers have no zero-copy.
     for mode, lanes in (("active-backup", ("xdp", "user")), ("balance-xor", ("xdp",))):

@@ -66,6 +66,50 @@ def tagged(forwarder):
     return between
 
 
+def behind_bridge(forwarder):
+    """A forwarder whose frames come in by the bridge br0, of which eth1 is a port. Another one would be a
+    veth, beside which workers have no zero-copy."""
+    @contextlib.contextmanager
+    def between(lab):
+        lab.sh("dut", f"""
+            set -e
+            ip address flush dev eth1
+            ip link add br0 address {guest.DUT} type bridge
+            ip link set eth1 master br0
+            ip link set br0 up
+            ip address add 10.0.1.1/24 dev br0
+            ip neigh replace 10.0.1.2 lladdr {GEN} dev br0 nud permanent
+            ip route replace 198.18.0.0/16 via 10.0.1.2""")
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", f"""
+                ip link del br0
+                ip address add 10.0.1.1/24 dev eth1
+                ip neigh replace 10.0.1.2 lladdr {GEN} dev eth1 nud permanent
+                ip route replace 198.18.0.0/16 via 10.0.1.2""")
+    return between
+
+
+def to_vlan(forwarder):
+    """A forwarder whose frames leave by a VLAN device of eth2."""
+    @contextlib.contextmanager
+    def between(lab):
+        lab.sh("dut", f"""
+            modprobe 8021q
+            ip link add link eth2 name wan type vlan id {VLAN_OUT}; ip link set wan up
+            ip address add 10.9.2.1/24 dev wan
+            ip neigh replace 10.9.2.2 lladdr {guest.SINK} dev wan nud permanent
+            ip route add 198.19.0.0/24 via 10.9.2.2""")
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "ip link del wan")
+    return between
+
+
 def in_vrf(forwarder):
     """A forwarder whose ports are in a VRF."""
     furnish = f"ip neigh replace 10.0.2.2 lladdr {guest.SINK} dev eth2 nud permanent"
@@ -203,15 +247,15 @@ table inet fw {{
 }}
 """
 FLOWTABLE = "flowtable ft { hook ingress priority filter; devices = { eth1, eth2 }; }"
-NAT = "chain post { type nat hook postrouting priority srcnat; oifname eth2 masquerade; }"
+NAT = "chain post {{ type nat hook postrouting priority srcnat; oifname {out} masquerade; }}"
 
 
-def ruled(forwarder, has_flowtable=True, has_nat=False):
-    """The forwarder under a firewall."""
+def ruled(forwarder, has_flowtable=True, has_nat=False, out="eth2"):
+    """The forwarder under a firewall. out: the device of what is translated."""
     rules = RULES.format(flowtable=FLOWTABLE if has_flowtable else "",
                          add="meta l4proto { tcp, udp } flow add @ft" if has_flowtable else "",
                          drops="\n".join(f"ip saddr 203.0.113.{n} drop" for n in range(96)),
-                         nat=NAT if has_nat else "")
+                         nat=NAT.format(out=out) if has_nat else "")
 
     @contextlib.contextmanager
     def made(lab):

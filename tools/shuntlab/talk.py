@@ -60,8 +60,8 @@ class Echo:
 
 
 class Udp:
-    def __init__(self, lab, family=socket.AF_INET, address=None, port=PORT):
-        self._socket = sock(lab, "gen", family, socket.SOCK_DGRAM)
+    def __init__(self, lab, family=socket.AF_INET, address=None, port=PORT, host="gen"):
+        self._socket = sock(lab, host, family, socket.SOCK_DGRAM)
         self._socket.connect((address or FAMILIES[family], port))
         self._socket.settimeout(3)
         self.port = self._socket.getsockname()[1]
@@ -86,8 +86,8 @@ class Udp:
 class Tcp:
     """port: the own one, which an earlier connection may have had."""
 
-    def __init__(self, lab, family=socket.AF_INET, port=0):
-        self._socket = sock(lab, "gen", family, socket.SOCK_STREAM)
+    def __init__(self, lab, family=socket.AF_INET, port=0, host="gen"):
+        self._socket = sock(lab, host, family, socket.SOCK_STREAM)
         self._socket.bind(("", port))
         self._socket.connect((FAMILIES[family], PORT))
         self.port = self._socket.getsockname()[1]
@@ -107,14 +107,14 @@ class Tcp:
             assert got == sent
 
 
-def is_fast(daemon, connection, lane):
+def is_fast(daemon, connection, lane, ports=guest.PORTS):
     """The connection's packets, both ways, are of that lane."""
     connection.ask(4)  # until the flowtable has it
 
     def grows():
-        before = [daemon.packets(lane, port) for port in guest.PORTS]
+        before = [daemon.packets(lane, port) for port in ports]
         connection.ask(10)
-        return all(daemon.packets(lane, port) - old >= 10 for port, old in zip(guest.PORTS, before))
+        return all(daemon.packets(lane, port) - old >= 10 for port, old in zip(ports, before))
     try:
         wait_until(grows, PATIENCE_S, f"{type(connection).__name__}: lane {lane}")
     except AssertionError:
