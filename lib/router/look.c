@@ -131,6 +131,15 @@ static uint32_t find_master(const struct shunt_mirror_table *table,
 	return shunt_mirror_bridge_untagged(table, port, master, vlan);
 }
 
+/* Its bridge would not hear of stations: it joined one while shuntd runs. */
+static bool is_unheard(const struct shunt_mirror_table *table, const struct shunt_port *port,
+		       const struct shunt_mirror_link *link)
+{
+	const struct shunt_mirror_link *master = shunt_mirror_link_get(table, link->info.master);
+
+	return master && shunt_mirror_is_bridge(&master->info) && !port->config->is_bridged;
+}
+
 static struct owner owner_of(const struct shunt_router *router, unsigned at)
 {
 	const struct shunt_port *port = &router->ports->at[at];
@@ -152,6 +161,8 @@ static struct owner owner_of(const struct shunt_router *router, unsigned at)
 			own_by_master(router, at, master, &owner);
 		else /* what is tagged may be followed */
 			owner.is_silent = true;
+		if (is_unheard(table, port, link))
+			owner.is_foreign = owner.is_silent = true;
 		link = shunt_mirror_link_get(table, master);
 	}
 	if (!link)
