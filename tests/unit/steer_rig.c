@@ -13,7 +13,9 @@
 #include <criterion/criterion.h>
 
 #include "base/bytes.h"
+#include "fib/mac.h"
 #include "steer/steer.h"
+#include "xdp/macs.h"
 
 /* The last of what libbpf said: a verifier's verdict stands at the end. */
 static char loader_words[2000];
@@ -264,4 +266,30 @@ void steer_expect(struct steer_rig *rig, const char *file, int where, const stru
 		got, want, "%s: line or case %d: expected %s/%s, got %s/%s", file, where,
 		shunt_steer_lane_name(shunt_steer_reason_lane(want)), shunt_steer_reason_name(want),
 		shunt_steer_lane_name(shunt_steer_reason_lane(got)), shunt_steer_reason_name(got));
+}
+
+void steer_rig_slot(struct bpf_map *map, unsigned slot, unsigned value)
+{
+	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(map), &slot, &value, 0), 0);
+}
+
+#define MAC_SEED 0x73746174ULL
+
+void steer_rig_macs_open(struct steer_rig *rig, struct steer_rig_macs *macs, unsigned port)
+{
+	struct shunt_err err;
+
+	cr_assert_eq(shunt_xdp_macs_open(&macs->shared, &err), 0, "%s", err.msg);
+	steer_rig_slot(rig->skel->maps.shunt_macs, 0, (unsigned)macs->shared->fd);
+	cr_assert_eq(shunt_mac_create_in(&macs->table, macs->shared->buckets, SHUNT_XDP_MACS_BYTES,
+					 SHUNT_MAC_MAX_DEFAULT, MAC_SEED, &err),
+		     0, "%s", err.msg);
+	macs->shared->bridge->factor = macs->table->factor;
+	macs->shared->bridge->forwarding = macs->shared->bridge->learning = 1u << port;
+}
+
+void steer_rig_macs_close(struct steer_rig_macs *macs)
+{
+	shunt_mac_destroy(macs->table);
+	shunt_xdp_macs_close(macs->shared);
 }

@@ -41,6 +41,17 @@ void steer_rig_rules(struct steer_rig *rig, const char *const *texts, unsigned c
 /* steer_rig_count sums what was counted of rules, by their `count`: SHUNT_STEER_RULE_COUNTS. */
 void steer_rig_count(struct steer_rig *rig, struct shunt_count *out);
 
+/* steer_rig_slot puts a value into a slot of a map. */
+void steer_rig_slot(struct bpf_map *map, unsigned slot, unsigned value);
+
+/* steer_rig_macs_open gives the program a MAC table: one port may forward, and learns. */
+struct steer_rig_macs {
+	struct shunt_xdp_macs *shared;
+	struct shunt_mac_table *table;
+};
+void steer_rig_macs_open(struct steer_rig *rig, struct steer_rig_macs *macs, unsigned port);
+void steer_rig_macs_close(struct steer_rig_macs *macs);
+
 /* steer_rig_run returns the reason for which the program sent the frame to its lane,
  * and fails the test if the frame's bytes changed, or if anything but one packet
  * and its bytes was counted. Where the configuration has a short way into the lane user

@@ -20,7 +20,6 @@
 #include "steer/steer.h"
 #include "steer_rig.h"
 
-#define SEED	 0x73746174ULL
 #define LOOPBACK 1u
 #define IN	 2u /* the port's own number */
 #define OUT	 5u
@@ -31,24 +30,7 @@
 
 static struct steer_rig rig;
 static struct shunt_err err;
-static struct shunt_xdp_macs *shared;
-static struct shunt_mac_table *table;
-
-static void set_slot(struct bpf_map *map, unsigned slot, unsigned value)
-{
-	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(map), &slot, &value, 0), 0);
-}
-
-static void start_macs(void)
-{
-	cr_assert_eq(shunt_xdp_macs_open(&shared, &err), 0, "%s", err.msg);
-	set_slot(rig.skel->maps.shunt_macs, 0, (unsigned)shared->fd);
-	cr_assert_eq(shunt_mac_create_in(&table, shared->buckets, SHUNT_XDP_MACS_BYTES,
-					 SHUNT_MAC_MAX_DEFAULT, SEED, &err),
-		     0, "%s", err.msg);
-	shared->bridge->factor = table->factor;
-	shared->bridge->forwarding = shared->bridge->learning = 1u << IN;
-}
+static struct steer_rig_macs macs;
 
 static uint64_t sender(unsigned vid)
 {
@@ -156,12 +138,12 @@ static void start(void)
 	rig.half->lane = SHUNT_LANE_XDP;
 	rig.half->out_port = rig.half->in_port = IN;
 	rig.half->bridge = BRIDGE + 1;
-	start_macs();
+	steer_rig_macs_open(&rig, &macs, IN);
 	xsk = socket(AF_XDP, SOCK_RAW, 0);
 	cr_assert_geq(xsk, 0);
-	set_slot(rig.skel->maps.shunt_xsks, 0, (unsigned)xsk);
-	set_slot(rig.skel->maps.shunt_ports, OUT, LOOPBACK);
-	set_slot(rig.skel->maps.shunt_ports, IN, LOOPBACK);
+	steer_rig_slot(rig.skel->maps.shunt_xsks, 0, (unsigned)xsk);
+	steer_rig_slot(rig.skel->maps.shunt_ports, OUT, LOOPBACK);
+	steer_rig_slot(rig.skel->maps.shunt_ports, IN, LOOPBACK);
 	x = (struct shunt_xdp){.tables_fd = bpf_map__fd(rig.skel->maps.shunt_tables),
 			       .ctl = rig.ctl,
 			       .slots = rig.slots};
@@ -174,7 +156,7 @@ static void start(void)
 	cr_assert_eq(shunt_xdp_tables_join(tables, &x, &err), 0, "%s", err.msg);
 	set_bases();
 	own = add_base(0);
-	shunt_mac_learn(table, sender(0), IN);
+	shunt_mac_learn(macs.table, sender(0), IN);
 }
 
 static void stop(void)
@@ -185,8 +167,7 @@ static void stop(void)
 	shunt_fib4_destroy(fib4);
 	shunt_xdp_tables_destroy(tables);
 	close(xsk);
-	shunt_mac_destroy(table);
-	shunt_xdp_macs_close(shared);
+	steer_rig_macs_close(&macs);
 	steer_rig_fini(&rig);
 }
 
@@ -383,20 +364,20 @@ Test(steer_legs, stations_of_tagged_frames)
 	cfg.vlan = SHUNT_TABLES_VLANS | 1;
 	follow_own(0);
 	EXPECT_RUN(f, STATION);
-	shunt_mac_learn(table, sender(1), IN);
+	shunt_mac_learn(macs.table, sender(1), IN);
 	EXPECT_RUN(f, STATION);
-	shunt_mac_learn(table, sender(100), OUT);
+	shunt_mac_learn(macs.table, sender(100), OUT);
 	EXPECT_RUN(f, STATION);
-	shunt_mac_learn(table, sender(100), IN);
+	shunt_mac_learn(macs.table, sender(100), IN);
 	EXPECT_RUN(f, XDP_FORWARD4);
-	shunt_mac_del(table, sender(1));
+	shunt_mac_del(macs.table, sender(1));
 	EXPECT_RUN(f, XDP_FORWARD4);
 	f = packet(9, 6, false); /* back by the VLAN device */
 	put_tag(&f, 100);
 	EXPECT_RUN(f, SAME_PORT);
 	f = packet(9, 5, false);
 	put_tag(&f, 101); /* no device's */
-	shunt_mac_learn(table, sender(101), IN);
+	shunt_mac_learn(macs.table, sender(101), IN);
 	EXPECT_RUN(f, VLAN);
 	stop();
 }

@@ -11,31 +11,12 @@
 #include "steer/steer.h"
 #include "steer_rig.h"
 
-#define SEED   0x73746174ULL
 #define IN     2u /* the port's own number */
 #define OUT    5u
 #define BRIDGE 3u /* from 0 */
 
 static struct steer_rig rig;
-static struct shunt_err err;
-static struct shunt_xdp_macs *shared;
-static struct shunt_mac_table *table;
-
-static void set_slot(struct bpf_map *map, unsigned slot, unsigned value)
-{
-	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(map), &slot, &value, 0), 0);
-}
-
-static void start_macs(void)
-{
-	cr_assert_eq(shunt_xdp_macs_open(&shared, &err), 0, "%s", err.msg);
-	set_slot(rig.skel->maps.shunt_macs, 0, (unsigned)shared->fd);
-	cr_assert_eq(shunt_mac_create_in(&table, shared->buckets, SHUNT_XDP_MACS_BYTES,
-					 SHUNT_MAC_MAX_DEFAULT, SEED, &err),
-		     0, "%s", err.msg);
-	shared->bridge->factor = table->factor;
-	shared->bridge->forwarding = shared->bridge->learning = 1u << IN;
-}
+static struct steer_rig_macs macs;
 
 static void start(uint32_t lane)
 {
@@ -47,8 +28,7 @@ static void start(uint32_t lane)
 
 static void stop(void)
 {
-	shunt_mac_destroy(table);
-	shunt_xdp_macs_close(shared);
+	steer_rig_macs_close(&macs);
 	steer_rig_fini(&rig);
 }
 
@@ -67,22 +47,22 @@ Test(steer_station, a_station_must_be_known)
 	frame_good4(&f4);
 	frame_good6(&f6);
 	EXPECT(&f4, STATION); /* the program has no table yet */
-	start_macs();
+	steer_rig_macs_open(&rig, &macs, IN);
 	cr_expect(shunt_steer_quick_of(rig.half, 0) & SHUNT_STEER_QUICK_STATION,
 		  "both ways are gone");
 	EXPECT(&f4, STATION);
 	EXPECT(&f6, STATION);
-	shunt_mac_learn(table, sender(BRIDGE, 0), IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 0), IN);
 	EXPECT(&f4, FORWARD4);
 	EXPECT(&f6, FORWARD6);
-	shunt_mac_learn(table, sender(BRIDGE, 0), OUT); /* it has moved */
+	shunt_mac_learn(macs.table, sender(BRIDGE, 0), OUT); /* it has moved */
 	EXPECT(&f4, STATION);
-	shunt_mac_set(table, sender(BRIDGE, 0), OUT, false); /* as others do */
+	shunt_mac_set(macs.table, sender(BRIDGE, 0), OUT, false); /* as others do */
 	EXPECT(&f4, STATION);
-	shunt_mac_set(table, sender(BRIDGE, 0), OUT, true); /* it stays, whoever is heard */
+	shunt_mac_set(macs.table, sender(BRIDGE, 0), OUT, true); /* it stays, whoever is heard */
 	EXPECT(&f4, FORWARD4);
-	shunt_mac_del(table, sender(BRIDGE, 0));
-	shunt_mac_learn(table, sender(BRIDGE - 1, 0), IN); /* another bridge's */
+	shunt_mac_del(macs.table, sender(BRIDGE, 0));
+	shunt_mac_learn(macs.table, sender(BRIDGE - 1, 0), IN); /* another bridge's */
 	EXPECT(&f4, STATION);
 	rig.half->bridge = 0;
 	EXPECT(&f4, FORWARD4);
@@ -95,22 +75,22 @@ Test(steer_station, the_port_may_forward)
 	struct frame f;
 
 	start(SHUNT_LANE_USER);
-	start_macs();
+	steer_rig_macs_open(&rig, &macs, IN);
 	frame_good4(&f);
-	shunt_mac_learn(table, sender(BRIDGE, 0), IN);
-	shared->bridge->forwarding = ~(1ULL << IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 0), IN);
+	macs.shared->bridge->forwarding = ~(1ULL << IN);
 	EXPECT(&f, STATION);
-	shared->bridge->forwarding = 1ULL << IN;
-	shared->bridge->kernels = 1ULL << IN;
+	macs.shared->bridge->forwarding = 1ULL << IN;
+	macs.shared->bridge->kernels = 1ULL << IN;
 	EXPECT(&f, STATION);
-	shared->bridge->kernels = ~(1ULL << IN);
+	macs.shared->bridge->kernels = ~(1ULL << IN);
 	EXPECT(&f, FORWARD4);
-	shared->bridge->learning = 0; /* there is nothing to hear */
-	shunt_mac_learn(table, sender(BRIDGE, 0), OUT);
+	macs.shared->bridge->learning = 0; /* there is nothing to hear */
+	shunt_mac_learn(macs.table, sender(BRIDGE, 0), OUT);
 	EXPECT(&f, FORWARD4);
-	shunt_mac_del(table, sender(BRIDGE, 0));
+	shunt_mac_del(macs.table, sender(BRIDGE, 0));
 	EXPECT(&f, FORWARD4);
-	shared->bridge->kernels = 1ULL << IN;
+	macs.shared->bridge->kernels = 1ULL << IN;
 	EXPECT(&f, STATION);
 	stop();
 }
@@ -120,8 +100,8 @@ Test(steer_station, sources_that_are_no_stations)
 	struct frame f;
 
 	start(SHUNT_LANE_USER);
-	start_macs();
-	shared->bridge->learning = 0;
+	steer_rig_macs_open(&rig, &macs, IN);
+	macs.shared->bridge->learning = 0;
 	frame_good4(&f);
 	EXPECT(&f, FORWARD4);
 	f.data[6] |= 1; /* a group */
@@ -142,7 +122,7 @@ Test(steer_station, other_reasons)
 	struct frame f;
 
 	start(SHUNT_LANE_USER);
-	start_macs();
+	steer_rig_macs_open(&rig, &macs, IN);
 	frame_arp(&f, FRAME_OWN_MAC, "192.0.2.1");
 	EXPECT(&f, ARP);
 	frame_good4(&f);
@@ -165,15 +145,15 @@ Test(steer_station, who_is_heard_does_not_age)
 	struct frame f;
 
 	start(SHUNT_LANE_USER);
-	start_macs();
+	steer_rig_macs_open(&rig, &macs, IN);
 	frame_good4(&f);
-	shunt_mac_learn(table, sender(BRIDGE, 0), IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 0), IN);
 	for (unsigned i = 0; i < 2 * SHUNT_MAC_AGE_TICKS; i++) {
-		shunt_mac_age(table, NULL, NULL);
-		shared->bridge->tick = table->tick;
+		shunt_mac_age(macs.table, NULL, NULL);
+		macs.shared->bridge->tick = macs.table->tick;
 		cr_assert_eq(steer_rig_run(&rig, f.data, f.len), SHUNT_STEER_FORWARD4);
 	}
-	cr_expect_eq(shunt_mac_get(table, sender(BRIDGE, 0), &entry), 0);
+	cr_expect_eq(shunt_mac_get(macs.table, sender(BRIDGE, 0), &entry), 0);
 	cr_expect_eq(entry.age_ticks, 0);
 	stop();
 }
@@ -183,26 +163,26 @@ Test(steer_station, of_the_vlan_that_is_untagged_there)
 	struct frame f;
 
 	start(SHUNT_LANE_USER);
-	start_macs();
+	steer_rig_macs_open(&rig, &macs, IN);
 	frame_good4(&f);
 	rig.ctl->tables.vlan = SHUNT_TABLES_VLANS | 100;
-	shunt_mac_learn(table, sender(BRIDGE, 0), IN);
-	shunt_mac_learn(table, sender(BRIDGE, 101), IN);
-	shunt_mac_learn(table, sender(BRIDGE + 1, 100), IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 0), IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 101), IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE + 1, 100), IN);
 	EXPECT(&f, STATION);
-	shunt_mac_learn(table, sender(BRIDGE, 100), OUT);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 100), OUT);
 	EXPECT(&f, STATION);
-	shunt_mac_learn(table, sender(BRIDGE, 100), IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 100), IN);
 	EXPECT(&f, FORWARD4);
 	rig.ctl->tables.vlan = SHUNT_TABLES_VLANS; /* none is */
 	EXPECT(&f, STATION);
 	rig.ctl->tables.vlan = SHUNT_TABLES_VLANS | 4094;
 	EXPECT(&f, STATION);
-	shunt_mac_learn(table, sender(BRIDGE, 4094), IN);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 4094), IN);
 	EXPECT(&f, FORWARD4);
 	rig.half->bridge = SHUNT_MAC_VLAN_BRIDGES; /* the last that has VLANs */
 	EXPECT(&f, STATION);
-	shunt_mac_learn(table, sender(SHUNT_MAC_VLAN_BRIDGES - 1, 4094), IN);
+	shunt_mac_learn(macs.table, sender(SHUNT_MAC_VLAN_BRIDGES - 1, 4094), IN);
 	EXPECT(&f, FORWARD4);
 	stop();
 }

@@ -47,6 +47,24 @@ def shunt(*args):
 VLAN_IN, VLAN_OUT = 10, 20
 
 
+def to_vlan(forwarder):
+    """A forwarder whose frames leave by a VLAN device of eth2."""
+    @contextlib.contextmanager
+    def between(lab):
+        lab.sh("dut", f"""
+            modprobe 8021q
+            ip link add link eth2 name wan type vlan id {VLAN_OUT}; ip link set wan up
+            ip address add 10.9.2.1/24 dev wan
+            ip neigh replace 10.9.2.2 lladdr {guest.SINK} dev wan nud permanent
+            ip route add 198.19.0.0/24 via 10.9.2.2""")
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "ip link del wan")
+    return between
+
+
 def tagged(forwarder):
     """A forwarder whose frames come in by a VLAN device of eth1 and leave by one of eth2."""
     @contextlib.contextmanager
@@ -54,15 +72,12 @@ def tagged(forwarder):
         lab.sh("dut", f"""
             modprobe 8021q
             ip link add link eth1 name vin type vlan id {VLAN_IN}; ip link set vin up
-            ip link add link eth2 name vout type vlan id {VLAN_OUT}; ip link set vout up
-            ip address add 10.9.1.1/24 dev vin; ip address add 10.9.2.1/24 dev vout
-            ip neigh replace 10.9.2.2 lladdr {guest.SINK} dev vout nud permanent
-            ip route add 198.19.0.0/24 via 10.9.2.2""")
+            ip address add 10.9.1.1/24 dev vin""")
         try:
-            with forwarder(lab) as daemon:
+            with to_vlan(forwarder)(lab) as daemon:
                 yield daemon
         finally:
-            lab.sh("dut", "ip link del vin; ip link del vout")
+            lab.sh("dut", "ip link del vin")
     return between
 
 
@@ -89,24 +104,6 @@ def behind_bridge(forwarder):
                 ip address add 10.0.1.1/24 dev eth1
                 ip neigh replace 10.0.1.2 lladdr {GEN} dev eth1 nud permanent
                 ip route replace 198.18.0.0/16 via 10.0.1.2""")
-    return between
-
-
-def to_vlan(forwarder):
-    """A forwarder whose frames leave by a VLAN device of eth2."""
-    @contextlib.contextmanager
-    def between(lab):
-        lab.sh("dut", f"""
-            modprobe 8021q
-            ip link add link eth2 name wan type vlan id {VLAN_OUT}; ip link set wan up
-            ip address add 10.9.2.1/24 dev wan
-            ip neigh replace 10.9.2.2 lladdr {guest.SINK} dev wan nud permanent
-            ip route add 198.19.0.0/24 via 10.9.2.2""")
-        try:
-            with forwarder(lab) as daemon:
-                yield daemon
-        finally:
-            lab.sh("dut", "ip link del wan")
     return between
 
 
