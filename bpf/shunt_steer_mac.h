@@ -8,11 +8,14 @@
 
 #include <linux/types.h>
 
+#include "shunt_steer_config.h"
+
 #define SHUNT_STEER_MAC_BUCKET_BITS  14
 #define SHUNT_STEER_MAC_BUCKETS	     (1 << SHUNT_STEER_MAC_BUCKET_BITS)
 #define SHUNT_STEER_MAC_KEY_BITS     64
 #define SHUNT_STEER_MAC_REST_BITS    (SHUNT_STEER_MAC_KEY_BITS - SHUNT_STEER_MAC_BUCKET_BITS)
 #define SHUNT_STEER_MAC_SLOT_CNT     7
+#define SHUNT_STEER_VLANS	     4096
 
 /* A slot, one word; an empty one is 0 and matches nothing. What a station's slot must equal is all
  * above STATIC. */
@@ -32,18 +35,43 @@ struct shunt_steer_mac_bucket {
 	__u8 seen[8]; /* tick; the last is of no slot */
 };
 
-/* The element behind the last bucket. */
+/* The element behind the last bucket. Behind it, VLANs. */
 struct shunt_steer_bridge {
 	__u64 factor;	  /* of the hash */
 	__u64 forwarding; /* ports that may forward, a bit each */
 	__u64 kernels;	  /* what comes in on these ports is the kernel's, */
 	__u64 untagged;	  /* but on these what carries no VLAN tag */
 	__u64 learning;	  /* on these it is learned who sends */
+	__u64 filters;	  /* the bridges of these keep VLANs apart (struct shunt_steer_vlans) */
 	__u8 tick;	  /* now */
-	__u8 pad[23];
+	__u8 pad[15];
 };
+
+/* A VLAN, in all bridges that keep VLANs apart: a port belongs to one bridge. */
+struct shunt_steer_vlan {
+	__u64 members; /* ports that may forward in it, a bit each */
+	__u64 bare;    /* what leaves there by these has no tag */
+};
+
+/* The VLANs, in elements of the same array. The control thread writes it. */
+struct shunt_steer_vlans {
+	__u16 pvids[SHUNT_STEER_PORTS_MAX]; /* by port: of what comes untagged; 0: of none */
+	struct shunt_steer_vlan at[SHUNT_STEER_VLANS]; /* by ID */
+};
+
+/* How many VLANs, and PVIDs, an element of the array has, and the numbers of their first ones. */
+#define SHUNT_STEER_VLANS_EACH	  4
+#define SHUNT_STEER_PVIDS_EACH	  32
+#define SHUNT_STEER_PVIDS_ELEMENT (SHUNT_STEER_MAC_BUCKETS + 1)
+#define SHUNT_STEER_VLANS_ELEMENT \
+	(SHUNT_STEER_PVIDS_ELEMENT + SHUNT_STEER_PORTS_MAX / SHUNT_STEER_PVIDS_EACH)
+#define SHUNT_STEER_MAC_ELEMENTS \
+	(SHUNT_STEER_VLANS_ELEMENT + SHUNT_STEER_VLANS / SHUNT_STEER_VLANS_EACH)
 
 _Static_assert(sizeof(struct shunt_steer_mac_bucket) == 64, "a cache line");
 _Static_assert(sizeof(struct shunt_steer_bridge) == 64, "an element of the same array");
+_Static_assert(sizeof(struct shunt_steer_vlans) ==
+		       64 * (SHUNT_STEER_MAC_ELEMENTS - SHUNT_STEER_PVIDS_ELEMENT),
+	       "elements of the same array");
 
 #endif

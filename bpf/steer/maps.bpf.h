@@ -114,7 +114,7 @@ struct {
 struct mac_table {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SHUNT_STEER_MAC_BUCKETS + 1);
+	__uint(max_entries, SHUNT_STEER_MAC_ELEMENTS);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct shunt_steer_mac_bucket));
 };

@@ -114,6 +114,48 @@ static __always_inline bool is_untagged(const struct shunt_steer_bridge *bridge,
 	return (forwarding & READ_ONCE(bridge->untagged)) >> (in & 63) & 1 && !is_tagged(eth);
 }
 
+static __always_inline const struct shunt_steer_vlan *vlan_at(void *macs, __u32 vid)
+{
+	__u32 element = SHUNT_STEER_VLANS_ELEMENT + vid / SHUNT_STEER_VLANS_EACH;
+	const struct shunt_steer_vlan *vlans = bpf_map_lookup_elem(macs, &element);
+
+	return vlans ? &vlans[vid % SHUNT_STEER_VLANS_EACH] : NULL;
+}
+
+/* The VLAN of what comes untagged on a port; 0: none. */
+static __always_inline __u32 pvid_of(void *macs, __u32 port)
+{
+	__u32 element = SHUNT_STEER_PVIDS_ELEMENT + (port & 63) / SHUNT_STEER_PVIDS_EACH;
+	const __u16 *pvids = bpf_map_lookup_elem(macs, &element);
+
+	return pvids ? READ_ONCE(pvids[port % SHUNT_STEER_PVIDS_EACH]) & 0xfff : 0;
+}
+
+/* Of a bridge that keeps VLANs apart: the VLAN that a frame is of, in *bits as vlan_bits has it,
+ * and the ports by which it leaves in this VLAN as it came, tagged or not; 0: none. */
+static __always_inline __u64 leave_alike(void *macs, const struct eth *eth, const void *end,
+					 __u32 number, __u32 in, __u64 *bits)
+{
+	const __be16 *tci_be = &eth->type_be + 1;
+	const struct shunt_steer_vlan *vlan;
+	bool has_tag = eth->type_be == bpf_htons(ETH_P_8021Q);
+	__u64 members;
+	__u32 vid;
+
+	if ((const void *)(tci_be + 1) > end)
+		return 0;
+	/* a priority alone gets a VLAN where it leaves, so of VLAN 0 nobody is a member */
+	vid = has_tag ? bpf_ntohs(*tci_be) & 0xfff : pvid_of(macs, in);
+	vlan = vlan_at(macs, vid);
+	if (!vlan)
+		return 0;
+	members = READ_ONCE(vlan->members);
+	if (!(members >> (in & 63) & 1))
+		return 0;
+	*bits = vlan_bits(number, vid);
+	return members & (has_tag ? ~READ_ONCE(vlan->bare) : READ_ONCE(vlan->bare));
+}
+
 /* The port by which a frame leaves that came in on port `in`. number: the bridge's, from 1. */
 __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 {
@@ -121,7 +163,7 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	const struct shunt_steer_bridge *bridge;
 	const struct eth *eth = data;
 	void *macs;
-	__u64 src, forwarding, from;
+	__u64 src, forwarding, from, bits = bridge_bits(number);
 	struct mac_hit hit;
 	__u32 to;
 
@@ -135,9 +177,11 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	from = forwarding & ~READ_ONCE(bridge->kernels);
 	if (!(from >> (in & 63) & 1) && !is_untagged(bridge, eth, forwarding, in))
 		return SWITCH_NONE;
-	if (!mac_heard(macs, bridge, src | bridge_bits(number), in))
+	if (READ_ONCE(bridge->filters) >> (in & 63) & 1)
+		forwarding &= leave_alike(macs, eth, end, number, in, &bits);
+	if (!mac_heard(macs, bridge, src | bits, in))
 		return SWITCH_NONE;
-	mac_find(&hit, macs, mac_hash(mac_key(eth->dst) | bridge_bits(number), bridge->factor));
+	mac_find(&hit, macs, mac_hash(mac_key(eth->dst) | bits, bridge->factor));
 	to = (hit.word & SHUNT_STEER_MAC_PORT) - 1; /* without an entry: none too */
 	if (to >= SHUNT_STEER_PORTS_MAX || to == in || !(forwarding >> to & 1))
 		return SWITCH_NONE;

@@ -20,7 +20,11 @@ void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_b
 	unsigned i;
 
 	*out = (struct shunt_bridge_params){
-		.macs = b->macs, .masks = &b->masks, .learn = &b->learns[worker]};
+		.macs = b->macs,
+		.masks = &b->masks,
+		.vlans = b->xdp_macs ? b->xdp_macs->vlans : NULL,
+		.learn = &b->learns[worker],
+	};
 	memcpy(out->bridge, b->bridge_of, sizeof(out->bridge));
 	for (i = 0; i < b->bridge_cnt; i++) {
 		out->members[i] = b->bridges[i].members;
@@ -85,6 +89,7 @@ static void set_kernel(struct shunt_bridge_one *one, const struct shunt_brlink *
 	memcpy(one->name, kernel->name, sizeof(one->name));
 	one->age_s = kernel->age_s;
 	one->filters_vlans = kernel->filters_vlans;
+	one->vlan_type_be = kernel->vlan_type_be;
 }
 
 static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
@@ -97,12 +102,6 @@ static int set_beneath(struct shunt_bridge *b, struct shunt_bridge_one *one,
 				     "routes nothing that comes in there; ip link set %s nomaster",
 				     b->ports->at[group->port[0]].name, kernel->name,
 				     b->ports->at[group->port[0]].name);
-	if (kernel->filters_vlans)
-		return shunt_err_set(
-			err, EOPNOTSUPP,
-			"bridge %s filters VLANs, which shunt does not do yet; ip link "
-			"set %s type bridge vlan_filtering 0",
-			kernel->name, kernel->name);
 	set_kernel(one, kernel);
 	return 0;
 }

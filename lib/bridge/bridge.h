@@ -47,6 +47,7 @@ struct shunt_bridge_one {
 	char name[IFNAMSIZ];
 	bool is_routed; /* its ports are of mode route */
 	bool filters_vlans;
+	uint16_t vlan_type_be;
 	uint32_t age_s; /* 0: it keeps no station, and floods */
 };
 
@@ -79,7 +80,6 @@ struct shunt_bridge {
 
 /* shunt_bridge_create makes it for ports that are open. Returns 0, or -errno with err set and
  * nothing held:
- * - a kernel bridge that filters VLANs;
  * - a group of which some ports are a bridge's and some are not;
  * - mode mix on the ports of a bridge.
  * shunt_bridge_destroy: NULL is legal. Thread: control. */

@@ -19,6 +19,8 @@ static int take_bridge_attr(const struct nlattr *attr, void *arg)
 
 	if (mnl_attr_get_type(attr) == IFLA_BR_VLAN_FILTERING)
 		link->filters_vlans = shunt_netlink_u8(attr);
+	if (mnl_attr_get_type(attr) == IFLA_BR_VLAN_PROTOCOL)
+		link->vlan_type_be = shunt_netlink_u16(attr);
 	if (mnl_attr_get_type(attr) == IFLA_BR_AGEING_TIME)
 		link->age_s = shunt_netlink_u32(attr) / 100; /* USER_HZ */
 	return MNL_CB_OK;

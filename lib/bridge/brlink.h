@@ -22,7 +22,8 @@ struct shunt_brlink {
 	bool is_moving; /* to another network namespace */
 	/* of a bridge */
 	bool filters_vlans;
-	uint32_t age_s; /* 0: entries are not kept */
+	uint16_t vlan_type_be; /* of the tags that it filters by */
+	uint32_t age_s;	       /* 0: entries are not kept */
 };
 
 struct shunt_brlinks {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/if_bridge.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -91,19 +92,20 @@ static ssize_t receive(struct shunt_fdb *fdb, int flags)
 struct question {
 	uint16_t type;
 	uint8_t family;
+	uint8_t head_len; /* of the message's first part, whose first byte is the family */
 };
 
 static int ask(struct shunt_fdb *fdb, const struct question *question)
 {
 	char buf[256] = {0};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct ifinfomsg *ifi;
+	struct rtgenmsg *head;
 
 	nlh->nlmsg_type = question->type;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	nlh->nlmsg_seq = ++fdb->seq;
-	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
-	ifi->ifi_family = question->family;
+	head = mnl_nlmsg_put_extra_header(nlh, question->head_len);
+	head->rtgen_family = question->family;
 	fdb->dump_done = fdb->is_interrupted = false;
 	fdb->dump_error = 0;
 	return mnl_socket_sendto(fdb->events, nlh, nlh->nlmsg_len) < 0 ? -errno : 0;
@@ -130,19 +132,30 @@ static int dump(struct shunt_fdb *fdb, const struct question *question)
 	return ret || !fdb->is_interrupted ? ret : -EINTR;
 }
 
+/* A kernel whose bridges cannot filter VLANs has none to tell of. */
+static int dump_one(struct shunt_fdb *fdb, const struct question *question)
+{
+	const int ret = dump(fdb, question);
+
+	return ret == -EOPNOTSUPP && question->type == RTM_GETVLAN ? 0 : ret;
+}
+
 static int dump_once(struct shunt_fdb *fdb)
 {
 	static const struct question questions[] = {
-		{RTM_GETLINK, AF_UNSPEC},  /* bridges, with their settings */
-		{RTM_GETLINK, AF_BRIDGE},  /* their ports */
-		{RTM_GETNEIGH, AF_BRIDGE}, /* their stations */
+		/* bridges, with their settings */
+		{RTM_GETLINK, AF_UNSPEC, sizeof(struct ifinfomsg)},
+		/* their ports, those's VLANs, and their stations */
+		{RTM_GETLINK, AF_BRIDGE, sizeof(struct ifinfomsg)},
+		{RTM_GETVLAN, AF_BRIDGE, sizeof(struct br_vlan_msg)},
+		{RTM_GETNEIGH, AF_BRIDGE, sizeof(struct ifinfomsg)},
 	};
 	unsigned i;
 	int ret = 0;
 
 	fdb->ops->begin(fdb->arg);
 	for (i = 0; i < SHUNT_ARRAY_LEN(questions) && !ret; i++)
-		ret = dump(fdb, &questions[i]);
+		ret = dump_one(fdb, &questions[i]);
 	if (!ret)
 		fdb->ops->end(fdb->arg);
 	return ret;
@@ -169,7 +182,7 @@ static int open_sockets(struct shunt_fdb *fdb)
 {
 	/* a dump that never ends must not hang the daemon */
 	const struct timeval limit = {.tv_sec = 5};
-	int groups[] = {RTNLGRP_NEIGH, RTNLGRP_LINK}, rcvbuf = RCVBUF_BYTES, fd;
+	int groups[] = {RTNLGRP_NEIGH, RTNLGRP_LINK, RTNLGRP_BRVLAN}, rcvbuf = RCVBUF_BYTES, fd;
 	unsigned i;
 
 	fdb->events = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
@@ -181,7 +194,7 @@ static int open_sockets(struct shunt_fdb *fdb)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &rcvbuf, sizeof(rcvbuf)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < SHUNT_ARRAY_LEN(groups); i++)
 		if (mnl_socket_setsockopt(fdb->events, NETLINK_ADD_MEMBERSHIP, &groups[i],
 					  sizeof(int)))
 			return -errno;

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/brvlan.h"
 #include "base/err.h"
 #include "bridge/brlink.h"
 #include "choice/choice.h"
@@ -62,6 +63,8 @@ struct shunt_fdb_ops {
 	/* A VLAN device. In another network namespace it is there, but nothing more is told of it.
 	 */
 	void (*vlan)(void *arg, const struct shunt_brlink *vlan, bool is_gone);
+	/* VLANs of a port, of the IDs from first->vid to last. */
+	void (*members)(void *arg, const struct shunt_brvlan *first, unsigned last, bool are_gone);
 	/* Before a dump, also one that is tried again, and when all was told. */
 	void (*begin)(void *arg);
 	void (*end)(void *arg);

@@ -144,6 +144,28 @@ static void take_neigh(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *o
 	ops->entry(arg, &n.entry, nlh->nlmsg_type == RTM_DELNEIGH);
 }
 
+struct members {
+	const struct shunt_fdb_ops *ops;
+	void *arg;
+	bool are_gone;
+};
+
+static int take_members(void *arg, const struct shunt_brvlan *first, unsigned last)
+{
+	const struct members *m = arg;
+
+	m->ops->members(m->arg, first, last, m->are_gone);
+	return 0;
+}
+
+static void take_vlans(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
+{
+	struct members members = {ops, arg, nlh->nlmsg_type == RTM_DELVLAN};
+	uint32_t ifindex;
+
+	shunt_brvlan_parse(nlh, &ifindex, take_members, &members);
+}
+
 void shunt_fdb_take(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops, void *arg)
 {
 	switch (nlh->nlmsg_type) {
@@ -154,6 +176,10 @@ void shunt_fdb_take(const struct nlmsghdr *nlh, const struct shunt_fdb_ops *ops,
 	case RTM_NEWNEIGH:
 	case RTM_DELNEIGH:
 		take_neigh(nlh, ops, arg);
+		break;
+	case RTM_NEWVLAN:
+	case RTM_DELVLAN:
+		take_vlans(nlh, ops, arg);
 		break;
 	}
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bridge/follow.h"
 
+#include <arpa/inet.h>
+#include <linux/if_bridge.h>
+#include <linux/if_ether.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -25,11 +28,16 @@ static int bridge_over(const struct shunt_bridge *b, uint32_t ifindex)
 	return -1;
 }
 
-static void set_bit(uint64_t *word, unsigned bit, bool on)
+static uint64_t with_bit(uint64_t word, unsigned bit, bool on)
 {
 	uint64_t mask = 1ULL << bit;
 
-	__atomic_store_n(word, on ? *word | mask : *word & ~mask, __ATOMIC_RELAXED);
+	return on ? word | mask : word & ~mask;
+}
+
+static void set_bit(uint64_t *word, unsigned bit, bool on)
+{
+	__atomic_store_n(word, with_bit(*word, bit, on), __ATOMIC_RELAXED);
 }
 
 static void remove_entry(struct shunt_bridge *b, uint64_t key, unsigned port)
@@ -88,6 +96,70 @@ static void follow_foreign(struct shunt_bridge *b, uint32_t ifindex, int bridge)
 	set_foreign(b);
 }
 
+/* --- VLANs ------------------------------------------------------------------------------------ */
+
+/* In a VLAN: where it is not told, the port is no member. */
+static void set_member(struct shunt_steer_vlans *vlans, unsigned at,
+		       const struct shunt_brvlan *info, unsigned vid, bool is_gone)
+{
+	struct shunt_steer_vlan *vlan = &vlans->at[vid];
+	const uint64_t others = with_bit(vlan->members, at, false);
+	const bool is_member = !is_gone && info->state == BR_STATE_FORWARDING;
+
+	/* who is to leave tagged never leaves bare for a moment, nor the other way */
+	__atomic_store_n(&vlan->members, others, __ATOMIC_RELEASE);
+	__atomic_store_n(&vlan->bare, with_bit(vlan->bare, at, info->is_bare), __ATOMIC_RELEASE);
+	__atomic_store_n(&vlan->members, with_bit(others, at, is_member), __ATOMIC_RELEASE);
+}
+
+/* The kernel tells of the VLAN that is a port's PVID now, not of the one that was. */
+static void set_pvid(struct shunt_steer_vlans *vlans, unsigned at, unsigned vid, bool is_pvid)
+{
+	uint16_t *pvid = &vlans->pvids[at];
+
+	if (is_pvid || *pvid == vid)
+		__atomic_store_n(pvid, is_pvid ? (uint16_t)vid : 0, __ATOMIC_RELAXED);
+}
+
+static void follow_members(void *arg, const struct shunt_brvlan *first, unsigned last,
+			   bool are_gone)
+{
+	struct shunt_bridge *b = arg;
+	const int at = shunt_ports_at(b->ports, first->ifindex);
+	unsigned vid;
+
+	if (at < 0 || !b->xdp_macs || !shunt_bridge_is_over(b, (unsigned)at))
+		return;
+	for (vid = first->vid; vid <= last; vid++) {
+		set_member(b->xdp_macs->vlans, (unsigned)at, first, vid, are_gone);
+		set_pvid(b->xdp_macs->vlans, (unsigned)at, vid, !are_gone && first->is_pvid);
+	}
+}
+
+/* Of a port that no VLAN is told of any more. */
+static void forget_members(struct shunt_bridge *b, unsigned at)
+{
+	const struct shunt_brvlan all = {.vid = 1};
+	unsigned vid;
+
+	if (!b->xdp_macs)
+		return;
+	for (vid = all.vid; vid < SHUNT_BRVLAN_IDS; vid++)
+		set_member(b->xdp_macs->vlans, at, &all, vid, true);
+	set_pvid(b->xdp_macs->vlans, at, b->xdp_macs->vlans->pvids[at], false);
+}
+
+/* --- what is left to the kernel --------------------------------------------------------------- */
+
+/* Whether the bridge keeps VLANs apart in a way that only the kernel does. */
+static bool is_beyond(const struct shunt_bridge *b, unsigned bridge)
+{
+	const struct shunt_bridge_one *one = &b->bridges[bridge];
+
+	return one->filters_vlans && (bridge >= SHUNT_MAC_VLAN_BRIDGES ||
+				      (!one->is_routed && one->vlan_type_be != htons(ETH_P_8021Q)));
+}
+
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
 {
 	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
@@ -96,14 +168,14 @@ enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigne
 		return SHUNT_LANE_REASON_none;
 	if (b->fdb && shunt_fdb_is_behind(b->fdb))
 		return SHUNT_LANE_REASON_unfollowed;
-	if (one->filters_vlans && !(one->is_routed && b->bridge_of[port] < SHUNT_MAC_VLAN_BRIDGES))
+	if (is_beyond(b, b->bridge_of[port]))
 		return SHUNT_LANE_REASON_vlan_filtering;
 	if (b->left[port] == SHUNT_LANE_REASON_none && b->backed & one->members)
 		return SHUNT_LANE_REASON_backup_port;
 	return one->age_s ? b->left[port] : SHUNT_LANE_REASON_unaged;
 }
 
-/* A reader that sees one of the two words before the other leaves too much to the kernel, or has
+/* A reader that sees one of the words before the others leaves too much to the kernel, or has
  * what was before. */
 static void set_kernels(struct shunt_bridge *b)
 {
@@ -116,6 +188,8 @@ static void set_kernels(struct shunt_bridge *b)
 
 		set_bit(&b->masks.untagged, i, is_tagged && !is_left);
 		set_bit(&b->masks.kernels, i, is_tagged || is_left);
+		set_bit(&b->masks.filters, i,
+			shunt_bridge_is_over(b, i) && b->bridges[b->bridge_of[i]].filters_vlans);
 	}
 	shunt_bridge_publish(b);
 }
@@ -144,6 +218,7 @@ static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 	if (at < 0)
 		return;
 	b->bridges[at].filters_vlans = bridge->filters_vlans;
+	b->bridges[at].vlan_type_be = bridge->vlan_type_be;
 	b->bridges[at].age_s = bridge->age_s;
 	shunt_bridge_set_age(b);
 	set_kernels(b);
@@ -183,8 +258,10 @@ static void follow_own(struct shunt_bridge *b, unsigned at, const struct shunt_f
 	b->left[at] = is_member ? port->left : SHUNT_LANE_REASON_not_member;
 	set_kernels(b);
 	/* Of a member that may not forward, the kernel tells which stations it forgets. */
-	if (!is_member)
-		shunt_mac_flush(b->macs, b->bridge_of[at], at);
+	if (is_member)
+		return;
+	shunt_mac_flush(b->macs, b->bridge_of[at], at);
+	forget_members(b, at);
 }
 
 static void follow_port(void *arg, const struct shunt_fdb_port *port)
@@ -221,8 +298,12 @@ static void forget_stations(struct shunt_bridge *b)
 static void begin_anew(void *arg)
 {
 	struct shunt_bridge *b = arg;
+	unsigned i;
 
 	b->named = 0;
+	for (i = 0; i < b->ports->cnt; i++)
+		if (shunt_bridge_is_over(b, i))
+			forget_members(b, i);
 	shunt_bridge_devices_begin(&b->foreign);
 	shunt_bridge_devices_begin(&b->vlans);
 	forget_stations(b);
@@ -248,6 +329,7 @@ const struct shunt_fdb_ops shunt_bridge_fdb_ops = {
 	.port = follow_port,
 	.bridge = follow_bridge,
 	.vlan = follow_vlan,
+	.members = follow_members,
 	.begin = begin_anew,
 	.end = end_anew,
 };

@@ -64,6 +64,7 @@ void shunt_bridge_publish(struct shunt_bridge *b)
 	__atomic_store_n(&b->xdp_macs->bridge->forwarding, b->masks.forwarding, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->untagged, b->masks.untagged, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->kernels, b->masks.kernels, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->xdp_macs->bridge->filters, b->masks.filters, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->learning, b->masks.learning, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
 }

@@ -55,7 +55,7 @@
 	  "{port} is a port of a bridge in which one has a backup port, which only the kernel's "  \
 	  "bridge minds")                                                                          \
 	X(vlan_filtering, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_vlan_filtering,          \
-	  "{port} is a port of a bridge that filters VLANs, which only the kernel's bridge minds") \
+	  "{port} is a port of a bridge that filters VLANs in a way that only the kernel's does")  \
 	X(unaged, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unaged,                          \
 	  "{port} is a port of a bridge without an ageing time, which only the kernel's bridge "   \
 	  "minds")                                                                                 \

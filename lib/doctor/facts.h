@@ -51,7 +51,7 @@ struct doctor_device_facts {
 	char master[IFNAMSIZ]; /* "" without */
 	char master_kind[16];
 	char ports[160];       /* of a bridge or a bond, separated by spaces; "" without */
-	bool filters_vlans;    /* a bridge does */
+	bool filters_stags;    /* a bridge filters VLANs, by tags of 802.1ad */
 	unsigned peer_ifindex; /* of a veth: its other end, if that is in this namespace; 0 */
 	char peer[IFNAMSIZ];
 	struct doctor_offloads peer_offloads;

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +175,10 @@ static void read_sysfs(struct doctor_device_facts *out)
 				  : text[33] == '1';
 	snprintf(path, sizeof(path), "/sys/class/net/%s/bridge/vlan_filtering", out->ifname);
 	shunt_doctor_read_text(path, text, sizeof(text));
-	out->filters_vlans = *text == '1';
+	out->filters_stags = *text == '1';
+	snprintf(path, sizeof(path), "/sys/class/net/%s/bridge/vlan_protocol", out->ifname);
+	shunt_doctor_read_text(path, text, sizeof(text));
+	out->filters_stags &= strtoul(text, NULL, 0) == ETH_P_8021AD;
 	read_ports(out);
 	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", out->ifname);
 	shunt_doctor_read_text(path, text, sizeof(text));

@@ -168,13 +168,11 @@ static void judge_master(struct shunt_doctor *d, const struct doctor_device_fact
 	const bool is_bridge = strcmp(f->kind, "bond") != 0;
 	struct shunt_finding *finding;
 
-	if (f->filters_vlans) {
-		finding =
-			shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "bridge",
-					 "the bridge filters VLANs: mode route follows them, mode "
-					 "bridge does not");
-		shunt_doctor_remedy(finding,
-				    "ip link set %s type bridge vlan_filtering 0, for mode bridge",
+	if (f->filters_stags) {
+		finding = shunt_doctor_add(d, SHUNT_DOCTOR_note, f->ifname, "bridge",
+					   "the bridge filters VLANs by tags of 802.1ad: mode "
+					   "bridge leaves all of it to the kernel");
+		shunt_doctor_remedy(finding, "ip link set %s type bridge vlan_protocol 802.1Q",
 				    f->ifname);
 	}
 	if (!*f->ports) {

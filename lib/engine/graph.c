@@ -172,6 +172,7 @@ static int add_bridge(struct shunt_engine *engine, struct shunt_worker *worker,
 	shunt_bridge_params(engine->bridge, worker->opts.id, &params->bridge);
 	if (learn)
 		params->bridge.learn = learn;
+	params->bridge.min_len = min_len_of(worker);
 	node = shunt_graph_add(&worker->graph, &shunt_node_bridge, NULL, &params->bridge, err);
 	enter_at(engine, worker, SHUNT_FORWARD_BRIDGE, node);
 	return SHUNT_MIN(node, 0);

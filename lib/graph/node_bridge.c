@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Learning bridge (IEEE 802.1Q, 8.6 to 8.8, as far as Linux without VLAN filtering does it): the
- * source is learned, the destination looked up; what is not known and what goes to a group is
- * flooded, by copies, to the bridge's other ports.
+/* Learning bridge (IEEE 802.1Q, 8.6 to 8.8, as Linux does it): the source is learned, the
+ * destination looked up; what is not known and what goes to a group is flooded, by copies, to the
+ * bridge's other ports. In a bridge that keeps VLANs apart only what goes to a known station is
+ * done here, all else is the kernel's.
  *
  * Three passes over the batch: the frames' first lines are fetched, then both addresses are hashed
  * and their lines of the table fetched, then each frame's output is decided. With 100,000 stations
@@ -11,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ip.h"
 #include "graph/nodes.h"
 #include "io/chain.h"
+#include "shunt_steer_mac.h"
 
 /* Frames ahead whose header line is fetched while addresses are hashed. */
 #define PREFETCH_AHEAD	8u
@@ -24,7 +27,8 @@ struct addresses {
 	uint64_t dst, src; /* hashes */
 	uint64_t src_key;
 	bool is_group;
-	bool is_bad; /* the source is no station's */
+	bool is_bad;  /* the source is no station's */
+	uint16_t vid; /* of a bridge that keeps VLANs apart; 0: only the kernel knows */
 };
 
 struct bridge {
@@ -50,7 +54,8 @@ struct batch {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-static inline void read_addresses(const struct bridge *br, const uint8_t *data, unsigned bridge,
+/* group: as shunt_mac_group has it. */
+static inline void read_addresses(const struct bridge *br, const uint8_t *data, unsigned group,
 				  struct addresses *a)
 {
 	const struct shunt_mac_table *macs = br->params.macs;
@@ -58,21 +63,46 @@ static inline void read_addresses(const struct bridge *br, const uint8_t *data, 
 
 	a->is_group = data[0] & 1;
 	a->is_bad = (data[6] & 1) | !src;
-	a->src_key = src | (uint64_t)bridge << 48;
+	a->src_key = src | (uint64_t)group << 48;
 	a->src = shunt_mac_hash(macs, a->src_key);
-	a->dst = shunt_mac_hash(macs, shunt_mac_key(data, bridge));
+	a->dst = shunt_mac_hash(macs, shunt_mac_key(data, group));
 	shunt_mac_prefetch(macs, a->src);
 	shunt_mac_prefetch(macs, a->dst);
+}
+
+/* The tag's ID; 0: it has none, or one that says its priority alone. */
+static inline unsigned tag_of(const uint8_t *frame)
+{
+	return shunt_ip_load16(frame + SHUNT_MACS_LEN) == htons(ETHERTYPE_VLAN)
+		       ? ntohs(shunt_ip_load16(frame + SHUNT_ETH_LEN)) & 0xfff
+		       : 0;
+}
+
+/* The VLAN that a frame is of, and allowed in (br_allowed_ingress); 0: none, or only the kernel
+ * knows. To a bridge of 802.1Q tags another kind of tag is part of what an untagged frame carries.
+ */
+static inline uint16_t read_vid(const struct batch *b, const struct shunt_pkt *pkt)
+{
+	const struct shunt_steer_vlans *vlans = b->br->params.vlans;
+	const uint8_t *frame = shunt_pkt_data(pkt, b->node->mem);
+	const unsigned tag = tag_of(frame);
+	const unsigned vid = tag ? tag : __atomic_load_n(&vlans->pvids[b->port], __ATOMIC_RELAXED);
+	const uint64_t members = __atomic_load_n(&vlans->at[vid].members, __ATOMIC_RELAXED);
+
+	return likely(members >> b->port & 1 && pkt->len >= SHUNT_ETH_LEN + SHUNT_TAG_LEN)
+		       ? (uint16_t)vid
+		       : 0;
 }
 
 /* Both halves of a batch's way are called from two places. The compiler would leave them apart,
  * with the batch in memory. */
 #define STRAIGHT static inline __attribute__((always_inline))
 
-STRAIGHT void read_batch(const struct batch *b, const struct shunt_pkt *pkts, unsigned cnt)
+STRAIGHT void read_batch(const struct batch *b, const struct shunt_pkt *pkts, unsigned cnt,
+			 const bool filters)
 {
 	struct bridge *br = b->br;
-	unsigned bridge = br->params.bridge[b->port], i;
+	unsigned bridge = br->params.bridge[b->port], group = bridge, i;
 	uint8_t *mem = b->node->mem;
 
 	for (i = 0; i < SHUNT_MIN(cnt, PREFETCH_AHEAD); i++)
@@ -80,7 +110,11 @@ STRAIGHT void read_batch(const struct batch *b, const struct shunt_pkt *pkts, un
 	for (i = 0; i < cnt; i++) {
 		if (i + PREFETCH_AHEAD < cnt)
 			__builtin_prefetch(shunt_pkt_data(&pkts[i + PREFETCH_AHEAD], mem));
-		read_addresses(br, shunt_pkt_data(&pkts[i], mem), bridge, &br->addresses[i]);
+		if (filters) {
+			br->addresses[i].vid = read_vid(b, &pkts[i]);
+			group = shunt_mac_group(bridge, br->addresses[i].vid);
+		}
+		read_addresses(br, shunt_pkt_data(&pkts[i], mem), group, &br->addresses[i]);
 	}
 }
 
@@ -217,6 +251,80 @@ static unsigned run_kernels(const struct batch *b, struct shunt_pkt *pkts, unsig
 	return b->br->punt;
 }
 
+/* --- VLANs ------------------------------------------------------------------------------------ */
+
+static void put_tag(struct shunt_pkt *pkt, uint8_t *frame, unsigned vid)
+{
+	const uint16_t tag[2] = {htons(ETHERTYPE_VLAN), htons((uint16_t)vid)};
+
+	memmove(frame - sizeof(tag), frame, SHUNT_MACS_LEN);
+	memcpy(frame + SHUNT_MACS_LEN - sizeof(tag), tag, sizeof(tag));
+	pkt->addr -= sizeof(tag);
+	pkt->len += sizeof(tag);
+}
+
+static void take_tag(const struct batch *b, struct shunt_pkt *pkt, uint8_t *frame)
+{
+	const uint32_t min_len = b->br->params.min_len;
+
+	memmove(frame + SHUNT_TAG_LEN, frame, SHUNT_MACS_LEN);
+	pkt->addr += SHUNT_TAG_LEN;
+	pkt->len -= SHUNT_TAG_LEN;
+	if (unlikely(pkt->len < min_len)) {
+		memset(frame + SHUNT_TAG_LEN + pkt->len, 0, min_len - pkt->len);
+		pkt->len = min_len;
+	}
+}
+
+/* The tag with which a frame of a VLAN leaves by a port (br_handle_vlan). Returns false where it
+ * cannot be made so: the first of several buffers says how long it is. */
+static inline bool retag(const struct batch *b, struct shunt_pkt *pkt, unsigned vid, bool is_bare)
+{
+	uint8_t *frame = shunt_pkt_data(pkt, b->node->mem);
+	const bool is_tagged = shunt_ip_load16(frame + SHUNT_MACS_LEN) == htons(ETHERTYPE_VLAN);
+
+	if (is_tagged && !is_bare) {
+		/* a priority stays, and gets its VLAN */
+		frame[SHUNT_ETH_LEN] |= (uint8_t)(vid >> 8);
+		frame[SHUNT_ETH_LEN + 1] |= (uint8_t)vid;
+	}
+	if (is_tagged != is_bare)
+		return true;
+	if (shunt_chain_is(b->node->graph->pool, pkt))
+		return false;
+	if (is_bare)
+		take_tag(b, pkt, frame);
+	else
+		put_tag(pkt, frame, vid);
+	return true;
+}
+
+/* The same as decide, in a bridge that keeps VLANs apart. */
+static inline uint16_t decide_in_vlan(struct batch *b, struct shunt_pkt *pkt,
+				      const struct addresses *a)
+{
+	const struct shunt_bridge_params *p = &b->br->params;
+	const struct shunt_steer_vlan *vlan = &p->vlans->at[a->vid];
+	uint64_t outputs, bare;
+	unsigned port;
+
+	if (unlikely(!a->vid || a->is_group || a->is_bad))
+		return to_host(b, pkt);
+	outputs = b->outputs & __atomic_load_n(&vlan->members, __ATOMIC_RELAXED);
+	bare = __atomic_load_n(&vlan->bare, __ATOMIC_RELAXED);
+	if (unlikely(!shunt_mac_heard(p->macs, a->src, b->port)) && b->learns) {
+		shunt_learn_put(p->learn, a->src_key, b->port, b->now_ns);
+		b->told = true;
+	}
+	port = shunt_mac_lookup(p->macs, a->dst);
+	if (unlikely(port == b->port))
+		return drop(b, pkt, SHUNT_DROP_same_port);
+	if (unlikely(port >= SHUNT_PORT_MAX || !(outputs >> port & 1) ||
+		     !retag(b, pkt, a->vid, bare >> port & 1)))
+		return to_host(b, pkt);
+	return b->br->tx[port];
+}
+
 static bool is_tagged(const struct batch *b, const struct shunt_pkt *pkt)
 {
 	const uint8_t *type = shunt_pkt_data(pkt, b->node->mem) + 12;
@@ -225,13 +333,15 @@ static bool is_tagged(const struct batch *b, const struct shunt_pkt *pkt)
 }
 
 STRAIGHT unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next,
-			    const bool leaves_tags)
+			    const bool leaves_tags, const bool filters)
 {
 	unsigned i, diff = 0;
 
 	for (i = 0; i < cnt; i++) {
 		if (leaves_tags && is_tagged(b, &pkts[i]))
 			next[i] = to_host(b, &pkts[i]);
+		else if (filters)
+			next[i] = decide_in_vlan(b, &pkts[i], &b->br->addresses[i]);
 		else
 			next[i] = decide(b, &pkts[i], &b->br->addresses[i]);
 		diff |= next[i] ^ next[0];
@@ -239,17 +349,31 @@ STRAIGHT unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cn
 	return diff ? SHUNT_NEXT_EACH : next[0];
 }
 
+/* Of a port of a bridge that keeps VLANs apart. */
+static __attribute__((noinline)) unsigned run_filtering(struct batch *b, struct shunt_pkt *pkts,
+							unsigned cnt, uint16_t *next,
+							bool leaves_tags)
+{
+	read_batch(b, pkts, cnt, true);
+	return run_batch(b, pkts, cnt, next, leaves_tags, true);
+}
+
 /* All that comes in on the port is the kernel's, or what carries a VLAN tag, and then all while the
- * port may not forward. Apart, so that the usual way keeps its registers. */
+ * port may not forward; or its bridge keeps VLANs apart. Apart, so that the usual way keeps its
+ * registers. */
 static __attribute__((noinline)) unsigned run_left(struct batch *b, struct shunt_pkt *pkts,
 						   unsigned cnt, uint16_t *next, bool forwards)
 {
-	const uint64_t untagged = __atomic_load_n(&b->br->params.masks->untagged, __ATOMIC_RELAXED);
+	const struct shunt_bridge_masks *masks = b->br->params.masks;
+	const bool is_left = __atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> b->port & 1;
+	const uint64_t untagged = __atomic_load_n(&masks->untagged, __ATOMIC_RELAXED);
 
-	if (!forwards || !(untagged >> b->port & 1))
+	if (!forwards || (is_left && !(untagged >> b->port & 1)))
 		return run_kernels(b, pkts, cnt);
-	read_batch(b, pkts, cnt);
-	return run_batch(b, pkts, cnt, next, true);
+	if (__atomic_load_n(&masks->filters, __ATOMIC_RELAXED) >> b->port & 1)
+		return run_filtering(b, pkts, cnt, next, is_left);
+	read_batch(b, pkts, cnt, false);
+	return run_batch(b, pkts, cnt, next, true, false);
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
@@ -274,11 +398,14 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 	unsigned to;
 
 	b.unknown = b.outputs & __atomic_load_n(&masks->flooding, __ATOMIC_RELAXED);
-	if (unlikely(__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> port & 1)) {
+	if (unlikely((__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) |
+		      __atomic_load_n(&masks->filters, __ATOMIC_RELAXED)) >>
+			     port &
+		     1)) {
 		to = run_left(&b, pkts, cnt, next, forwarding >> port & 1);
 	} else {
-		read_batch(&b, pkts, cnt);
-		to = likely(forwarding >> port & 1) ? run_batch(&b, pkts, cnt, next, false)
+		read_batch(&b, pkts, cnt, false);
+		to = likely(forwarding >> port & 1) ? run_batch(&b, pkts, cnt, next, false, false)
 						    : run_blocked(&b, pkts, cnt);
 	}
 	if (unlikely(b.told))

@@ -141,16 +141,21 @@ struct shunt_bridge_masks {
 	uint64_t foreign;    /* bridges, a bit each, that have ports of the kernel's alone */
 	uint64_t kernels;    /* ports whose frames only the kernel forwards correctly, */
 	uint64_t untagged;   /* but on these what carries no VLAN tag */
+	uint64_t filters;    /* ports of bridges that keep VLANs apart */
 };
+
+struct shunt_steer_vlans;
 
 /* Parameters of bridge. */
 struct shunt_bridge_params {
 	const struct shunt_mac_table *macs; /* of all bridges and workers */
 	const struct shunt_bridge_masks *masks;
-	struct shunt_learn *learn;	    /* the worker's own */
-	uint8_t bridge[SHUNT_PORT_MAX];	    /* by input port: number of its bridge */
-	uint64_t members[SHUNT_BRIDGE_MAX]; /* by bridge: its ports, a bit each */
+	const struct shunt_steer_vlans *vlans; /* NULL: no bridge keeps any apart */
+	struct shunt_learn *learn;	       /* the worker's own */
+	uint8_t bridge[SHUNT_PORT_MAX];	       /* by input port: number of its bridge */
+	uint64_t members[SHUNT_BRIDGE_MAX];    /* by bridge: its ports, a bit each */
 	uint64_t over; /* bridges, a bit each, with one of the kernel's beneath, which can flood */
+	uint32_t min_len; /* as in struct shunt_ip_params */
 };
 
 #endif

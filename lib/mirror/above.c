@@ -292,7 +292,7 @@ static void read_legs(const struct shunt_mirror_aboves *aboves,
 {
 	const unsigned vid =
 		bridge->info.bridge.filters_vlans ? ntohs(out->device.tags[0].tci_be) : 0;
-	const struct shunt_mirror_bridge_vlan_info *vlan;
+	const struct shunt_brvlan *vlan;
 	const struct shunt_mirror_link *link;
 	uint32_t idx = 0;
 	unsigned i;

@@ -22,11 +22,10 @@ const struct shunt_mirror_link *shunt_mirror_bridge_of(const struct shunt_mirror
 
 /* The bridge's port, or the bridge itself, is a member of the VLAN, and may forward there. NULL:
  * not so. */
-static const struct shunt_mirror_bridge_vlan_info *find_vlan(const struct shunt_mirror_table *table,
-							     uint32_t ifindex, unsigned vid)
+static const struct shunt_brvlan *find_vlan(const struct shunt_mirror_table *table,
+					    uint32_t ifindex, unsigned vid)
 {
-	const struct shunt_mirror_bridge_vlan_info *vlan =
-		shunt_mirror_bridge_vlan_get(table, ifindex, vid);
+	const struct shunt_brvlan *vlan = shunt_mirror_bridge_vlan_get(table, ifindex, vid);
 
 	return vlan && vlan->state == BR_STATE_FORWARDING ? vlan : NULL;
 }
@@ -35,7 +34,7 @@ unsigned shunt_mirror_bridge_vid(const struct shunt_mirror_table *table,
 				 const struct shunt_mirror_link *bridge,
 				 const struct shunt_mirror_link *device)
 {
-	const struct shunt_mirror_bridge_vlan_info *vlan;
+	const struct shunt_brvlan *vlan;
 
 	if (!bridge->info.bridge.filters_vlans)
 		return 0;
@@ -70,7 +69,7 @@ uint32_t shunt_mirror_bridge_untagged(const struct shunt_mirror_table *table,
 				      const struct shunt_mirror_link *port,
 				      const struct shunt_mirror_link *bridge, uint32_t *vlan)
 {
-	const struct shunt_mirror_bridge_vlan_info *pvid, *own;
+	const struct shunt_brvlan *pvid, *own;
 
 	*vlan = 0;
 	if (!bridge->info.bridge.filters_vlans)

@@ -27,13 +27,6 @@ int shunt_mirror_parse_link(const struct nlmsghdr *nlh, struct shunt_mirror_link
 int shunt_mirror_parse_bridged(const struct nlmsghdr *nlh, uint32_t *ifindex,
 			       struct shunt_mirror_bridged *out);
 
-/* shunt_mirror_parse_bridge_vlans calls `each` for each run of VLANs that the message names, of the
- * IDs from info->vid to last, and returns 0 or what it returned where that is not 0. */
-int shunt_mirror_parse_bridge_vlans(const struct nlmsghdr *nlh, uint32_t *ifindex,
-				    int (*each)(void *ctx,
-						const struct shunt_mirror_bridge_vlan_info *info,
-						unsigned last),
-				    void *ctx);
 int shunt_mirror_parse_addr(const struct nlmsghdr *nlh, struct shunt_mirror_addr_info *out);
 int shunt_mirror_parse_neigh(const struct nlmsghdr *nlh, struct shunt_mirror_neigh_info *out);
 int shunt_mirror_parse_rule(const struct nlmsghdr *nlh, struct shunt_mirror_rule_info *out);

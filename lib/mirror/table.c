@@ -246,7 +246,7 @@ static bool sweep_one(struct shunt_mirror_table *table, struct shunt_mirror_stor
 		struct shunt_mirror_addr_info addr;
 		struct shunt_mirror_neigh_info neigh;
 		struct shunt_mirror_rule_info rule;
-		struct shunt_mirror_bridge_vlan_info vlan;
+		struct shunt_brvlan vlan;
 	} info;
 
 	if (store == &table->links)

@@ -19,6 +19,7 @@
 #ifndef SHUNT_MIRROR_TABLE_H
 #define SHUNT_MIRROR_TABLE_H
 
+#include "base/brvlan.h"
 #include "shunt_tables.h"
 #include "mirror/store.h"
 
@@ -151,21 +152,10 @@ struct shunt_mirror_link {
 	bool is_addrless;
 };
 
-#define SHUNT_MIRROR_VIDS 4095 /* a VLAN's ID is from 1, and below */
-
-/* A VLAN that a bridge's port is a member of, or the bridge itself as a device. */
-struct shunt_mirror_bridge_vlan_info {
-	uint32_t ifindex; /* the port's, or the bridge's */
-	uint16_t vid;
-	uint8_t state; /* BR_STATE_* */
-	bool is_pvid;  /* what comes untagged is of it */
-	bool is_bare;  /* what leaves has no tag */
-	uint8_t pad[3];
-};
-
+/* A VLAN of a bridge's port. */
 struct shunt_mirror_bridge_vlan {
 	struct shunt_mirror_obj obj;
-	struct shunt_mirror_bridge_vlan_info info;
+	struct shunt_brvlan info;
 };
 
 struct shunt_mirror_addr_info {
@@ -326,14 +316,12 @@ struct shunt_mirror_link *shunt_mirror_link_get(const struct shunt_mirror_table 
  * shunt_mirror_bridge_vlan_get returns one, shunt_mirror_bridge_pvid that of what comes untagged,
  * NULL where there is none. shunt_mirror_bridge_vlan_forget removes all of a port. Cost: of the
  * last two a walk over all. */
-int shunt_mirror_bridge_vlan_put(struct shunt_mirror_table *table,
-				 const struct shunt_mirror_bridge_vlan_info *info);
-int shunt_mirror_bridge_vlan_del(struct shunt_mirror_table *table,
-				 const struct shunt_mirror_bridge_vlan_info *info);
-const struct shunt_mirror_bridge_vlan_info *shunt_mirror_bridge_vlan_get(
-	const struct shunt_mirror_table *table, uint32_t ifindex, unsigned vid);
-const struct shunt_mirror_bridge_vlan_info *shunt_mirror_bridge_pvid(
-	const struct shunt_mirror_table *table, uint32_t ifindex);
+int shunt_mirror_bridge_vlan_put(struct shunt_mirror_table *table, const struct shunt_brvlan *info);
+int shunt_mirror_bridge_vlan_del(struct shunt_mirror_table *table, const struct shunt_brvlan *info);
+const struct shunt_brvlan *shunt_mirror_bridge_vlan_get(const struct shunt_mirror_table *table,
+							uint32_t ifindex, unsigned vid);
+const struct shunt_brvlan *shunt_mirror_bridge_pvid(const struct shunt_mirror_table *table,
+						    uint32_t ifindex);
 void shunt_mirror_bridge_vlan_forget(struct shunt_mirror_table *table, uint32_t ifindex);
 
 int shunt_mirror_addr_put(struct shunt_mirror_table *table,

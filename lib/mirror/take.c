@@ -46,10 +46,9 @@ struct vlans {
 	int changed;
 };
 
-static int take_vlan_run(void *arg, const struct shunt_mirror_bridge_vlan_info *first,
-			 unsigned last)
+static int take_vlan_run(void *arg, const struct shunt_brvlan *first, unsigned last)
 {
-	struct shunt_mirror_bridge_vlan_info info = *first;
+	struct shunt_brvlan info = *first;
 	struct vlans *vlans = arg;
 	unsigned vid;
 	int ret;
@@ -69,7 +68,7 @@ static int take_vlans(struct shunt_mirror_taker *taker, const struct nlmsghdr *n
 {
 	struct vlans vlans = {.table = taker->table, .are_gone = nlh->nlmsg_type == RTM_DELVLAN};
 	uint32_t ifindex = 0;
-	int ret = shunt_mirror_parse_bridge_vlans(nlh, &ifindex, take_vlan_run, &vlans);
+	int ret = shunt_brvlan_parse(nlh, &ifindex, take_vlan_run, &vlans);
 
 	if (vlans.changed && taker->table->watch.link)
 		taker->table->watch.link(taker->table->watch.ctx, ifindex);

@@ -15,7 +15,7 @@
 static size_t map_len(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t len = SHUNT_XDP_MACS_BYTES + sizeof(struct shunt_steer_bridge);
+	size_t len = SHUNT_STEER_MAC_ELEMENTS * sizeof(struct shunt_steer_mac_bucket);
 
 	return (len + page - 1) / page * page;
 }
@@ -26,8 +26,8 @@ static int open_map(struct shunt_xdp_macs *macs, struct shunt_err *err)
 	void *mem;
 
 	macs->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "shunt_mac_table", sizeof(uint32_t),
-				  sizeof(struct shunt_steer_mac_bucket),
-				  SHUNT_STEER_MAC_BUCKETS + 1, &opts);
+				  sizeof(struct shunt_steer_mac_bucket), SHUNT_STEER_MAC_ELEMENTS,
+				  &opts);
 	if (macs->fd < 0)
 		return shunt_err_set(err, -macs->fd,
 				     "MAC table: the kernel creates no map for it: %s",
@@ -38,6 +38,7 @@ static int open_map(struct shunt_xdp_macs *macs, struct shunt_err *err)
 				     strerror(errno));
 	macs->buckets = mem;
 	macs->bridge = (void *)&macs->buckets[SHUNT_STEER_MAC_BUCKETS];
+	macs->vlans = (void *)&macs->buckets[SHUNT_STEER_PVIDS_ELEMENT];
 	return 0;
 }
 

@@ -19,7 +19,9 @@
 struct shunt_xdp_macs {
 	int fd;
 	struct shunt_steer_mac_bucket *buckets;
-	struct shunt_steer_bridge *bridge; /* the owner of the table writes it */
+	/* the owner of the table writes these */
+	struct shunt_steer_bridge *bridge;
+	struct shunt_steer_vlans *vlans;
 };
 
 /* shunt_xdp_macs_open makes an empty map. Returns 0 with *out set, or -errno with err set.

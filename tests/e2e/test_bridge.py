@@ -382,10 +382,6 @@ def test_what_only_the_kernels_bridge_minds(three, each_lane):
         wait_until(lambda: daemon.lane()["in_use"] == each_lane)
         assert daemon.show("macs")["ageing_s"] == 700
         three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "ageing_time", 30000)
-        if not three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "vlan_filtering", 1,
-                          check=False).returncode:  # not every kernel can
-            wait_until(lambda: daemon.lane()["reason"] == "vlan_filtering")
-            three.exec("dut", "ip", "link", "set", "br0", "type", "bridge", "vlan_filtering", 0)
 
 
 @pytest.mark.parametrize("each_lane", ["user"], indirect=True)
@@ -475,9 +471,6 @@ def test_says_what_is_wrong(three):
     assert "br1" in refused(three, "bridge", "br1")
     three.exec("dut", "ip", "link", "set", "eth1", "master", "br1")
     assert "br1" in refused(three, "bridge", "eth1", "eth2")
-    if not three.exec("dut", "ip", "link", "set", "br1", "type", "bridge", "vlan_filtering", 1,
-                      check=False).returncode:  # not every kernel can
-        assert "VLANs" in refused(three, "bridge", "br1")
 
 
 def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three, each_lane):

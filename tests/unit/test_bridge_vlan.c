@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Kernel bridges that filter VLANs: whose ports are left to them, what they know in which VLAN, and
  * what they are told. Bridge 0 has ports of mode route, bridge 1 ports of mode bridge. */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <libmnl/libmnl.h>
+#include <linux/if_bridge.h>
+#include <linux/if_ether.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -35,14 +38,20 @@ static void is_port(unsigned port, unsigned of)
 	shunt_bridge_fdb_ops.port(&bridge, &info);
 }
 
-static void filters(unsigned of, bool is_on)
+static void filters_by(unsigned of, bool is_on, uint16_t type)
 {
 	const struct shunt_brlink info = {.ifindex = FIRST_BRIDGE + of,
 					  .is_bridge = true,
 					  .filters_vlans = is_on,
+					  .vlan_type_be = htons(type),
 					  .age_s = SHUNT_MAC_AGE_S_DEFAULT};
 
 	shunt_bridge_fdb_ops.bridge(&bridge, &info);
+}
+
+static void filters(unsigned of, bool is_on)
+{
+	filters_by(of, is_on, ETH_P_8021Q);
 }
 
 static void init(void)
@@ -102,18 +111,138 @@ static unsigned port_of(uint8_t n, unsigned of, unsigned vid)
 		shunt_mac_hash(bridge.macs, shunt_mac_key(mac, shunt_mac_group(of, vid))));
 }
 
-Test(bridge_vlan, routed_ports_are_not_left)
+Test(bridge_vlan, ports_are_not_left)
 {
-	cr_expect_eq(bridge.masks.kernels, 0);
+	unsigned i;
+
 	filters(0, true);
 	filters(1, true);
+	for (i = 0; i < PORTS; i++)
+		cr_expect_eq(shunt_bridge_leaves(&bridge, i), SHUNT_LANE_REASON_none);
+	cr_expect_eq(bridge.masks.kernels, 0);
+	cr_expect_eq(bridge.masks.filters, 0xf);
+	filters(0, false);
+	cr_expect_eq(bridge.masks.filters, 0xc);
+}
+
+/* Of ports that route the router says which tags are followed. */
+Test(bridge_vlan, tags_of_another_protocol)
+{
+	filters_by(0, true, ETH_P_8021AD);
+	filters_by(1, true, ETH_P_8021AD);
 	cr_expect_eq(shunt_bridge_leaves(&bridge, 0), SHUNT_LANE_REASON_none);
-	cr_expect_eq(shunt_bridge_leaves(&bridge, 1), SHUNT_LANE_REASON_none);
 	cr_expect_eq(shunt_bridge_leaves(&bridge, 2), SHUNT_LANE_REASON_vlan_filtering);
 	cr_expect_eq(shunt_bridge_leaves(&bridge, 3), SHUNT_LANE_REASON_vlan_filtering);
 	cr_expect_eq(bridge.masks.kernels, 0xc);
-	filters(1, false);
+	filters(1, true);
 	cr_expect_eq(bridge.masks.kernels, 0);
+}
+
+/* --- members ---------------------------------------------------------------------------------- */
+
+static struct shunt_steer_vlans vlans;
+
+static void vlan(uint16_t type, unsigned port, unsigned flags, unsigned first, unsigned last,
+		 uint8_t state)
+{
+	const struct bridge_vlan_info info = {.flags = (uint16_t)flags, .vid = (uint16_t)first};
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct br_vlan_msg *msg = mnl_nlmsg_put_extra_header(nlh, sizeof(*msg));
+	struct nlattr *nest = mnl_attr_nest_start(nlh, BRIDGE_VLANDB_ENTRY);
+
+	nlh->nlmsg_type = type;
+	msg->family = AF_BRIDGE;
+	msg->ifindex = FIRST_PORT + port;
+	mnl_attr_put(nlh, BRIDGE_VLANDB_ENTRY_INFO, sizeof(info), &info);
+	mnl_attr_put_u16(nlh, BRIDGE_VLANDB_ENTRY_RANGE, (uint16_t)last);
+	mnl_attr_put_u8(nlh, BRIDGE_VLANDB_ENTRY_STATE, state);
+	mnl_attr_nest_end(nlh, nest);
+	shunt_fdb_take(nlh, &shunt_bridge_fdb_ops, &bridge);
+}
+
+static void expect_vlan(unsigned vid, uint64_t members, uint64_t bare)
+{
+	cr_expect_eq(vlans.at[vid].members, members, "VLAN %u: %#lx", vid, vlans.at[vid].members);
+	cr_expect_eq(vlans.at[vid].bare & members, bare, "VLAN %u", vid);
+}
+
+static void init_members(void)
+{
+	static struct shunt_steer_bridge published;
+	static struct shunt_xdp_macs lane = {.fd = -1, .bridge = &published, .vlans = &vlans};
+
+	init();
+	memset(&vlans, 0, sizeof(vlans));
+	bridge.xdp_macs = &lane;
+}
+
+Test(bridge_vlan, members, .init = init_members)
+{
+	vlan(RTM_NEWVLAN, 0, BRIDGE_VLAN_INFO_PVID | BRIDGE_VLAN_INFO_UNTAGGED, 1, 1,
+	     BR_STATE_FORWARDING);
+	vlan(RTM_NEWVLAN, 1, 0, 1, 20, BR_STATE_FORWARDING);
+	vlan(RTM_NEWVLAN, 3, 0, 20, 20, BR_STATE_FORWARDING);
+	vlan(RTM_NEWVLAN, 60, 0, 20, 20, BR_STATE_FORWARDING); /* no port of shunt's */
+	expect_vlan(1, 3, 1);
+	expect_vlan(2, 2, 0);
+	expect_vlan(20, 0xa, 0);
+	expect_vlan(21, 0, 0);
+	cr_expect_eq(vlans.pvids[0], 1);
+	cr_expect_eq(vlans.pvids[1], 0);
+	vlan(RTM_NEWVLAN, 1, 0, 5, 6, BR_STATE_BLOCKING);
+	vlan(RTM_NEWVLAN, 1, 0, 7, 7, BR_STATE_LEARNING);
+	expect_vlan(4, 2, 0);
+	expect_vlan(5, 0, 0);
+	expect_vlan(6, 0, 0);
+	expect_vlan(7, 0, 0);
+	vlan(RTM_NEWVLAN, 1, BRIDGE_VLAN_INFO_UNTAGGED, 5, 5, BR_STATE_FORWARDING);
+	expect_vlan(5, 2, 2);
+	vlan(RTM_DELVLAN, 1, 0, 1, 4, BR_STATE_FORWARDING);
+	expect_vlan(1, 1, 1);
+	expect_vlan(4, 0, 0);
+	expect_vlan(5, 2, 2);
+}
+
+/* The kernel tells of the new one alone. */
+Test(bridge_vlan, pvids, .init = init_members)
+{
+	vlan(RTM_NEWVLAN, 0, BRIDGE_VLAN_INFO_PVID, 1, 1, BR_STATE_FORWARDING);
+	vlan(RTM_NEWVLAN, 0, BRIDGE_VLAN_INFO_PVID, 10, 10, BR_STATE_FORWARDING);
+	cr_expect_eq(vlans.pvids[0], 10);
+	vlan(RTM_NEWVLAN, 0, 0, 1, 1, BR_STATE_FORWARDING);
+	cr_expect_eq(vlans.pvids[0], 10);
+	vlan(RTM_DELVLAN, 0, 0, 1, 1, BR_STATE_FORWARDING);
+	cr_expect_eq(vlans.pvids[0], 10);
+	vlan(RTM_NEWVLAN, 0, 0, 10, 10, BR_STATE_FORWARDING);
+	cr_expect_eq(vlans.pvids[0], 0);
+	vlan(RTM_NEWVLAN, 0, BRIDGE_VLAN_INFO_PVID, 10, 10, BR_STATE_FORWARDING);
+	vlan(RTM_DELVLAN, 0, 0, 10, 10, BR_STATE_FORWARDING);
+	cr_expect_eq(vlans.pvids[0], 0);
+}
+
+/* Of a port that leaves, and of all in a dump, which tells of what there is. */
+Test(bridge_vlan, members_are_forgotten, .init = init_members)
+{
+	const struct shunt_fdb_port gone = {.ifindex = FIRST_PORT};
+	unsigned i;
+
+	for (i = 0; i < 3; i++)
+		vlan(RTM_NEWVLAN, i, BRIDGE_VLAN_INFO_PVID, 10, 10, BR_STATE_FORWARDING);
+	shunt_bridge_fdb_ops.port(&bridge, &gone);
+	expect_vlan(10, 6, 0);
+	cr_expect_eq(vlans.pvids[0], 0);
+	shunt_bridge_fdb_ops.begin(&bridge);
+	expect_vlan(10, 0, 0);
+	cr_expect_eq(vlans.pvids[1], 0);
+}
+
+/* What the programs go by. */
+Test(bridge_vlan, is_told_to_the_programs, .init = init_members)
+{
+	filters(1, true);
+	cr_expect_eq(bridge.xdp_macs->bridge->filters, 0xc);
+	filters(1, false);
+	cr_expect_eq(bridge.xdp_macs->bridge->filters, 0);
 }
 
 /* Only the first have VLANs in the table of stations. */

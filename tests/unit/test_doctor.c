@@ -151,8 +151,8 @@ Test(doctor, a_bridge_is_served_by_its_ports)
 	strcpy(f.ports, "eth2 eth3");
 	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_note, "shuntd bridge eth1",
 	       "shuntctl doctor eth2 eth3");
-	f.filters_vlans = true;
-	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_note, "VLANs", "vlan_filtering 0");
+	f.filters_stags = true;
+	expect(&f, &wanted, "bridge", SHUNT_DOCTOR_note, "802.1ad", "vlan_protocol 802.1Q");
 }
 
 Test(doctor, mtu_against_the_frame)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/brvlan.h"
 #include "base/bytes.h"
 #include "mirror/parse.h"
 
@@ -23,12 +24,12 @@ static char buf[1024];
 #define RUNS_MAX 8
 
 static struct run {
-	struct shunt_mirror_bridge_vlan_info info;
+	struct shunt_brvlan info;
 	unsigned last;
 } runs[RUNS_MAX];
 static unsigned run_cnt, run_max;
 
-static int take_run(void *ctx, const struct shunt_mirror_bridge_vlan_info *info, unsigned last)
+static int take_run(void *ctx, const struct shunt_brvlan *info, unsigned last)
 {
 	cr_assert_eq(ctx, &run_cnt);
 	cr_assert_lt(run_cnt, RUNS_MAX);
@@ -66,7 +67,7 @@ static void put_entry(struct nlmsghdr *nlh, uint16_t vid, uint16_t flags, uint16
 static int parse(const struct nlmsghdr *nlh)
 {
 	uint32_t ifindex = 0;
-	const int ret = shunt_mirror_parse_bridge_vlans(nlh, &ifindex, take_run, &run_cnt);
+	const int ret = shunt_brvlan_parse(nlh, &ifindex, take_run, &run_cnt);
 
 	if (!ret)
 		cr_expect_eq(ifindex, PORT);
@@ -104,8 +105,7 @@ Test(mirror_bridge_parse, vlans)
 /* Values are compared as bytes (mirror/table.h). */
 Test(mirror_bridge_parse, vlans_have_no_rest)
 {
-	struct shunt_mirror_bridge_vlan_info want = {
-		.ifindex = PORT, .vid = 5, .state = BR_STATE_FORWARDING};
+	struct shunt_brvlan want = {.ifindex = PORT, .vid = 5, .state = BR_STATE_FORWARDING};
 	struct nlmsghdr *nlh = begin_vlans();
 
 	memset(runs, 0xff, sizeof(runs));
