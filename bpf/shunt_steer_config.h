@@ -175,6 +175,9 @@ struct shunt_steer_ctl {
 	__u64 crosses;	  /* the same */
 	__u64 restores;	  /* the same */
 	__u64 flow_epoch; /* another when the kernel's flowtables are: shunt_xdp_forget_flows */
+	/* Another when what was found of a bridge's stations is no longer so, or time went by:
+	 * shunt_xdp_forget_stations. */
+	__u64 station_epoch;
 	/* A flowtable has the bridge that the port belongs to, and not the port: the flowtable's
 	 * own function knows nothing of it, so connections are asked for. */
 	__u64 flow_above;

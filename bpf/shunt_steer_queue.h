@@ -189,6 +189,19 @@ struct shunt_steer_sample {
 	__u64 pad[2];
 };
 
+/* ---- stations ------------------------------------------------------------------------------- */
+
+/* Stations of a bridge that a queue has heard lately, each in the place that its key says: then the
+ * MAC table need not be asked. Written by the program. */
+#define SHUNT_STEER_HEARD 64
+
+/* shunt_steer_heard_word is what stands in the place of a station's key (shunt_mac_key) that was
+ * found in that epoch (struct shunt_steer_ctl). One word, since queues may share it. */
+static inline __attribute__((always_inline)) __u64 shunt_steer_heard_word(__u64 key, __u64 epoch)
+{
+	return key + epoch * 0x9e3779b97f4a7c15ULL;
+}
+
 /* ---- a queue -------------------------------------------------------------------------------- */
 
 struct shunt_steer_slot {
@@ -196,6 +209,7 @@ struct shunt_steer_slot {
 	struct shunt_steer_gate gate;
 	struct shunt_steer_sample sample;
 	struct shunt_steer_pass passes[SHUNT_STEER_PASSES];
+	__u64 heard[SHUNT_STEER_HEARD];
 };
 
 _Static_assert(sizeof(struct shunt_steer_counters) == 640, "shared layout");

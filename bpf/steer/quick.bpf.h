@@ -188,11 +188,15 @@ static __always_inline int look_quickly(struct xdp_md *ctx, __u64 word, const en
 	return is_own || eth->dst[0] & 1 ? LONG_WAY : send_quickly(ctx, lane, reason, word);
 }
 
-/* Of a bridge's port: the sender is known there. */
+/* Of a bridge's port: sent to the bridge, by a station that is known there. */
 static __always_inline bool is_heard(struct xdp_md *ctx, __u64 word)
 {
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	const struct shunt_steer_half *half = &shunt_ctl.half[!!(word & SHUNT_STEER_QUICK_HALF1)];
 
+	if (data + sizeof(struct eth) > end ||
+	    !shunt_steer_quick_is_own(word, *(const __u64 *)data))
+		return false;
 	return station_is_known(ctx, half->bridge, half->in_port);
 }
 

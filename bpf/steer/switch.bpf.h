@@ -94,6 +94,35 @@ static __always_inline bool mac_heard(void *macs, const struct shunt_steer_bridg
 	return true;
 }
 
+/* Where a queue remembers a station, and what stands there if it does. */
+struct memory {
+	__u64 *last, word;
+};
+
+static __always_inline void memory_of(struct memory *memory, struct xdp_md *ctx, __u64 key)
+{
+	struct shunt_steer_slot *slot = slot_of(ctx->rx_queue_index);
+
+	memory->last = &slot->heard[key >> 40 & (SHUNT_STEER_HEARD - 1)];
+	memory->word = shunt_steer_heard_word(key, READ_ONCE(shunt_ctl.station_epoch));
+}
+
+/* mac_heard of a station that is mostly one that the queue heard before. */
+static __always_inline bool heard_lately(struct xdp_md *ctx, void *macs,
+					 const struct shunt_steer_bridge *bridge, __u64 key,
+					 __u32 port)
+{
+	struct memory memory;
+
+	memory_of(&memory, ctx, key);
+	if (READ_ONCE(*memory.last) == memory.word)
+		return true;
+	if (!mac_heard(macs, bridge, key, port))
+		return false;
+	WRITE_ONCE(*memory.last, memory.word);
+	return true;
+}
+
 /* A port's number, or: */
 #define SWITCH_NONE 0xff /* none */
 #define SWITCH_ALL  0xfe /* unknown, or a group: every other port of the bridge */
@@ -179,7 +208,7 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 		return SWITCH_NONE;
 	if (READ_ONCE(bridge->filters) >> (in & 63) & 1)
 		forwarding &= leave_alike(macs, eth, end, number, in, &bits);
-	if (!mac_heard(macs, bridge, src | bits, in))
+	if (!heard_lately(ctx, macs, bridge, src | bits, in))
 		return SWITCH_NONE;
 	mac_find(&hit, macs, mac_hash(mac_key(eth->dst) | bits, bridge->factor));
 	to = (hit.word & SHUNT_STEER_MAC_PORT) - 1; /* without an entry: none too */
@@ -202,27 +231,42 @@ static __always_inline __u64 group_bits(const struct eth *eth, const void *end, 
 	return vlan_bits(number, vlan & 0xfff);
 }
 
+/* The port may forward, and the station is known behind it, or need not be. */
+__noinline bool look_for_station(__u64 key, __u32 in)
+{
+	const struct shunt_steer_bridge *bridge;
+	void *macs;
+
+	bridge = bridges_of(&macs);
+	if (!bridge ||
+	    !((READ_ONCE(bridge->forwarding) & ~READ_ONCE(bridge->kernels)) >> (in & 63) & 1))
+		return false;
+	return !(READ_ONCE(bridge->learning) >> (in & 63) & 1) || mac_heard(macs, bridge, key, in);
+}
+
 /* Whether the kernel's bridge, of that number, need not hear of a frame that came in on port `in`
  * and is sent to the bridge's own address: the port may forward, and the sender is known behind it.
  */
-__noinline bool station_is_known(struct xdp_md *ctx, __u32 number, __u32 in)
+static __always_inline bool station_is_known(struct xdp_md *ctx, __u32 number, __u32 in)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	const struct shunt_steer_bridge *bridge;
 	const struct eth *eth = data;
-	void *macs;
-	__u64 src;
+	struct memory memory;
+	__u64 key;
 
-	bridge = bridges_of(&macs);
-	if (!bridge || (const void *)(eth + 1) > end)
+	if ((const void *)(eth + 1) > end)
 		return false;
-	if (!((READ_ONCE(bridge->forwarding) & ~READ_ONCE(bridge->kernels)) >> (in & 63) & 1))
+	key = mac_key(eth->src);
+	if (!key || eth->src[0] & 1)
 		return false;
-	src = mac_key(eth->src);
-	if (!src || eth->src[0] & 1)
+	key |= group_bits(eth, end, number);
+	memory_of(&memory, ctx, key);
+	if (READ_ONCE(*memory.last) == memory.word)
+		return true;
+	if (!look_for_station(key, in))
 		return false;
-	return !(READ_ONCE(bridge->learning) >> (in & 63) & 1) ||
-	       mac_heard(macs, bridge, src | group_bits(eth, end, number), in);
+	WRITE_ONCE(*memory.last, memory.word);
+	return true;
 }
 
 /* switch_port between two daemons, when no worker learns: what station sent the frame does not

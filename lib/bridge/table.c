@@ -29,6 +29,17 @@ static void reserve(struct shunt_bridge *b)
 			shunt_mac_reserve(b->macs, i, each);
 }
 
+/* What the programs remember of stations is no longer so. */
+static void tell_programs(void *arg)
+{
+	const struct shunt_bridge *b = arg;
+	unsigned i;
+
+	for (i = 0; i < b->ports->cnt; i++)
+		if (b->ports->at[i].xdp && shunt_bridge_has(b, i, i))
+			shunt_xdp_forget_stations(b->ports->at[i].xdp);
+}
+
 static int make_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *err)
 {
 	int ret;
@@ -43,6 +54,7 @@ static int make_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *e
 	if (ret)
 		return ret;
 	b->xdp_macs->bridge->factor = b->macs->factor;
+	shunt_mac_watch(b->macs, tell_programs, b);
 	shunt_bridge_publish(b);
 	return 0;
 }
@@ -67,6 +79,7 @@ void shunt_bridge_publish(struct shunt_bridge *b)
 	__atomic_store_n(&b->xdp_macs->bridge->filters, b->masks.filters, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->learning, b->masks.learning, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->xdp_macs->bridge->tick, b->macs->tick, __ATOMIC_RELAXED);
+	tell_programs(b);
 }
 
 static void inherit(struct shunt_bridge *b, const json_t *row)

@@ -42,40 +42,40 @@
 	X(refused, SHUNT_LANE_KERNEL, f->is_refused,                                              \
 	  "the steering program, off while everything was the kernel's, could not return: "       \
 	  "{detail}")
-#define SHUNT_LANE_REASONS_LEFT(X)                                                                 \
-	X(isolated, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_isolated,                      \
-	  "{port} is isolated, which only the kernel's bridge minds")                              \
-	X(locked, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_locked,                          \
-	  "{port} is locked, which only the kernel's bridge minds")                                \
-	X(hairpin, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_hairpin,                        \
-	  "{port} is in hairpin mode, which only the kernel's bridge minds")                       \
-	X(not_member, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_not_member,                  \
-	  "{port} is not a port of its bridge any more: the kernel has put it elsewhere")          \
-	X(backup_port, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_backup_port,                \
-	  "{port} is a port of a bridge in which one has a backup port, which only the kernel's "  \
-	  "bridge minds")                                                                          \
-	X(vlan_filtering, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_vlan_filtering,          \
-	  "{port} is a port of a bridge that filters VLANs in a way that only the kernel's does")  \
-	X(unaged, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unaged,                          \
-	  "{port} is a port of a bridge without an ageing time, which only the kernel's bridge "   \
-	  "minds")                                                                                 \
-	X(tags_in_vain, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_tags && !f->has_fallback,  \
-	  "{port} takes VLAN tags off, and frames would leave without; the kernel forwards "       \
-	  "nothing between these ports: nothing crosses")                                          \
-	X(tags, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_tags,                              \
-	  "{port} takes VLAN tags off, and frames would leave without")                            \
-	X(unfollowed, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unfollowed,                  \
-	  "what the kernel told of its tables was more than could be taken; they are being read "  \
-	  "again")                                                                                 \
-	X(firewall_in_vain, SHUNT_LANE_KERNEL,                                                     \
-	  f->left == SHUNT_LANE_REASON_firewall && !f->has_fallback,                               \
-	  "what {port} forwards is judged by {detail}, and the kernel forwards nothing between "   \
-	  "these ports: nothing crosses")                                                          \
-	X(firewall, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_firewall,                      \
-	  "what {port} forwards is judged by {detail}")                                            \
-	X(policy_routing, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_policy_routing,          \
-	  "only the kernel knows where routing rules (ip rule) lead what comes in by {port}")      \
-	X(master, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_master,                          \
+#define SHUNT_LANE_REASONS_LEFT(X)                                                                \
+	X(isolated, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_isolated,                     \
+	  "{port} is isolated, which only the kernel's bridge minds")                             \
+	X(locked, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_locked,                         \
+	  "{port} is locked, which only the kernel's bridge minds")                               \
+	X(hairpin, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_hairpin,                       \
+	  "{port} is in hairpin mode, which only the kernel's bridge minds")                      \
+	X(not_member, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_not_member,                 \
+	  "{port} is not a port of its bridge any more: the kernel has put it elsewhere")         \
+	X(backup_port, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_backup_port,               \
+	  "{port} is a port of a bridge in which one has a backup port, which only the kernel's " \
+	  "bridge minds")                                                                         \
+	X(vlan_filtering, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_vlan_filtering,         \
+	  "{port} is a port of a bridge that filters VLANs in a way that only the kernel's does") \
+	X(unaged, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unaged,                         \
+	  "{port} is a port of a bridge without an ageing time, which only the kernel's bridge "  \
+	  "minds")                                                                                \
+	X(tags_in_vain, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_tags && !f->has_fallback, \
+	  "{port} takes VLAN tags off, and frames would leave without; the kernel forwards "      \
+	  "nothing between these ports: nothing crosses")                                         \
+	X(tags, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_tags,                             \
+	  "{port} takes VLAN tags off, and frames would leave without")                           \
+	X(unfollowed, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_unfollowed,                 \
+	  "what the kernel told of its tables was more than could be taken; they are being read " \
+	  "again")                                                                                \
+	X(firewall_in_vain, SHUNT_LANE_KERNEL,                                                    \
+	  f->left == SHUNT_LANE_REASON_firewall && !f->has_fallback,                              \
+	  "what {port} forwards is judged by {detail}, and the kernel forwards nothing between "  \
+	  "these ports: nothing crosses")                                                         \
+	X(firewall, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_firewall,                     \
+	  "what {port} forwards is judged by {detail}")                                           \
+	X(policy_routing, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_policy_routing,         \
+	  "only the kernel knows where routing rules (ip rule) lead what comes in by {port}")     \
+	X(master, SHUNT_LANE_KERNEL, f->left == SHUNT_LANE_REASON_master,                         \
 	  "{port} belongs to a bridge or a bond that is not followed (show devices)")
 #define SHUNT_LANE_REASONS_CHOSEN(X)                                                              \
 	X(no_devices, SHUNT_LANE_USER, is_auto(f) && !far->are_devices,                           \

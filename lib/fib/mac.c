@@ -224,6 +224,12 @@ static enum shunt_mac_result insert(struct shunt_mac_table *table, uint64_t hash
 	return SHUNT_MAC_NEW;
 }
 
+void shunt_mac_watch(struct shunt_mac_table *table, void (*changed)(void *arg), void *arg)
+{
+	table->control->changed = changed;
+	table->control->arg = arg;
+}
+
 void shunt_mac_reserve(struct shunt_mac_table *table, unsigned port, uint32_t cnt)
 {
 	struct shunt_mac_control *c = table->control;
@@ -253,6 +259,7 @@ enum shunt_mac_result shunt_mac_learn(struct shunt_mac_table *table, uint64_t ke
 	mac_count(table->control, word, -1);
 	mac_count(table->control, port + 1, 1);
 	mac_store(bucket, at, (word & ~SHUNT_MAC_SLOT_PORT) | (port + 1));
+	mac_changed(table);
 	return SHUNT_MAC_MOVED;
 }
 
@@ -272,6 +279,7 @@ enum shunt_mac_result shunt_mac_set(struct shunt_mac_table *table, uint64_t key,
 	mac_count(table->control, low, 1);
 	mac_set_may_move(bucket, at, !stays);
 	mac_store(bucket, at, (word & ~(SHUNT_MAC_SLOT_PORT | SHUNT_MAC_SLOT_STATIC)) | low);
+	mac_changed(table);
 	return (word & SHUNT_MAC_SLOT_PORT) == port + 1 ? SHUNT_MAC_KNOWN : SHUNT_MAC_MOVED;
 }
 

@@ -105,6 +105,11 @@ void shunt_mac_destroy(struct shunt_mac_table *table);
 int shunt_mac_create_in(struct shunt_mac_table **out, void *mem, uint64_t bytes, uint32_t max,
 			uint64_t seed, struct shunt_err *err);
 
+/* shunt_mac_watch has changed(arg) called after each entry that has gone, or is another one by now:
+ * what was looked up may be remembered until then. It is not called for new ones. NULL: for none.
+ * Thread: the writer. */
+void shunt_mac_watch(struct shunt_mac_table *table, void (*changed)(void *arg), void *arg);
+
 /* shunt_mac_reserve keeps room for so many stations of a port, whatever stations others have: a
  * sender of ever new addresses can fill the table for its own port alone. Where less than what is
  * reserved is left, no other port's station is put in (SHUNT_MAC_FULL). The sum over ports is at

@@ -14,8 +14,17 @@ struct shunt_mac_control {
 	uint32_t cnt, static_cnt, max;
 	/* By a slot's port: how many there are, and how many have a place in any case. */
 	uint32_t by_port[SHUNT_MAC_SLOT_PORT + 1], reserved[SHUNT_MAC_SLOT_PORT + 1];
-	uint32_t owed; /* places of ports that have fewer than are reserved for them */
+	uint32_t owed;		    /* places of ports that have fewer than are reserved for them */
+	void (*changed)(void *arg); /* NULL: nobody is told */
+	void *arg;
 };
+
+/* After an entry is another one, or none. */
+static inline void mac_changed(struct shunt_mac_table *table)
+{
+	if (table->control->changed)
+		table->control->changed(table->control->arg);
+}
 
 static inline void mac_count(struct shunt_mac_control *c, uint64_t word, int change)
 {
@@ -95,6 +104,7 @@ static inline void mac_clear(struct shunt_mac_table *table, struct shunt_mac_buc
 	table->control->static_cnt -= mac_is_static(bucket, at);
 	mac_set_may_move(bucket, at, false);
 	mac_store(bucket, at, 0);
+	mac_changed(table);
 }
 
 #endif

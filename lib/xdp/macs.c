@@ -69,6 +69,13 @@ void shunt_xdp_macs_close(struct shunt_xdp_macs *macs)
 	free(macs);
 }
 
+/* A program that is not there yet remembers nothing. */
+void shunt_xdp_forget_stations(struct shunt_xdp *x)
+{
+	if (x->ctl)
+		__atomic_fetch_add(&x->ctl->station_epoch, 1, __ATOMIC_RELEASE);
+}
+
 int shunt_xdp_set_macs(struct shunt_xdp *x, const struct shunt_xdp_macs *macs,
 		       struct shunt_err *err)
 {

@@ -29,6 +29,10 @@ struct shunt_xdp_macs {
 int shunt_xdp_macs_open(struct shunt_xdp_macs **out, struct shunt_err *err);
 void shunt_xdp_macs_close(struct shunt_xdp_macs *macs);
 
+/* shunt_xdp_forget_stations has the port's program look again for each station that it heard, since
+ * the table, or what else is known of the bridge, has changed. Thread: any. */
+void shunt_xdp_forget_stations(struct shunt_xdp *x);
+
 /* shunt_xdp_set_macs lets a port's program use the map. Returns 0 or -errno with err set.
  * Thread: control. */
 int shunt_xdp_set_macs(struct shunt_xdp *x, const struct shunt_xdp_macs *macs,

@@ -273,6 +273,11 @@ void steer_rig_slot(struct bpf_map *map, unsigned slot, unsigned value)
 	cr_assert_eq(bpf_map_update_elem(bpf_map__fd(map), &slot, &value, 0), 0);
 }
 
+void steer_rig_forget(void *rig)
+{
+	((struct steer_rig *)rig)->ctl->station_epoch++;
+}
+
 #define MAC_SEED 0x73746174ULL
 
 void steer_rig_macs_open(struct steer_rig *rig, struct steer_rig_macs *macs, unsigned port)
@@ -285,6 +290,7 @@ void steer_rig_macs_open(struct steer_rig *rig, struct steer_rig_macs *macs, uns
 					 SHUNT_MAC_MAX_DEFAULT, MAC_SEED, &err),
 		     0, "%s", err.msg);
 	macs->shared->bridge->factor = macs->table->factor;
+	shunt_mac_watch(macs->table, steer_rig_forget, rig);
 	macs->shared->bridge->forwarding = macs->shared->bridge->learning = 1u << port;
 }
 

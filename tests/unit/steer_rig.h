@@ -44,6 +44,10 @@ void steer_rig_count(struct steer_rig *rig, struct shunt_count *out);
 /* steer_rig_slot puts a value into a slot of a map. */
 void steer_rig_slot(struct bpf_map *map, unsigned slot, unsigned value);
 
+/* steer_rig_forget has the program look again for stations, as shunt_xdp_forget_stations; a table
+ * of steer_rig_macs_open calls it for its own changes (shunt_mac_watch). */
+void steer_rig_forget(void *rig);
+
 /* steer_rig_macs_open gives the program a MAC table: one port may forward, and learns. */
 struct steer_rig_macs {
 	struct shunt_xdp_macs *shared;

@@ -169,11 +169,16 @@ static void expect_vlan(unsigned vid, uint64_t members, uint64_t bare)
 static void init_members(void)
 {
 	static struct shunt_steer_bridge published;
+	static uint64_t none[8192]; /* a port without a program to tell: all zeros */
 	static struct shunt_xdp_macs lane = {.fd = -1, .bridge = &published, .vlans = &vlans};
+
+	unsigned i;
 
 	init();
 	memset(&vlans, 0, sizeof(vlans));
 	bridge.xdp_macs = &lane;
+	for (i = 0; i < PORTS; i++)
+		at[i].xdp = (void *)none;
 }
 
 Test(bridge_vlan, members, .init = init_members)

@@ -126,6 +126,37 @@ static void count_gone(void *arg, const struct shunt_mac_entry *entry)
 	*mask |= 1u << entry->key;
 }
 
+static void count(void *changes)
+{
+	++*(unsigned *)changes;
+}
+
+/* What is known may be remembered while nothing of this changes. */
+Test(mac, tells_of_changes, .fini = fini)
+{
+	unsigned changes = 0;
+
+	make(1000);
+	shunt_mac_watch(table, count, &changes);
+	shunt_mac_learn(table, 1, 3);
+	shunt_mac_set(table, 2, 4, true);
+	shunt_mac_learn(table, 1, 3);
+	heard(1, 3);
+	cr_expect_eq(changes, 0, "new ones, and what is as it was");
+	shunt_mac_learn(table, 1, 4);
+	cr_expect_eq(changes, 1, "moved");
+	shunt_mac_set(table, 1, 5, false);
+	cr_expect_eq(changes, 2, "set");
+	cr_expect_eq(shunt_mac_flush(table, 0, 5), 0);
+	cr_expect_eq(changes, 2, "nothing to flush");
+	shunt_mac_del(table, 1);
+	cr_expect_eq(changes, 3, "gone");
+	shunt_mac_learn(table, 1, 5);
+	for (unsigned i = 0; i <= SHUNT_MAC_AGE_TICKS; i++)
+		shunt_mac_age(table, NULL, NULL);
+	cr_expect_eq(changes, 4, "aged");
+}
+
 Test(mac, ages_what_is_silent, .fini = fini)
 {
 	unsigned tick, gone = 0;

@@ -79,11 +79,15 @@ Test(steer_station, the_port_may_forward)
 	frame_good4(&f);
 	shunt_mac_learn(macs.table, sender(BRIDGE, 0), IN);
 	macs.shared->bridge->forwarding = ~(1ULL << IN);
+	steer_rig_forget(&rig);
 	EXPECT(&f, STATION);
 	macs.shared->bridge->forwarding = 1ULL << IN;
+	steer_rig_forget(&rig);
 	macs.shared->bridge->kernels = 1ULL << IN;
+	steer_rig_forget(&rig);
 	EXPECT(&f, STATION);
 	macs.shared->bridge->kernels = ~(1ULL << IN);
+	steer_rig_forget(&rig);
 	EXPECT(&f, FORWARD4);
 	macs.shared->bridge->learning = 0; /* there is nothing to hear */
 	shunt_mac_learn(macs.table, sender(BRIDGE, 0), OUT);
@@ -91,6 +95,7 @@ Test(steer_station, the_port_may_forward)
 	shunt_mac_del(macs.table, sender(BRIDGE, 0));
 	EXPECT(&f, FORWARD4);
 	macs.shared->bridge->kernels = 1ULL << IN;
+	steer_rig_forget(&rig);
 	EXPECT(&f, STATION);
 	stop();
 }
@@ -102,6 +107,7 @@ Test(steer_station, sources_that_are_no_stations)
 	start(SHUNT_LANE_USER);
 	steer_rig_macs_open(&rig, &macs, IN);
 	macs.shared->bridge->learning = 0;
+	steer_rig_forget(&rig);
 	frame_good4(&f);
 	EXPECT(&f, FORWARD4);
 	f.data[6] |= 1; /* a group */
@@ -151,6 +157,7 @@ Test(steer_station, who_is_heard_does_not_age)
 	for (unsigned i = 0; i < 2 * SHUNT_MAC_AGE_TICKS; i++) {
 		shunt_mac_age(macs.table, NULL, NULL);
 		macs.shared->bridge->tick = macs.table->tick;
+		steer_rig_forget(&rig);
 		cr_assert_eq(steer_rig_run(&rig, f.data, f.len), SHUNT_STEER_FORWARD4);
 	}
 	cr_expect_eq(shunt_mac_get(macs.table, sender(BRIDGE, 0), &entry), 0);

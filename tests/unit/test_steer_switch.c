@@ -48,6 +48,7 @@ static void start(uint32_t lane)
 					 SHUNT_MAC_MAX_DEFAULT, SEED, &err),
 		     0, "%s", err.msg);
 	shared->bridge->factor = table->factor;
+	shunt_mac_watch(table, steer_rig_forget, &rig);
 	shared->bridge->forwarding = (1u << PORT_CNT) - 1;
 	rng = SEED;
 	for (int h = 0; h < 2; h++) {
@@ -146,6 +147,58 @@ Test(steer_switch, finds_what_the_table_holds)
 	stop();
 }
 
+/* A sender is looked up again when the table has changed, or time went by, and only then. */
+Test(steer_switch, remembers_who_is_heard)
+{
+	const uint64_t hash = (start(SHUNT_LANE_XDP), shunt_mac_hash(table, key(1)));
+	struct shunt_mac_bucket *bucket;
+	uint64_t word;
+	unsigned at;
+
+	shunt_mac_learn(table, key(1), IN);
+	shunt_mac_learn(table, key(2), 0);
+	cr_expect_eq(run(2, 1), SHUNT_STEER_XDP_BRIDGED);
+	bucket = shunt_mac_find(table, hash, &at, &word);
+	cr_assert_not_null(bucket);
+	bucket->slots[at] = 0; /* unseen */
+	cr_expect_eq(run(2, 1), SHUNT_STEER_XDP_BRIDGED, "it is remembered");
+	steer_rig_forget(&rig);
+	cr_expect_eq(run(2, 1), SHUNT_STEER_BRIDGED, "it is looked up");
+	bucket->slots[at] = word;
+	cr_expect_eq(run(2, 1), SHUNT_STEER_XDP_BRIDGED);
+	shunt_mac_learn(table, key(1), IN + 1);
+	cr_expect_eq(run(2, 1), SHUNT_STEER_BRIDGED, "it has moved");
+	shunt_mac_learn(table, key(1), IN);
+	cr_expect_eq(run(2, 1), SHUNT_STEER_XDP_BRIDGED);
+	shunt_mac_del(table, key(1));
+	cr_expect_eq(run(2, 1), SHUNT_STEER_BRIDGED, "it is gone");
+	shunt_mac_set(table, key(1), IN, false);
+	cr_expect_eq(run(2, 1), SHUNT_STEER_XDP_BRIDGED);
+	shunt_mac_set(table, key(1), SHUNT_MAC_HOST, false);
+	cr_expect_eq(run(2, 1), SHUNT_STEER_BRIDGED, "it is this host's");
+	stop();
+}
+
+/* So is when it was heard: the byte is written once for each tick that the programs are told. */
+Test(steer_switch, remembers_no_longer_than_a_tick)
+{
+	struct shunt_mac_entry entry;
+
+	start(SHUNT_LANE_XDP);
+	shunt_mac_learn(table, key(1), IN);
+	shunt_mac_learn(table, key(2), 0);
+	run(2, 1);
+	shunt_mac_age(table, NULL, NULL);
+	shared->bridge->tick = table->tick;
+	steer_rig_forget(&rig);
+	run(2, 1);
+	cr_assert_eq(shunt_mac_get(table, key(1), &entry), 0);
+	cr_expect_eq(entry.age_ticks, 0);
+	cr_assert_eq(shunt_mac_get(table, key(2), &entry), 0);
+	cr_expect_eq(entry.age_ticks, 1);
+	stop();
+}
+
 /* Before the program is told, and where a rule gives it such a frame. */
 Test(steer_switch, leaves_tags_of_a_port_with_vlan_devices)
 {
@@ -184,6 +237,7 @@ Test(steer_switch, hears_and_sees_moves)
 	for (unsigned i = 0; i < 2 * SHUNT_MAC_AGE_TICKS; i++) {
 		shunt_mac_age(table, NULL, NULL);
 		shared->bridge->tick = table->tick;
+		steer_rig_forget(&rig);
 		shunt_mac_learn(table, key(2), 0); /* heard elsewhere */
 		cr_assert_eq(run(2, 1), SHUNT_STEER_XDP_BRIDGED, "after %u ticks", i);
 	}
