@@ -78,18 +78,26 @@ struct shunt_steer_rule {
 /* Beside the number of rules: their matches are counted (shunt_count.h). */
 #define SHUNT_STEER_RULES_COUNTED (2 * SHUNT_STEER_RULES_MAX)
 
+/* Of a bridge's port that routes, what is not sent to the bridge: the kernel's, or unicast to other
+ * stations bridged, but of a port with VLAN devices what carries a tag. */
+enum shunt_steer_switches {
+	SHUNT_STEER_SWITCHES_NOTHING = 0,
+	SHUNT_STEER_SWITCHES_ALL,
+	SHUNT_STEER_SWITCHES_UNTAGGED,
+};
+
 /* ---- configuration -------------------------------------------------------------------------- */
 
 /* What a port's owner chooses; all zeros is off. */
 struct shunt_steer_cfg {
-	__u32 mode;	  /* enum shunt_steer_mode */
-	__u8 mac[6];	  /* the port's own address */
-	__u8 mac2[6];	  /* bridge: the address of the kernel's bridge */
-	__u32 len_max;	  /* longest frame to userspace, in bytes without FCS: variants sg alone */
-	__u32 lane;	  /* of what forwarding can finish: user, kernel, xdp, or LANE_SHARED */
-	__u32 out_port;	  /* slot of the other port for xconnect, of this port for layer 3 */
-	__u16 in_port;	  /* bridge in lane xdp: the port's own number */
-	__u16 bridge;	  /* bridge in lane xdp: the bridge's number + 1; 0: none */
+	__u32 mode;	/* enum shunt_steer_mode */
+	__u8 mac[6];	/* the port's own address */
+	__u8 mac2[6];	/* bridge: the address of the kernel's bridge; a second one of the host's */
+	__u32 len_max;	/* longest frame to userspace, in bytes without FCS: variants sg alone */
+	__u32 lane;	/* of what forwarding can finish: user, kernel, xdp, or LANE_SHARED */
+	__u32 out_port; /* slot of the other port for xconnect, of this port for layer 3 */
+	__u16 in_port;	/* bridge in lane xdp: the port's own number */
+	__u16 bridge;	/* bridge in lane xdp: the bridge's number + 1; 0: none */
 	__u32 user_below; /* lane SHARED: flows whose 16-bit hash is below go to the worker, */
 	__u32 xdp_below;  /* of the others those below this to lane xdp, the rest to the kernel */
 	/* Lane xdp with one next hop: destination and source address that a frame leaves with; all
@@ -107,6 +115,7 @@ struct shunt_steer_cfg {
 	 * translated (lib/firewall/origin.h). 0: such a packet leaves by lane xdp, whatever the
 	 * port's. */
 	__u16 restores;
+	__u16 switches; /* enum shunt_steer_switches; LAYER3 alone */
 };
 
 /* A whole configuration, as the program reads it. Fields without a word are shunt_steer_cfg's. */
@@ -122,7 +131,8 @@ struct shunt_steer_half {
 		__u16 in_port; /* where bridge is not 0 */
 		__u16 hop_mtu; /* where hop is not 0 */
 	};
-	__u16 bridge;
+	__u8 bridge;
+	__u8 switches;
 	__u32 user_below, xdp_below;
 	__u32 hop_rest; /* the last four bytes of shunt_steer_cfg's hop, as they lie there */
 	__u64 hop;	/* the first eight; 0: none */

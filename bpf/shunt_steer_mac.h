@@ -39,8 +39,8 @@ struct shunt_steer_mac_bucket {
 struct shunt_steer_bridge {
 	__u64 factor;	  /* of the hash */
 	__u64 forwarding; /* ports that may forward, a bit each */
-	__u64 kernels;	  /* what comes in on these ports is the kernel's, */
-	__u64 untagged;	  /* but on these what carries no VLAN tag */
+	__u64 kernels;	  /* what comes in on these ports is the kernel's */
+	__u64 untagged;	  /* on these, whatever kernels says, what carries a VLAN tag */
 	__u64 learning;	  /* on these it is learned who sends */
 	__u64 filters;	  /* the bridges of these keep VLANs apart (struct shunt_steer_vlans) */
 	__u8 tick;	  /* now */

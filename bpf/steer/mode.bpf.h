@@ -152,13 +152,45 @@ __noinline int tagged_reason(struct xdp_md *ctx, __u32 live, __u64 len)
 	return inner_reason(half, eth, end, tags.len, len);
 }
 
+/* ---- bridge --------------------------------------------------------------------------------- */
+
+/* The kernel's bridge floods groups, and delivers them to the host as well: both need every
+ * one of them. Were userspace to flood, the host would miss them or the others get them twice. */
+static __always_inline int bridge_reason(const struct shunt_steer_half *half, const struct eth *eth)
+{
+	__u64 dst = shunt_steer_mac_word(*(const __u64 *)eth);
+
+	if (dst == half->mac_word || dst == half->mac2_word)
+		return SHUNT_STEER_OWN_MAC;
+	if (eth->dst[0] & 1)
+		return is_link_local_control(eth) ? SHUNT_STEER_LINK_LOCAL_CONTROL
+						  : SHUNT_STEER_MULTICAST;
+	return SHUNT_STEER_BRIDGED;
+}
+
+/* The kernel's VLAN devices come before its bridge. */
+static __always_inline int untagged_reason(const struct shunt_steer_half *half,
+					   const struct eth *eth)
+{
+	return is_tagged(eth) ? SHUNT_STEER_VLAN : bridge_reason(half, eth);
+}
+
+/* Of a port that routes for its bridge: what is not sent to the bridge. */
+static __always_inline int switched_reason(const struct shunt_steer_half *half,
+					   const struct eth *eth)
+{
+	if (half->switches == SHUNT_STEER_SWITCHES_UNTAGGED && is_tagged(eth))
+		return SHUNT_STEER_OTHER_MAC;
+	return bridge_reason(half, eth);
+}
+
 static __always_inline int layer3_reason(const struct shunt_steer_half *half, const struct eth *eth,
 					 const void *end, __s64 beyond)
 {
 	const __s64 l3_len = end - (const void *)(eth + 1) + beyond;
 
 	if (shunt_steer_mac_word(*(const __u64 *)eth) != half->mac_word)
-		return other_mac_reason(eth);
+		return half->switches ? switched_reason(half, eth) : other_mac_reason(eth);
 	switch (eth->type_be) {
 	case bpf_htons(ETH_P_IP):
 		return ipv4_reason(half, (const void *)(eth + 1), end, l3_len);
@@ -210,29 +242,6 @@ static __always_inline int xconnect_reason(const struct shunt_steer_half *half,
 	if (eth->dst[0] & 1)
 		return group_reason(half, eth, end);
 	return SHUNT_STEER_BRIDGED;
-}
-
-/* ---- bridge --------------------------------------------------------------------------------- */
-
-/* The kernel's bridge floods groups, and delivers them to the host as well: both need every
- * one of them. Were userspace to flood, the host would miss them or the others get them twice. */
-static __always_inline int bridge_reason(const struct shunt_steer_half *half, const struct eth *eth)
-{
-	__u64 dst = shunt_steer_mac_word(*(const __u64 *)eth);
-
-	if (dst == half->mac_word || dst == half->mac2_word)
-		return SHUNT_STEER_OWN_MAC;
-	if (eth->dst[0] & 1)
-		return is_link_local_control(eth) ? SHUNT_STEER_LINK_LOCAL_CONTROL
-						  : SHUNT_STEER_MULTICAST;
-	return SHUNT_STEER_BRIDGED;
-}
-
-/* The kernel's VLAN devices come before its bridge. */
-static __always_inline int untagged_reason(const struct shunt_steer_half *half,
-					   const struct eth *eth)
-{
-	return is_tagged(eth) ? SHUNT_STEER_VLAN : bridge_reason(half, eth);
 }
 
 static __always_inline int mix_reason(const struct shunt_steer_half *half, const struct eth *eth,

@@ -136,11 +136,16 @@ static __always_inline const struct shunt_steer_bridge *bridges_of(void **macs)
 	return *macs ? bpf_map_lookup_elem(*macs, &last) : NULL;
 }
 
-/* Of ports with VLAN devices, which the kernel has before its bridge. */
-static __always_inline bool is_untagged(const struct shunt_steer_bridge *bridge,
-					const struct eth *eth, __u64 forwarding, __u32 in)
+/* Whether a frame that came in on port `in` may be forwarded. What has a tag on a port with VLAN
+ * devices may not: the kernel has them before its bridge. */
+static __always_inline bool may_leave(const struct shunt_steer_bridge *bridge,
+				      const struct eth *eth, __u64 forwarding, __u32 in)
 {
-	return (forwarding & READ_ONCE(bridge->untagged)) >> (in & 63) & 1 && !is_tagged(eth);
+	if (!(forwarding >> (in & 63) & 1))
+		return false;
+	if (READ_ONCE(bridge->untagged) >> (in & 63) & 1)
+		return !is_tagged(eth);
+	return !(READ_ONCE(bridge->kernels) >> (in & 63) & 1);
 }
 
 static __always_inline const struct shunt_steer_vlan *vlan_at(void *macs, __u32 vid)
@@ -192,7 +197,7 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	const struct shunt_steer_bridge *bridge;
 	const struct eth *eth = data;
 	void *macs;
-	__u64 src, forwarding, from, bits = bridge_bits(number);
+	__u64 src, forwarding, bits = bridge_bits(number);
 	struct mac_hit hit;
 	__u32 to;
 
@@ -203,8 +208,7 @@ __noinline __u32 switch_port(struct xdp_md *ctx, __u32 number, __u32 in)
 	if (!src || (eth->src[0] | eth->dst[0]) & 1)
 		return SWITCH_NONE;
 	forwarding = READ_ONCE(bridge->forwarding);
-	from = forwarding & ~READ_ONCE(bridge->kernels);
-	if (!(from >> (in & 63) & 1) && !is_untagged(bridge, eth, forwarding, in))
+	if (!may_leave(bridge, eth, forwarding, in))
 		return SWITCH_NONE;
 	if (READ_ONCE(bridge->filters) >> (in & 63) & 1)
 		forwarding &= leave_alike(macs, eth, end, number, in, &bits);

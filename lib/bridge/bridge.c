@@ -32,14 +32,27 @@ void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_b
 	}
 }
 
+/* Of a port that rules judge, what is bridged is the kernel's, too: they may judge that. */
+static void route_and_switch(const struct shunt_bridge *b, unsigned port,
+			     struct shunt_steer_cfg *cfg)
+{
+	if (cfg->mode != SHUNT_STEER_MODE_LAYER3)
+		return;
+	cfg->switches = shunt_bridge_leaves_tags(b, port) ? SHUNT_STEER_SWITCHES_UNTAGGED
+							  : SHUNT_STEER_SWITCHES_ALL;
+	memcpy(cfg->mac2, b->ports->at[port].netdev.mac, sizeof(cfg->mac2));
+}
+
 void shunt_bridge_steer(const struct shunt_bridge *b, unsigned port, struct shunt_steer_cfg *cfg)
 {
 	const struct shunt_bridge_one *one = &b->bridges[b->bridge_of[port]];
 
 	cfg->in_port = port;
 	cfg->bridge = b->bridge_of[port] + 1u;
-	if (one->is_routed)
+	if (one->is_routed) {
+		route_and_switch(b, port, cfg);
 		return;
+	}
 	if (shunt_config_mode(b->ports->config, port) == SHUNT_FORWARD_MIX) {
 		cfg->mode = SHUNT_STEER_MODE_MIX;
 	} else if (one->ifindex) {

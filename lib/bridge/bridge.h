@@ -26,6 +26,7 @@
 #include "port/port.h"
 #include "bridge/devices.h"
 #include "bridge/fdb.h"
+#include "bridge/vlans.h"
 #include "graph/nodes.h"
 #include "xdp/macs.h"
 
@@ -65,7 +66,8 @@ struct shunt_bridge {
 	uint8_t bridge_of[SHUNT_PORT_MAX];
 	enum shunt_lane_reason left[SHUNT_PORT_MAX]; /* shunt_fdb_port's */
 	uint64_t tagged;			     /* ports that have VLAN devices */
-	struct shunt_bridge_devices vlans;
+	struct shunt_bridge_devices vlan_devices;
+	struct shunt_bridge_vlans vlans;
 	uint64_t backed; /* ports that have a backup port */
 	uint64_t named;	 /* ports that the dump under way, or the last one, has told of */
 	struct shunt_bridge_devices foreign; /* ports of the kernel's alone, for their bridge */

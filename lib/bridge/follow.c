@@ -28,16 +28,11 @@ static int bridge_over(const struct shunt_bridge *b, uint32_t ifindex)
 	return -1;
 }
 
-static uint64_t with_bit(uint64_t word, unsigned bit, bool on)
+static void set_bit(uint64_t *word, unsigned bit, bool on)
 {
 	uint64_t mask = 1ULL << bit;
 
-	return on ? word | mask : word & ~mask;
-}
-
-static void set_bit(uint64_t *word, unsigned bit, bool on)
-{
-	__atomic_store_n(word, with_bit(*word, bit, on), __ATOMIC_RELAXED);
+	__atomic_store_n(word, on ? *word | mask : *word & ~mask, __ATOMIC_RELAXED);
 }
 
 static void remove_entry(struct shunt_bridge *b, uint64_t key, unsigned port)
@@ -96,57 +91,21 @@ static void follow_foreign(struct shunt_bridge *b, uint32_t ifindex, int bridge)
 	set_foreign(b);
 }
 
-/* --- VLANs ------------------------------------------------------------------------------------ */
-
-/* In a VLAN: where it is not told, the port is no member. */
-static void set_member(struct shunt_steer_vlans *vlans, unsigned at,
-		       const struct shunt_brvlan *info, unsigned vid, bool is_gone)
+static bool has_ctags(const struct shunt_bridge_one *one)
 {
-	struct shunt_steer_vlan *vlan = &vlans->at[vid];
-	const uint64_t others = with_bit(vlan->members, at, false);
-	const bool is_member = !is_gone && info->state == BR_STATE_FORWARDING;
-
-	/* who is to leave tagged never leaves bare for a moment, nor the other way */
-	__atomic_store_n(&vlan->members, others, __ATOMIC_RELEASE);
-	__atomic_store_n(&vlan->bare, with_bit(vlan->bare, at, info->is_bare), __ATOMIC_RELEASE);
-	__atomic_store_n(&vlan->members, with_bit(others, at, is_member), __ATOMIC_RELEASE);
+	return one->vlan_type_be == htons(ETH_P_8021Q);
 }
 
-/* The kernel tells of the VLAN that is a port's PVID now, not of the one that was. */
-static void set_pvid(struct shunt_steer_vlans *vlans, unsigned at, unsigned vid, bool is_pvid)
-{
-	uint16_t *pvid = &vlans->pvids[at];
-
-	if (is_pvid || *pvid == vid)
-		__atomic_store_n(pvid, is_pvid ? (uint16_t)vid : 0, __ATOMIC_RELAXED);
-}
-
+/* Of a bridge that goes by other tags nobody but the kernel knows what is of a VLAN. */
 static void follow_members(void *arg, const struct shunt_brvlan *first, unsigned last,
 			   bool are_gone)
 {
 	struct shunt_bridge *b = arg;
 	const int at = shunt_ports_at(b->ports, first->ifindex);
-	unsigned vid;
 
-	if (at < 0 || !b->xdp_macs || !shunt_bridge_is_over(b, (unsigned)at))
-		return;
-	for (vid = first->vid; vid <= last; vid++) {
-		set_member(b->xdp_macs->vlans, (unsigned)at, first, vid, are_gone);
-		set_pvid(b->xdp_macs->vlans, (unsigned)at, vid, !are_gone && first->is_pvid);
-	}
-}
-
-/* Of a port that no VLAN is told of any more. */
-static void forget_members(struct shunt_bridge *b, unsigned at)
-{
-	const struct shunt_brvlan all = {.vid = 1};
-	unsigned vid;
-
-	if (!b->xdp_macs)
-		return;
-	for (vid = all.vid; vid < SHUNT_BRVLAN_IDS; vid++)
-		set_member(b->xdp_macs->vlans, at, &all, vid, true);
-	set_pvid(b->xdp_macs->vlans, at, b->xdp_macs->vlans->pvids[at], false);
+	if (at >= 0 && shunt_bridge_is_over(b, (unsigned)at))
+		shunt_bridge_vlans_put(&b->vlans, (unsigned)at, first, last, are_gone,
+				       has_ctags(&b->bridges[b->bridge_of[at]]));
 }
 
 /* --- what is left to the kernel --------------------------------------------------------------- */
@@ -156,8 +115,8 @@ static bool is_beyond(const struct shunt_bridge *b, unsigned bridge)
 {
 	const struct shunt_bridge_one *one = &b->bridges[bridge];
 
-	return one->filters_vlans && (bridge >= SHUNT_MAC_VLAN_BRIDGES ||
-				      (!one->is_routed && one->vlan_type_be != htons(ETH_P_8021Q)));
+	return one->filters_vlans &&
+	       (bridge >= SHUNT_MAC_VLAN_BRIDGES || (!one->is_routed && !has_ctags(one)));
 }
 
 enum shunt_lane_reason shunt_bridge_leaves(const struct shunt_bridge *b, unsigned port)
@@ -183,11 +142,11 @@ static void set_kernels(struct shunt_bridge *b)
 
 	for (i = 0; i < b->ports->cnt; i++) {
 		const bool is_left = shunt_bridge_leaves(b, i);
-		/* what has tags of a port that routes, the router knows */
-		const bool is_tagged = b->tagged >> i & 1 && !shunt_bridge_routes(b, i);
+		const bool is_tagged = b->tagged >> i & 1;
 
 		set_bit(&b->masks.untagged, i, is_tagged && !is_left);
-		set_bit(&b->masks.kernels, i, is_tagged || is_left);
+		/* what is sent to a bridge and has tags, the router knows */
+		set_bit(&b->masks.kernels, i, (is_tagged && !shunt_bridge_routes(b, i)) || is_left);
 		set_bit(&b->masks.filters, i,
 			shunt_bridge_is_over(b, i) && b->bridges[b->bridge_of[i]].filters_vlans);
 	}
@@ -210,6 +169,19 @@ void shunt_bridge_set_age(struct shunt_bridge *b)
 	b->tell_due_ns = shunt_clock_ns() + age_s * SHUNT_NS_PER_SEC / TELLS_PER_AGE;
 }
 
+static void set_tags(struct shunt_bridge *b, unsigned bridge, uint16_t type_be)
+{
+	struct shunt_bridge_one *one = &b->bridges[bridge];
+	unsigned i;
+
+	if (one->vlan_type_be == type_be)
+		return;
+	one->vlan_type_be = type_be;
+	for (i = 0; i < b->ports->cnt; i++)
+		if (one->members >> i & 1)
+			shunt_bridge_vlans_tell(&b->vlans, i, has_ctags(one));
+}
+
 static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 {
 	struct shunt_bridge *b = arg;
@@ -218,7 +190,7 @@ static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 	if (at < 0)
 		return;
 	b->bridges[at].filters_vlans = bridge->filters_vlans;
-	b->bridges[at].vlan_type_be = bridge->vlan_type_be;
+	set_tags(b, (unsigned)at, bridge->vlan_type_be);
 	b->bridges[at].age_s = bridge->age_s;
 	shunt_bridge_set_age(b);
 	set_kernels(b);
@@ -226,7 +198,7 @@ static void follow_bridge(void *arg, const struct shunt_brlink *bridge)
 
 static void set_tagged(struct shunt_bridge *b)
 {
-	b->tagged = shunt_bridge_devices_mask(&b->vlans);
+	b->tagged = shunt_bridge_devices_mask(&b->vlan_devices);
 	set_kernels(b);
 }
 
@@ -239,11 +211,11 @@ static void follow_vlan(void *arg, const struct shunt_brlink *vlan, bool is_gone
 	if (at < 0 || !shunt_bridge_is_over(b, (unsigned)at))
 		return;
 	if (is_gone)
-		shunt_bridge_devices_del(&b->vlans, vlan->ifindex);
+		shunt_bridge_devices_del(&b->vlan_devices, vlan->ifindex);
 	else
-		shunt_bridge_devices_put(&b->vlans, vlan->ifindex, (unsigned)at);
+		shunt_bridge_devices_put(&b->vlan_devices, vlan->ifindex, (unsigned)at);
 	if (vlan->is_moving)
-		shunt_bridge_devices_keep(&b->vlans, vlan->ifindex);
+		shunt_bridge_devices_keep(&b->vlan_devices, vlan->ifindex);
 	set_tagged(b);
 }
 
@@ -261,7 +233,7 @@ static void follow_own(struct shunt_bridge *b, unsigned at, const struct shunt_f
 	if (is_member)
 		return;
 	shunt_mac_flush(b->macs, b->bridge_of[at], at);
-	forget_members(b, at);
+	shunt_bridge_vlans_forget(&b->vlans, at);
 }
 
 static void follow_port(void *arg, const struct shunt_fdb_port *port)
@@ -303,9 +275,9 @@ static void begin_anew(void *arg)
 	b->named = 0;
 	for (i = 0; i < b->ports->cnt; i++)
 		if (shunt_bridge_is_over(b, i))
-			forget_members(b, i);
+			shunt_bridge_vlans_forget(&b->vlans, i);
 	shunt_bridge_devices_begin(&b->foreign);
-	shunt_bridge_devices_begin(&b->vlans);
+	shunt_bridge_devices_begin(&b->vlan_devices);
 	forget_stations(b);
 }
 
@@ -317,7 +289,7 @@ static void end_anew(void *arg)
 
 	shunt_bridge_devices_end(&b->foreign);
 	set_foreign(b);
-	shunt_bridge_devices_end(&b->vlans);
+	shunt_bridge_devices_end(&b->vlan_devices);
 	set_tagged(b);
 	for (i = 0; i < b->ports->cnt; i++)
 		if (shunt_bridge_is_over(b, i) && !(b->named >> i & 1))

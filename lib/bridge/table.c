@@ -54,6 +54,7 @@ static int make_table(struct shunt_bridge *b, uint64_t seed, struct shunt_err *e
 	if (ret)
 		return ret;
 	b->xdp_macs->bridge->factor = b->macs->factor;
+	b->vlans.told = b->xdp_macs->vlans;
 	shunt_mac_watch(b->macs, tell_programs, b);
 	shunt_bridge_publish(b);
 	return 0;

@@ -135,6 +135,23 @@ static void enter_at(const struct shunt_engine *engine, struct shunt_worker *wor
 			worker->entry[i] = (uint16_t)node;
 }
 
+/* Whether the port bridges: also what a bridge forwards for which it routes. */
+static bool bridges(const struct shunt_engine *engine, unsigned port)
+{
+	return shunt_ports_bridges(&engine->ports, port) ||
+	       (engine->bridge && shunt_bridge_routes(engine->bridge, port));
+}
+
+static bool any_bridges(const struct shunt_engine *engine)
+{
+	unsigned i;
+
+	for (i = 0; i < engine->ports.cnt; i++)
+		if (bridges(engine, i))
+			return true;
+	return false;
+}
+
 static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 		     struct group_params *params, struct shunt_err *err)
 {
@@ -158,7 +175,7 @@ static int add_route(struct shunt_engine *engine, struct shunt_worker *worker,
 	params->ip_above = params->ip;
 	params->ip_above.is_above = true;
 	for (i = 0; i < engine->ports.cnt; i++)
-		params->eth.bridges[i] = shunt_config_mode(engine->config, i) == SHUNT_FORWARD_MIX;
+		params->eth.bridges[i] = bridges(engine, i);
 	enter_at(engine, worker, SHUNT_FORWARD_ROUTE, entry);
 	enter_at(engine, worker, SHUNT_FORWARD_MIX, entry);
 	return add_route_nodes(worker, params, err);
@@ -176,17 +193,6 @@ static int add_bridge(struct shunt_engine *engine, struct shunt_worker *worker,
 	node = shunt_graph_add(&worker->graph, &shunt_node_bridge, NULL, &params->bridge, err);
 	enter_at(engine, worker, SHUNT_FORWARD_BRIDGE, node);
 	return SHUNT_MIN(node, 0);
-}
-
-/* Ports that route for a bridge have no use for its node. */
-static bool bridges(const struct shunt_engine *engine)
-{
-	unsigned i;
-
-	for (i = 0; engine->bridge && i < engine->ports.cnt; i++)
-		if (shunt_ports_bridges(&engine->ports, i))
-			return true;
-	return false;
 }
 
 static int restore(void *arg, uint8_t *frame, uint32_t len)
@@ -236,7 +242,7 @@ static int add_groups(struct shunt_engine *engine, struct shunt_worker *worker,
 
 	if (engine->router)
 		ret = add_route(engine, worker, params, err);
-	if (!ret && bridges(engine))
+	if (!ret && any_bridges(engine))
 		ret = add_bridge(engine, worker, learn, params, err);
 	if (!ret && engine->punts)
 		ret = add_punt(engine, worker, queue, params, err);

@@ -142,11 +142,8 @@ static json_t *route(const struct shunt_engine *engine, const struct shunt_port 
 static json_t *station(const struct shunt_engine *engine, const struct shunt_port *port,
 		       const struct shunt_xdp_frame *frame)
 {
-	const int mode = shunt_config_mode(engine->config, port->index);
-
-	if (!engine->bridge || (mode != SHUNT_FORWARD_BRIDGE && mode != SHUNT_FORWARD_MIX) ||
-	    (mode == SHUNT_FORWARD_MIX &&
-	     !memcmp(frame->bytes, &engine->ports.macs[port->index], ETH_ALEN)))
+	if (is_routed(engine, port) &&
+	    !memcmp(frame->bytes, &engine->ports.macs[port->index], ETH_ALEN))
 		return json_null();
 	return shunt_show_station(engine, port->index, frame->bytes);
 }

@@ -366,12 +366,12 @@ static __attribute__((noinline)) unsigned run_left(struct batch *b, struct shunt
 {
 	const struct shunt_bridge_masks *masks = b->br->params.masks;
 	const bool is_left = __atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) >> b->port & 1;
-	const uint64_t untagged = __atomic_load_n(&masks->untagged, __ATOMIC_RELAXED);
+	const bool leaves_tags = __atomic_load_n(&masks->untagged, __ATOMIC_RELAXED) >> b->port & 1;
 
-	if (!forwards || (is_left && !(untagged >> b->port & 1)))
+	if (!forwards || (is_left && !leaves_tags))
 		return run_kernels(b, pkts, cnt);
 	if (__atomic_load_n(&masks->filters, __ATOMIC_RELAXED) >> b->port & 1)
-		return run_filtering(b, pkts, cnt, next, is_left);
+		return run_filtering(b, pkts, cnt, next, leaves_tags);
 	read_batch(b, pkts, cnt, false);
 	return run_batch(b, pkts, cnt, next, true, false);
 }
@@ -399,6 +399,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 
 	b.unknown = b.outputs & __atomic_load_n(&masks->flooding, __ATOMIC_RELAXED);
 	if (unlikely((__atomic_load_n(&masks->kernels, __ATOMIC_RELAXED) |
+		      __atomic_load_n(&masks->untagged, __ATOMIC_RELAXED) |
 		      __atomic_load_n(&masks->filters, __ATOMIC_RELAXED)) >>
 			     port &
 		     1)) {

@@ -139,8 +139,8 @@ struct shunt_bridge_masks {
 	uint64_t learning;   /* these learn */
 	uint64_t flooding;   /* unknown stations are looked for on these */
 	uint64_t foreign;    /* bridges, a bit each, that have ports of the kernel's alone */
-	uint64_t kernels;    /* ports whose frames only the kernel forwards correctly, */
-	uint64_t untagged;   /* but on these what carries no VLAN tag */
+	uint64_t kernels;    /* ports whose frames only the kernel forwards correctly */
+	uint64_t untagged;   /* on these, whatever kernels says, what carries a VLAN tag */
 	uint64_t filters;    /* ports of bridges that keep VLANs apart */
 };
 

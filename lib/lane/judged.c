@@ -9,26 +9,20 @@
 #include "device/link.h"
 #include "firewall/firewall.h"
 
-static int ask_bridge(struct shunt_judged *judged)
+/* routes: a bond's frames pass it as a device, and a bridge's also the bridge's hooks. */
+static int ask_master(const struct shunt_lanes *lanes, unsigned port, bool routes,
+		      struct shunt_judged *judged)
 {
 	struct shunt_firewall_calls calls = {0};
 	int ret = shunt_link_master((unsigned)judged->ifindex, &judged->master);
 
-	if (!ret && judged->master)
+	judged->is_bridged =
+		routes ? lanes->bridge && shunt_bridge_routes(lanes->bridge, port) : judged->master;
+	if (!ret && judged->master && judged->is_bridged)
 		ret = shunt_firewall_calls_ask(judged->master, &calls);
-	judged->is_bridged = judged->master;
 	judged->calls_ip = calls.ip;
 	judged->calls_arp = calls.arp;
 	return ret == -ENODEV ? 0 : ret; /* what is gone has no frames */
-}
-
-/* What a member of a bond or a bridge gets passes that as a device, and the bridge's hooks, too. */
-static int ask_master(const struct shunt_lanes *lanes, unsigned port, struct shunt_judged *judged)
-{
-	const int ret = shunt_link_master((unsigned)judged->ifindex, &judged->master);
-
-	judged->is_bridged = lanes->bridge && shunt_bridge_routes(lanes->bridge, port);
-	return ret == -ENODEV ? 0 : ret;
 }
 
 /* The last answer stands while the kernel gives none: it may be busy for seconds. */
@@ -45,13 +39,13 @@ void shunt_lane_judged_ask(const struct shunt_lanes *lanes, const struct shunt_p
 			   struct shunt_judged *judged)
 {
 	const struct shunt_judged last = port->lane.judged; /* may be where the answer goes */
+	const bool bridges = shunt_ports_bridges(lanes->ports, port->index);
 
 	*judged = (struct shunt_judged){.ifindex = port->netdev.ifindex,
 					.leave_by = port->lane.facts.far,
 					.is_routed = shunt_ports_routes(lanes->ports, port->index)};
-	if (shunt_ports_bridges(lanes->ports, port->index) ? ask_bridge(judged)
-	    : judged->is_routed && port->xdp		   ? ask_master(lanes, port->index, judged)
-							   : 0)
+	if ((bridges || (judged->is_routed && port->xdp)) &&
+	    ask_master(lanes, port->index, !bridges, judged))
 		keep(&last, judged);
 }
 

@@ -107,18 +107,32 @@ json_t *shunt_show_macs(const struct shunt_show *show)
 	return result;
 }
 
-json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t mac[6])
+/* The VLAN that a frame is of in its port's bridge; 0: the bridge keeps none apart. */
+static unsigned vid_of(const struct shunt_bridge *b, unsigned port, const uint8_t *frame)
+{
+	const unsigned tci = frame[14] << 8 | frame[15];
+
+	if (!(b->masks.filters >> port & 1) || !b->xdp_macs)
+		return 0;
+	return frame[12] == 0x81 && frame[13] == 0 && tci & 0xfff ? tci & 0xfff
+								  : b->xdp_macs->vlans->pvids[port];
+}
+
+json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t *frame)
 {
 	const struct shunt_bridge *b = engine->bridge;
+	unsigned at, vid;
 	json_t *row;
-	unsigned at;
 
-	if (mac[0] & 1)
+	if (!b || !shunt_bridge_has(b, port, port) || frame[0] & 1)
 		return json_null();
-	at = shunt_mac_lookup(b->macs,
-			      shunt_mac_hash(b->macs, shunt_mac_key(mac, b->bridge_of[port])));
+	vid = vid_of(b, port, frame);
+	at = shunt_mac_lookup(
+		b->macs,
+		shunt_mac_hash(b->macs,
+			       shunt_mac_key(frame, shunt_mac_group(b->bridge_of[port], vid))));
 	row = json_object();
-	json_object_set_new(row, "mac", shunt_show_mac(mac));
+	json_object_set_new(row, "mac", shunt_show_mac(frame));
 	set_text(row, "port",
 		 at < b->ports->cnt	? b->ports->at[at].name
 		 : at == SHUNT_MAC_HOST ? "kernel"

@@ -62,10 +62,11 @@ void shunt_show_members(const struct shunt_engine *engine, const struct shunt_de
 /* shunt_show_notices_of returns the notices about a port, -1 for all, an array. Thread: control. */
 json_t *shunt_show_notices_of(const struct shunt_show *show, int port);
 
-/* shunt_show_station says where a bridging port's destination was heard, by its index: mac, and
- * port (null: not known; kernel: the host's own). null for a group. Returns a new reference.
- * Thread: control, with the guard. */
-json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t mac[6]);
+/* shunt_show_station says where the destination of a frame was heard that comes in on a port, by
+ * its index, and is bridged: mac, and port (null: not known; kernel: the host's own). null for a
+ * group, and on a port that bridges nothing. Of the frame 16 bytes are read. Returns a new
+ * reference. Thread: control, with the guard. */
+json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t *frame);
 
 /* shunt_show_route says where a packet to address (text, IPv4 or IPv6) would go that came in by the
  * device iif (text); NULL: by one that no rule and no VRF leads elsewhere. shunt_show_route_in says

@@ -305,6 +305,7 @@ int shunt_xdp_set_config(struct shunt_xdp *x, const struct shunt_steer_cfg *cfg,
 	x->shadow.out_port = cfg->out_port;
 	x->shadow.in_port = cfg->bridge ? cfg->in_port : cfg->hop_mtu;
 	x->shadow.bridge = cfg->bridge;
+	x->shadow.switches = cfg->switches;
 	x->is_left = cfg->is_left;
 	x->ctl->crosses = cfg->crosses;
 	x->ctl->restores = cfg->restores;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Mode route over a bridge of the kernel's that has addresses: what is sent to the bridge's address is
-routed in the lane; the kernel's bridge keeps all else, and hears who sends."""
+routed in the lane, and what is for a station that is known bridged there; the kernel's bridge keeps all else,
+and hears who sends."""
 import pytest
 
 from shuntlab.frames import DUT1, GEN, MAX, SINK, back, routed, udp4, udp6
@@ -85,13 +86,15 @@ def test_both_ways(lan, each_lane):
             by_lane(d, each_lane, "eth2", sink, frame, third, routed(frame, THIRD, DUT1))
 
 
-def test_what_is_bridged_is_the_kernels(lan, each_lane):
+def test_what_is_bridged(lan, each_lane):
     gen, sink, third = ends(lan)
-    between = udp4(dst="10.0.1.3", eth_dst=THIRD)
+    between, unknown = udp4(dst="10.0.1.3", eth_dst=THIRD), udp4(eth_dst="02:00:00:00:09:09")
     with route(lan) as d:
         warm(lan)
-        gen.reaches(third, between, between)
-        assert d.steered("other_mac", "eth1")
+        by_lane(d, each_lane, "eth1", gen, between, third, between)
+        gen.reaches(third, unknown)
+        gen.reaches(third, udp4(eth_dst="ff:ff:ff:ff:ff:ff"))
+        assert d.steered("multicast", "eth1")
 
 
 def test_who_sends_is_learned(lan, each_lane):

@@ -177,8 +177,11 @@ static void init_members(void)
 	init();
 	memset(&vlans, 0, sizeof(vlans));
 	bridge.xdp_macs = &lane;
+	bridge.vlans.told = &vlans;
 	for (i = 0; i < PORTS; i++)
 		at[i].xdp = (void *)none;
+	filters(0, true);
+	filters(1, true);
 }
 
 Test(bridge_vlan, members, .init = init_members)
@@ -241,13 +244,29 @@ Test(bridge_vlan, members_are_forgotten, .init = init_members)
 	cr_expect_eq(vlans.pvids[1], 0);
 }
 
+/* While a bridge goes by other tags its ports are members of no VLAN. */
+Test(bridge_vlan, members_by_other_tags, .init = init_members)
+{
+	vlan(RTM_NEWVLAN, 0, BRIDGE_VLAN_INFO_PVID, 10, 12, BR_STATE_FORWARDING);
+	vlan(RTM_NEWVLAN, 2, 0, 10, 10, BR_STATE_FORWARDING);
+	filters_by(0, true, ETH_P_8021AD);
+	expect_vlan(10, 4, 0);
+	vlan(RTM_NEWVLAN, 1, BRIDGE_VLAN_INFO_UNTAGGED, 10, 10, BR_STATE_FORWARDING);
+	vlan(RTM_DELVLAN, 0, 0, 11, 11, BR_STATE_FORWARDING);
+	expect_vlan(10, 4, 0);
+	expect_vlan(12, 0, 0);
+	filters(0, true);
+	expect_vlan(10, 7, 2);
+	expect_vlan(11, 0, 0);
+	expect_vlan(12, 1, 0);
+}
+
 /* What the programs go by. */
 Test(bridge_vlan, is_told_to_the_programs, .init = init_members)
 {
-	filters(1, true);
-	cr_expect_eq(bridge.xdp_macs->bridge->filters, 0xc);
+	cr_expect_eq(bridge.xdp_macs->bridge->filters, 0xf);
 	filters(1, false);
-	cr_expect_eq(bridge.xdp_macs->bridge->filters, 0);
+	cr_expect_eq(bridge.xdp_macs->bridge->filters, 3);
 }
 
 /* Only the first have VLANs in the table of stations. */
@@ -267,19 +286,19 @@ Test(bridge_vlan, routed_ports_of_a_bridge_without_room_for_vlans)
 	cr_expect_eq(port_of(1, SHUNT_MAC_VLAN_BRIDGES, 0), 0);
 }
 
-/* Their VLAN devices the router knows; of ports that bridge, what has tags is the kernel's. */
+/* What has tags is the kernel's, where it is bridged. What is routed with tags the router knows. */
 Test(bridge_vlan, vlan_devices_of_ports)
 {
 	struct shunt_brlink vlan = {.ifindex = 50, .is_vlan = true, .lower = FIRST_PORT};
 
 	shunt_bridge_fdb_ops.vlan(&bridge, &vlan, false);
 	cr_expect_eq(bridge.masks.kernels, 0);
-	cr_expect_eq(bridge.masks.untagged, 0);
+	cr_expect_eq(bridge.masks.untagged, 1);
 	vlan.lower = FIRST_PORT + 2;
 	vlan.ifindex++;
 	shunt_bridge_fdb_ops.vlan(&bridge, &vlan, false);
 	cr_expect_eq(bridge.masks.kernels, 4);
-	cr_expect_eq(bridge.masks.untagged, 4);
+	cr_expect_eq(bridge.masks.untagged, 5);
 }
 
 Test(bridge_vlan, stations_by_vlan)

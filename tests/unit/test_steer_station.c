@@ -121,6 +121,39 @@ Test(steer_station, sources_that_are_no_stations)
 	stop();
 }
 
+/* What is not sent to the bridge is bridged, where the port says so and the sender is known. */
+Test(steer_station, what_is_bridged)
+{
+	static const uint8_t port_mac[6] = {2, 0, 0, 0, 7, 7};
+	struct frame f, group, own, tagged;
+	uint64_t word = 0;
+
+	start(SHUNT_LANE_USER);
+	steer_rig_macs_open(&rig, &macs, IN);
+	frame_good4(&f);
+	memcpy(f.data, FRAME_THIRD_MAC, 6);
+	group = own = tagged = f;
+	group.data[0] |= 1;
+	memcpy(own.data, port_mac, 6);
+	tagged.data[12] = 0x81;
+	tagged.data[13] = 0;
+	EXPECT(&f, OTHER_MAC);
+	rig.half->switches = SHUNT_STEER_SWITCHES_ALL;
+	memcpy(&word, port_mac, 6);
+	rig.half->mac2_word = shunt_steer_mac_word(word);
+	EXPECT(&f, STATION);
+	shunt_mac_learn(macs.table, sender(BRIDGE, 0), IN);
+	EXPECT(&f, BRIDGED);
+	EXPECT(&tagged, BRIDGED);
+	EXPECT(&group, MULTICAST);
+	EXPECT(&own, OWN_MAC);
+	rig.half->switches = SHUNT_STEER_SWITCHES_UNTAGGED;
+	rig.ctl->tables.flags |= SHUNT_TABLES_ABOVE;
+	EXPECT(&f, BRIDGED);
+	EXPECT(&tagged, OTHER_MAC); /* of a VLAN device, it is not routed */
+	stop();
+}
+
 /* What is the kernel's for a reason of its own is so for that, and a rule asks nobody. */
 Test(steer_station, other_reasons)
 {
