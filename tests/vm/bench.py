@@ -10,7 +10,7 @@ import sys
 from shuntlab import guest
 from shuntlab.napi import Polls
 from shuntlab.rig import TOOLS, Idler, Load, Rig, set_rings, sink
-from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, behind_bridge, bonded, bridge, captured, dumped, \
+from shuntlab.rig_forwarders import VLAN_IN, LeftOutError, behind_bridge, bonded, bridged, captured, dumped, \
     in_vrf, nobody, ruled, shunt, tagged, to_vlan, xdp_forward
 from shuntlab.sampler import PARTS
 
@@ -42,7 +42,12 @@ def small_router(forwarder, has_flowtable=True):
 def cases():
     """(name, params, address of the frames, forwarder, of how many the least is taken)"""
     yield "vm.kernel.ip_forward", {}, guest.DUT, nobody, 1
-    yield "vm.kernel.bridge", {}, guest.SINK, bridge, BRIDGES
+    yield "vm.kernel.bridge", {}, guest.SINK, bridged(nobody), BRIDGES
+    yield "vm.kernel.bridge.vlan", {}, guest.SINK, bridged(nobody, True), BRIDGES
+    for lane in "xdp", "user":
+        for name, has_vlans in ("vm.shunt.bridge", False), ("vm.shunt.bridge.vlan", True):
+            yield (name, {"lane": lane}, guest.SINK,
+                   bridged(shunt("bridge", "br0", "--lane", lane, "--batch", "64"), has_vlans), BRIDGES)
     yield "vm.shunt.xconnect.xdp", {}, guest.SINK, shunt("xconnect", *guest.PORTS, "--lane", "xdp"), 1
     yield "vm.shunt.route.xdp", {}, guest.DUT, shunt("route", *guest.PORTS, "--lane", "xdp"), 1
     yield "vm.shunt.route.user", {"batch": 64}, guest.DUT, routed("user"), 1

@@ -13,19 +13,12 @@ import sys
 
 from shuntlab import guest
 from shuntlab.rig import Idler, Load, Rig, set_rings, sink
-from shuntlab.rig_forwarders import bridge, nobody, shunt
+from shuntlab.rig_forwarders import bridged, nobody, shunt
 
 SLACK = 1.02
 WINDOWS, BRIDGES = 5, 3  # that the cost is the middle one of
 FORWARDED, BRIDGED = "ip_forward", "bridge"
 GENERIC = ("--driver-mode", "generic")
-
-
-@contextlib.contextmanager
-def bridged(lab, *args):
-    """shuntd where a bridge of the kernel's is beneath."""
-    with bridge(lab), shunt(*args)(lab) as daemon:
-        yield daemon
 
 
 @contextlib.contextmanager
@@ -44,7 +37,7 @@ class Case:
     def __init__(self, name, kernel, *args, over=False):
         self.name, self.kernel, self.mac = name, kernel, guest.DUT if kernel == FORWARDED else guest.SINK
         args = name.split(".")[0], *args, "--lane", "auto", "--poll", "interrupt"
-        self.forwarder = lambda lab: (bridged if over else by_itself)(lab, *args)
+        self.forwarder = bridged(shunt(*args)) if over else lambda lab: by_itself(lab, *args)
         self.tries = BRIDGES if over else 1
 
 
@@ -64,7 +57,7 @@ def cases():
     yield Case("xconnect.generic-over-br0", BRIDGED, *guest.PORTS, *GENERIC, over=True)
 
 
-KERNEL = {FORWARDED: (guest.DUT, nobody, 1), BRIDGED: (guest.SINK, bridge, BRIDGES)}
+KERNEL = {FORWARDED: (guest.DUT, nobody, 1), BRIDGED: (guest.SINK, bridged(nobody), BRIDGES)}
 
 
 def measure(rig, mac, forwarder, tries):

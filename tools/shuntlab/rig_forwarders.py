@@ -19,20 +19,6 @@ def nobody(_):
     yield None
 
 
-@contextlib.contextmanager
-def bridge(lab):
-    lab.sh("dut", f"""
-        ip link add br0 type bridge mcast_snooping 0; ip link set br0 up
-        ip link set eth1 master br0; ip link set eth2 master br0
-        bridge fdb replace {guest.SINK} dev eth2 master static
-        bridge fdb replace {guest.GEN} dev eth1 master static""")
-    lab.carriers()
-    try:
-        yield None
-    finally:
-        lab.sh("dut", "ip link del br0")
-
-
 def shunt(*args):
     @contextlib.contextmanager
     def forwarder(lab):
@@ -45,6 +31,30 @@ def shunt(*args):
 
 
 VLAN_IN, VLAN_OUT = 10, 20
+
+
+def bridged(forwarder, has_vlans=False):
+    """A forwarder of a bridge's two ports; has_vlans: it keeps VLANs apart, and frames are tagged."""
+    vlans = f"""
+        ip link set br0 type bridge vlan_filtering 1
+        bridge vlan add dev eth1 vid {VLAN_IN}; bridge vlan add dev eth2 vid {VLAN_IN}""" if has_vlans else ""
+    of_vlan = f"vlan {VLAN_IN}" if has_vlans else ""
+
+    @contextlib.contextmanager
+    def between(lab):
+        lab.sh("dut", f"""
+            set -e
+            ip link add br0 type bridge mcast_snooping 0; ip link set br0 up
+            ip link set eth1 master br0; ip link set eth2 master br0{vlans}
+            bridge fdb replace {guest.SINK} dev eth2 master static {of_vlan}
+            bridge fdb replace {GEN} dev eth1 master static {of_vlan}""")
+        lab.carriers()
+        try:
+            with forwarder(lab) as daemon:
+                yield daemon
+        finally:
+            lab.sh("dut", "ip link del br0")
+    return between
 
 
 def to_vlan(forwarder):
