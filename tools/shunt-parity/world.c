@@ -5,7 +5,7 @@
  *
  * With VRFs all of this is there three times, with the same addresses: in red, in blue and in no
  * VRF. Each has a device on every link, the port itself in one of them: eth1 in red, eth2 in blue,
- * eth3 in none. Its
+ * eth3 in none. In world router the port is eth1 in none, a bond in blue, a bridge in none. Its
  * stations' MACs are 02:00:00:VRF:0L:HOST, and the networks that are behind link L in no VRF are
  * behind the next link in red, and the one after it in blue.
  */
@@ -84,9 +84,12 @@ static unsigned id_of(unsigned vrf, unsigned id)
 
 static void print_device(FILE *out, enum parity_world world, unsigned vrf, unsigned link)
 {
-	const bool is_port = parity_vrf_of_port(world, link - 1) == vrf;
+	static const char *const above[PARITY_PORTS] = {"eth", "bond", "bridge"};
+	const char *name = vrfs[vrf];
 
-	fprintf(out, "%s%u", is_port ? "eth" : vrfs[vrf], link);
+	if (parity_vrf_of_port(world, link - 1) == vrf)
+		name = world == PARITY_ROUTER ? above[link - 1] : "eth";
+	fprintf(out, "%s%u", name, link);
 }
 
 /* With the VRF's devices and next hops in the place of ethL, lo and ids. */
@@ -180,7 +183,7 @@ static const struct exception *exception_of(enum parity_world world, const char 
 {
 	unsigned i;
 
-	for (i = 0; world == PARITY_VRF && i < sizeof(exceptions) / sizeof(*exceptions); i++)
+	for (i = 0; parity_has_vrfs(world) && i < sizeof(exceptions) / sizeof(*exceptions); i++)
 		if (exceptions[i].vrf == vrf && !strcmp(exceptions[i].prefix, prefix))
 			return &exceptions[i];
 	return NULL;
@@ -218,6 +221,6 @@ void parity_world_print(FILE *out, enum parity_world world, unsigned variant)
 	unsigned vrf;
 
 	fputs(first_commands, out);
-	for (vrf = 0; vrf < (world == PARITY_VRF ? PARITY_VRFS : 1); vrf++)
+	for (vrf = 0; vrf < (parity_has_vrfs(world) ? PARITY_VRFS : 1); vrf++)
 		print_vrf(out, world, vrf, variant);
 }
