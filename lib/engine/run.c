@@ -63,6 +63,17 @@ static void look_at_firewall(struct shunt_engine *engine)
 	shunt_guard_leave(engine->ports.guard);
 }
 
+static void end_approved(struct shunt_engine *engine)
+{
+	bool are_through = true;
+	unsigned i;
+
+	for (i = 0; i < engine->worker_cnt; i++)
+		are_through &=
+			shunt_worker_is_through(engine->workers[i], engine->config->ring_size);
+	shunt_lanes_end_approved(&engine->lanes, are_through);
+}
+
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 {
 	bool is_new;
@@ -80,6 +91,7 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 	if (ret)
 		return ret;
 	look_at_firewall(engine);
+	end_approved(engine);
 	is_new = shunt_engine_follow_devices(engine);
 	return shunt_lanes_follow(&engine->lanes, is_new, err);
 }

@@ -117,11 +117,16 @@ static bool leave(const struct punt *punt, const struct shunt_graph *graph,
 static bool is_as_received(const struct shunt_node *node, const struct shunt_pkt *pkt)
 {
 	const struct shunt_punt_params *params = &((const struct punt *)node->priv)->params;
+	uint8_t approved = SHUNT_APPROVED_NEVER;
+	int ret;
 
-	if (!params->live || !__atomic_load_n(&params->live[pkt->port].approved, __ATOMIC_RELAXED))
+	if (params->live)
+		approved = __atomic_load_n(&params->live[pkt->port].approved, __ATOMIC_RELAXED);
+	if (approved == SHUNT_APPROVED_NEVER)
 		return true;
-	return params->restore(params->restore_arg, shunt_pkt_data(pkt, node->graph->pool->mem),
-			       SHUNT_MIN(pkt->len, RESTORED_MAX)) >= 0;
+	ret = params->restore(params->restore_arg, shunt_pkt_data(pkt, node->graph->pool->mem),
+			      SHUNT_MIN(pkt->len, RESTORED_MAX));
+	return shunt_approved_is_known(approved, ret);
 }
 
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)

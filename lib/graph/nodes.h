@@ -4,6 +4,8 @@
 #ifndef SHUNT_GRAPH_NODES_H
 #define SHUNT_GRAPH_NODES_H
 
+#include <errno.h>
+
 #include "fib/device.h"
 #include "fib/fib4.h"
 #include "fib/fib6.h"
@@ -69,8 +71,16 @@ enum shunt_source_check {
 enum shunt_approved {
 	SHUNT_APPROVED_NEVER = 0,
 	SHUNT_APPROVED_NOW,
-	SHUNT_APPROVED_BEFORE, /* no more, but some may be under way */
+	SHUNT_APPROVED_BEFORE, /* no more, but some may be under way; or soon */
 };
+
+/* shunt_approved_is_known says whether a packet is what it was when it arrived, by what came of
+ * making it that (firewall/origin.h): where not all are approved, one of no connection was not
+ * translated. Thread: any. */
+static inline bool shunt_approved_is_known(uint8_t approved, int restored)
+{
+	return restored >= 0 || (restored == -ENOENT && approved == SHUNT_APPROVED_BEFORE);
+}
 
 /* What control may change of an input port while workers run: each read and written whole. */
 struct shunt_port_live {

@@ -108,7 +108,8 @@ struct shunt_worker {
 	pthread_t thread;
 	int tid;
 	bool running;
-	struct shunt_ledger ledger; /* valid once answer == request */
+	struct shunt_ledger ledger;	       /* valid once answer == request */
+	uint64_t seen_turns, seen_empty_turns; /* by the latest shunt_worker_is_through */
 };
 
 /* Cycles per packet over the worker's life, Gallenmüller et al.'s split. Negative
@@ -178,5 +179,10 @@ int shunt_worker_stop(struct shunt_worker *worker, unsigned timeout_ms);
  * (or takes it, when the worker is not running). Returns 0, or -ETIMEDOUT when it did
  * not answer within timeout_ms. Thread: control. */
 int shunt_worker_ledger(struct shunt_worker *worker, struct shunt_ledger *out, unsigned timeout_ms);
+
+/* shunt_worker_is_through says whether the worker took all that its queues held at the call before:
+ * since then it has found them empty, or has turned as often as a ring has places. Thread: control.
+ */
+bool shunt_worker_is_through(struct shunt_worker *worker, unsigned ring_size);
 
 #endif

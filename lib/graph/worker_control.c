@@ -248,6 +248,19 @@ int shunt_worker_ledger(struct shunt_worker *w, struct shunt_ledger *out, unsign
 	return 0;
 }
 
+/* One of two turns begins and ends after the call before. */
+bool shunt_worker_is_through(struct shunt_worker *w, unsigned ring_size)
+{
+	const uint64_t turns = shunt_counter_read(&w->stats.turns);
+	const uint64_t empty_turns = shunt_counter_read(&w->stats.empty_turns);
+	const bool is_through =
+		empty_turns - w->seen_empty_turns > 1 || turns - w->seen_turns > ring_size;
+
+	w->seen_turns = turns;
+	w->seen_empty_turns = empty_turns;
+	return is_through;
+}
+
 struct shunt_worker_costs shunt_worker_costs(const struct shunt_worker *w)
 {
 	return shunt_worker_stats_costs(&w->stats);

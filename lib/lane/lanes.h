@@ -89,6 +89,11 @@ int shunt_lanes_prepare_crossing(struct shunt_lanes *lanes, bool are_bridges,
 				 struct shunt_err *err);
 void shunt_lanes_cross(struct shunt_lanes *lanes);
 
+/* shunt_lanes_end_approved ends what workers mind of connections that were approved, where none are
+ * any more: what they hand back is no longer made what it was before its translation. are_through:
+ * they took all that was there at the call before. Thread: control, every second. */
+void shunt_lanes_end_approved(struct shunt_lanes *lanes, bool are_through);
+
 /* shunt_lanes_follows says whether the port forwards by what the follower keeps: routes, the states
  * of a kernel bridge's ports, or rules of the firewall that leave it to the kernel. What others
  * forward by changes at this daemon's word alone. Thread: any. */

@@ -108,8 +108,7 @@ static int set_config(struct shunt_lanes *lanes, struct shunt_port *port, struct
 
 /* What workers know of it, before the program is told (is_told: after). They take nothing for
  * approved that came before, and know that what comes from now on may be translated. */
-static void tell_workers(const struct shunt_lanes *lanes, const struct shunt_port *port,
-			 bool is_told)
+static void tell_workers(const struct shunt_lanes *lanes, struct shunt_port *port, bool is_told)
 {
 	const bool is_approved = port->lane.facts.asks_flows;
 	uint8_t *approved, before;
@@ -122,6 +121,28 @@ static void tell_workers(const struct shunt_lanes *lanes, const struct shunt_por
 		__atomic_store_n(approved, SHUNT_APPROVED_NOW, __ATOMIC_RELAXED);
 	else if (is_approved || before)
 		__atomic_store_n(approved, SHUNT_APPROVED_BEFORE, __ATOMIC_RELAXED);
+	if (is_approved)
+		port->lane.approved_looks = 0;
+	else if (is_told && before && !port->lane.approved_looks)
+		port->lane.approved_looks = 1;
+}
+
+/* Two looks: what workers took between them is all that came before the first. */
+void shunt_lanes_end_approved(struct shunt_lanes *lanes, bool are_through)
+{
+	unsigned i;
+
+	for (i = 0; i < lanes->ports->cnt; i++) {
+		struct shunt_port_lane *lane = &lanes->ports->at[i].lane;
+
+		if (lane->approved_looks == 1) {
+			lane->approved_looks++;
+		} else if (lane->approved_looks && are_through) {
+			__atomic_store_n(&lanes->router->live[i].approved, SHUNT_APPROVED_NEVER,
+					 __ATOMIC_RELAXED);
+			lane->approved_looks = 0;
+		}
+	}
 }
 
 int shunt_lanes_tell(struct shunt_lanes *lanes, struct shunt_port *port, struct shunt_err *err)

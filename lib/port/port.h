@@ -28,12 +28,13 @@ struct shunt_port_lane {
 	struct shunt_lane_facts facts;
 	struct shunt_judged judged; /* what decides whose rules its frames would meet */
 	struct shunt_lane_choice choice;
-	bool asks_flows;	  /* its program forwards approved connections alone: in force */
-	bool is_flow_above;	  /* a flowtable has the port's bridge, and not the port */
-	bool leaves_tags;	  /* what carries a VLAN tag is the kernel's */
-	bool is_new;		  /* chosen, or changed, since shunt_lanes_take_new */
-	uint32_t change_cnt;	  /* lanes in use that differed from the one before */
-	uint32_t carrier_changes; /* of the device, before the program was attached */
+	bool asks_flows;	/* its program forwards approved connections alone: in force */
+	bool is_flow_above;	/* a flowtable has the port's bridge, and not the port */
+	uint8_t approved_looks; /* since none are approved any more, which workers mind yet; or 0 */
+	bool leaves_tags;	/* what carries a VLAN tag is the kernel's */
+	bool is_new;		/* chosen, or changed, since shunt_lanes_take_new */
+	uint32_t change_cnt;	/* lanes in use that differed from the one before */
+	uint32_t carrier_changes;	    /* of the device, before the program was attached */
 	struct shunt_backoff backoff;	    /* of the program, which the device did not take back */
 	struct shunt_err refusal;	    /* why it was refused */
 	struct shunt_backoff flows_backoff; /* of the program that asks a flowtable: not loaded, */

@@ -3,11 +3,13 @@
  * router written naively from the kernel's sources. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "graph/nodes.h"
 #include "ip_rig.h"
 #include "measure/rng.h"
 
@@ -753,4 +755,25 @@ Test(ip_nodes, approved_packets)
 	compare(ip_rig_run(rig, f4.bytes, f4.len), &own, &f4, "approved before");
 	cr_expect_eq(ip_rig_restored(rig), 2);
 	ip_rig_destroy(rig);
+}
+
+/* One of no connection may have been translated while all are approved, and was not before or
+ * after. What else the kernel answers says nothing about it. */
+Test(ip_nodes, approved_packets_of_no_connection)
+{
+	static const struct {
+		enum shunt_approved approved;
+		int restored;
+		bool is_known;
+	} cases[] = {
+		{SHUNT_APPROVED_NOW, 1, true},		{SHUNT_APPROVED_NOW, 0, true},
+		{SHUNT_APPROVED_NOW, -ENOENT, false},	{SHUNT_APPROVED_NOW, -EAGAIN, false},
+		{SHUNT_APPROVED_BEFORE, 1, true},	{SHUNT_APPROVED_BEFORE, 0, true},
+		{SHUNT_APPROVED_BEFORE, -ENOENT, true}, {SHUNT_APPROVED_BEFORE, -EAGAIN, false},
+	};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(cases); i++)
+		cr_expect_eq(shunt_approved_is_known(cases[i].approved, cases[i].restored),
+			     cases[i].is_known, "case %u", i);
 }

@@ -229,6 +229,31 @@ Test(worker, ledger_of_a_stopped_worker, .fini = fini)
 	expect_ledger(FRAMES - 15, 15);
 }
 
+/* By two turns that received nothing, or by as many as a ring has places. */
+Test(worker, is_through_with_what_was_there, .fini = fini)
+{
+	unsigned i;
+
+	build(ordinary);
+	cr_expect_not(shunt_worker_is_through(worker, 3));
+	shunt_worker_turn(worker);
+	cr_expect_not(shunt_worker_is_through(worker, 3));
+	shunt_worker_turn(worker);
+	shunt_worker_turn(worker);
+	cr_expect(shunt_worker_is_through(worker, 3));
+	cr_expect_not(shunt_worker_is_through(worker, 3));
+	for (i = 0; i < 4; i++) {
+		cr_expect_not(shunt_worker_is_through(worker, 3));
+		fakes[0].arriving = 1;
+		shunt_worker_turn(worker);
+	}
+	for (i = 0; i < 3; i++) {
+		fakes[0].arriving = 1;
+		shunt_worker_turn(worker);
+	}
+	cr_expect(shunt_worker_is_through(worker, 3));
+}
+
 Test(worker, drain_waits_for_what_was_sent, .fini = fini)
 {
 	uint64_t start;

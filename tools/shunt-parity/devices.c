@@ -12,6 +12,8 @@
 #define MACS_LEN 12u
 #define TAGS_MAX 2u
 #define VRF_ID	 100u /* of the VLAN devices in no VRF; then those of red, of blue */
+#define BOND	 1u   /* links of a router that are no port alone */
+#define BRIDGE	 2u
 
 struct tag {
 	uint16_t type, id;
@@ -34,9 +36,11 @@ static const struct tags bridged[PARITY_PORTS][PARITY_MEMBERS] = {
 	{{{{0x8100, 33}}, 1}, {{{0x8100, 33}}, 1}},
 };
 
-bool parity_has_members(enum parity_world world)
+unsigned parity_member_cnt(enum parity_world world, unsigned link)
 {
-	return world == PARITY_BOND || world == PARITY_BRIDGE_VLAN;
+	if (world == PARITY_ROUTER)
+		return link == BOND || link == BRIDGE ? PARITY_MEMBERS : 1;
+	return world == PARITY_BOND || world == PARITY_BRIDGE_VLAN ? PARITY_MEMBERS : 1;
 }
 
 static const struct tags *tags_at(enum parity_world world, unsigned link, unsigned member)
@@ -56,7 +60,7 @@ unsigned parity_tags_len(const uint8_t *data, unsigned len)
 
 unsigned parity_room_for_tags(const struct parity_source *src, unsigned link)
 {
-	if (src->world == PARITY_VRF || src->world == PARITY_BRIDGE_VLAN)
+	if (parity_has_vrfs(src->world) || src->world == PARITY_BRIDGE_VLAN)
 		return TAG_LEN;
 	return src->world == PARITY_VLAN ? tags_of[link].cnt * TAG_LEN : 0;
 }
@@ -85,10 +89,10 @@ static void push_all(struct parity_frame *frame, const struct tags *tags, unsign
 
 static void push_any(struct parity_rng *rng, struct parity_frame *frame)
 {
-	static const uint16_t ids[] = {0, 1, 33, 101, 102, 103, 4095};
+	static const uint16_t ids[] = {0, 1, 33, 100, 101, 102, 103, 4095};
 
 	push(frame, parity_chance(rng, 70) ? 0x8100 : 0x88a8,
-	     ids[parity_below(rng, 7)] | parity_below(rng, 8) << 13);
+	     ids[parity_below(rng, 8)] | parity_below(rng, 8) << 13);
 }
 
 static void tag(enum parity_world world, struct parity_rng *rng, struct parity_frame *frame)
@@ -110,18 +114,44 @@ static void tag(enum parity_world world, struct parity_rng *rng, struct parity_f
 		push_all(frame, tags, pcp);
 }
 
-/* Those of its VRF, seldom others; rng NULL: never. */
-static void tag_of_vrf(struct parity_rng *rng, struct parity_frame *frame)
+/* The VLAN ID that a VRF's frames have on a wire; 0: no tag. The second port of a router's bridge
+ * has red without a tag, and with one what the bridge itself has, whose VLAN is 1. */
+static unsigned vrf_id(enum parity_world world, unsigned link, unsigned member, unsigned vrf)
 {
-	const unsigned roll = rng ? parity_below(rng, 100) : 0;
+	const unsigned own = parity_vrf_of_port(world, link);
+
+	if (world != PARITY_ROUTER || link != BRIDGE || !member)
+		return vrf == own ? 0 : VRF_ID + vrf;
+	if (vrf == own)
+		return 1;
+	return vrf == 1 ? 0 : VRF_ID + vrf;
+}
+
+/* Those of its VRF, seldom others; rng NULL: never. */
+static void tag_of_vrf(enum parity_world world, struct parity_rng *rng, struct parity_frame *frame)
+{
+	const unsigned id = vrf_id(world, frame->port, frame->member, frame->vrf);
+	const unsigned roll = rng ? parity_below(rng, 100) : 50;
 	const unsigned pcp = rng && parity_chance(rng, 25) ? parity_below(rng, 8) : 0;
 
 	if (roll >= 95 && roll < 98)
 		push_any(rng, frame);
-	else if (frame->vrf != parity_vrf_of_port(PARITY_VRF, frame->port))
-		push(frame, 0x8100, (VRF_ID + frame->vrf) | pcp << 13);
+	else if (id || roll < 3) /* else a priority alone, which is no VLAN */
+		push(frame, 0x8100, id | pcp << 13);
 	if (roll >= 98)
 		push_any(rng, frame);
+}
+
+static unsigned member_of(const struct parity_source *src, struct parity_rng *rng,
+			  const struct parity_frame *frame)
+{
+	const bool is_router = src->world == PARITY_ROUTER;
+
+	if (src->world == PARITY_BRIDGE_VLAN || (is_router && frame->port == BRIDGE))
+		return frame->data[11] & 1; /* stations 2 and 3: each is behind one wire */
+	if (rng && (src->world == PARITY_BOND || (is_router && frame->port == BOND)))
+		return parity_below(rng, PARITY_MEMBERS);
+	return 0;
 }
 
 void parity_devices_in(const struct parity_source *src, struct parity_rng *rng,
@@ -129,13 +159,9 @@ void parity_devices_in(const struct parity_source *src, struct parity_rng *rng,
 {
 	const bool has_tags = src->world == PARITY_VLAN || src->world == PARITY_BRIDGE_VLAN;
 
-	frame->member = 0;
-	if (src->world == PARITY_BOND && rng)
-		frame->member = (uint8_t)parity_below(rng, PARITY_MEMBERS);
-	if (src->world == PARITY_BRIDGE_VLAN) /* stations 2 and 3: each is behind one wire */
-		frame->member = frame->data[11] & 1;
-	if (src->world == PARITY_VRF)
-		tag_of_vrf(rng, frame);
+	frame->member = (uint8_t)member_of(src, rng, frame);
+	if (parity_has_vrfs(src->world))
+		tag_of_vrf(src->world, rng, frame);
 	else if (has_tags && rng)
 		tag(src->world, rng, frame);
 	else if (has_tags)
@@ -162,35 +188,50 @@ static unsigned untag(const struct tags *tags, uint8_t *data, unsigned *len)
 	return variant;
 }
 
-/* The VRF of the link's device, its port or a VLAN device, whose tags these are, of priority 0. */
-static unsigned vrf_of(unsigned link, const uint8_t *data, unsigned len)
+/* The VRF whose tag on the wire this is, of priority 0. */
+static unsigned vrf_of(enum parity_world world, unsigned link, unsigned member, const uint8_t *data,
+		       unsigned len)
 {
-	const unsigned own = parity_vrf_of_port(PARITY_VRF, link), cnt = parity_tags_len(data, len);
-	unsigned vrf;
+	const unsigned cnt = parity_tags_len(data, len);
+	unsigned vrf, id = 0;
 
-	if (!cnt)
-		return own;
-	vrf = (unsigned)(data[MACS_LEN + 2] << 8 | data[MACS_LEN + 3]) - VRF_ID;
-	return cnt == TAG_LEN && data[MACS_LEN] == 0x81 && vrf < PARITY_VRFS && vrf != own
-		       ? vrf
-		       : PARITY_OTHER;
+	if (cnt)
+		id = (unsigned)(data[MACS_LEN + 2] << 8 | data[MACS_LEN + 3]);
+	if (cnt > TAG_LEN || (cnt && (data[MACS_LEN] != 0x81 || !id)))
+		return PARITY_OTHER;
+	for (vrf = 0; vrf < PARITY_VRFS; vrf++)
+		if (vrf_id(world, link, member, vrf) == id)
+			return vrf;
+	return PARITY_OTHER;
 }
 
-unsigned parity_vrf_in(const struct parity_frame *frame)
+/* With whatever priority, which may be all that there is. A bridge's port takes its own VLAN with
+ * a tag, too. */
+unsigned parity_vrf_in(enum parity_world world, const struct parity_frame *frame)
 {
 	uint8_t head[MACS_LEN + TAG_LEN * (TAGS_MAX + 1)] = {0};
 	const unsigned len = frame->len < sizeof(head) ? frame->len : sizeof(head);
+	const bool is_bridged = world == PARITY_ROUTER && frame->port == BRIDGE;
+	unsigned id;
 
 	memcpy(head, frame->data, len);
-	head[MACS_LEN + 2] &= 0x1f; /* with whatever priority */
-	return vrf_of(frame->port, head, len);
+	head[MACS_LEN + 2] &= 0x1f;
+	id = (unsigned)(head[MACS_LEN + 2] << 8 | head[MACS_LEN + 3]);
+	if (parity_tags_len(head, len) == TAG_LEN && head[MACS_LEN] == 0x81) {
+		if (is_bridged && id == (frame->member ? VRF_ID + 1 : 1))
+			return !!frame->member;
+		if (!id)
+			return vrf_of(world, frame->port, frame->member, head, MACS_LEN);
+	}
+	return vrf_of(world, frame->port, frame->member, head, len);
 }
 
-static unsigned untag_of_vrf(unsigned link, uint8_t *data, unsigned *len)
+static unsigned untag_of_vrf(enum parity_world world, unsigned link, unsigned member, uint8_t *data,
+			     unsigned *len)
 {
-	const unsigned vrf = vrf_of(link, data, *len);
+	const unsigned vrf = vrf_of(world, link, member, data, *len);
 
-	if (vrf != PARITY_OTHER && vrf != parity_vrf_of_port(PARITY_VRF, link)) {
+	if (vrf != PARITY_OTHER && vrf_id(world, link, member, vrf)) {
 		*len -= TAG_LEN;
 		memmove(data + MACS_LEN, data + MACS_LEN + TAG_LEN, *len - MACS_LEN);
 	}
@@ -205,33 +246,54 @@ static unsigned bridged_variant(unsigned variant)
 
 unsigned parity_devices_out(enum parity_world world, unsigned wire, uint8_t *data, unsigned *len)
 {
-	const unsigned link = wire % PARITY_PORTS;
-	unsigned variant = wire / PARITY_PORTS;
+	const unsigned link = wire % PARITY_PORTS, member = wire / PARITY_PORTS;
+	unsigned variant = member;
 
 	if (world == PARITY_VLAN)
 		variant = untag(&tags_of[link], data, len);
 	else if (world == PARITY_BRIDGE_VLAN)
 		variant += PARITY_MEMBERS *
-			   bridged_variant(untag(tags_at(world, link, variant), data, len));
+			   bridged_variant(untag(tags_at(world, link, member), data, len));
 	else if (world == PARITY_VRF)
-		variant = untag_of_vrf(link, data, len);
+		variant = untag_of_vrf(world, link, 0, data, len);
+	else if (world == PARITY_ROUTER)
+		variant += PARITY_MEMBERS *
+			   bridged_variant(untag_of_vrf(world, link, member, data, len));
 	return link + PARITY_PORTS * variant;
+}
+
+static bool has_two_variants(enum parity_world world)
+{
+	return world == PARITY_BRIDGE_VLAN || world == PARITY_ROUTER;
+}
+
+unsigned parity_wire_of(enum parity_world world, unsigned wire)
+{
+	if (world == PARITY_BOND)
+		return wire;
+	return wire % (has_two_variants(world) ? PARITY_WIRES : PARITY_PORTS);
+}
+
+unsigned parity_vrf_out(enum parity_world world, unsigned wire)
+{
+	const unsigned vrf = wire / (world == PARITY_ROUTER ? PARITY_WIRES : PARITY_PORTS);
+
+	if (!parity_has_vrfs(world))
+		return 0;
+	return vrf < PARITY_VRFS ? vrf : PARITY_OTHER;
 }
 
 void parity_wire_print(FILE *out, enum parity_world world, unsigned wire)
 {
-	const unsigned variant = wire / PARITY_PORTS, link = wire % PARITY_PORTS;
+	const unsigned variant = wire / (has_two_variants(world) ? PARITY_WIRES : PARITY_PORTS);
 
-	const unsigned member = parity_has_members(world) ? variant % PARITY_MEMBERS : 0;
-
-	fprintf(out, "eth%u", link + 1 + member * PARITY_PORTS);
-	if (world == PARITY_BRIDGE_VLAN &&
-	    variant / PARITY_MEMBERS >= PARITY_OTHER / PARITY_MEMBERS)
+	fprintf(out, "eth%u", parity_wire_of(world, wire) + 1);
+	if (parity_has_vrfs(world))
+		fprintf(out, " (%s)", parity_vrf_name(parity_vrf_out(world, wire)));
+	else if (world == PARITY_BRIDGE_VLAN && variant >= PARITY_OTHER / PARITY_MEMBERS)
 		fprintf(out, " (not with its tags)");
 	else if (world == PARITY_BRIDGE_VLAN)
-		fprintf(out, " (as its VLAN has it, PCP %o)", variant / PARITY_MEMBERS);
-	if (world == PARITY_VRF)
-		fprintf(out, " (%s)", parity_vrf_name(variant));
+		fprintf(out, " (as its VLAN has it, PCP %o)", variant);
 	else if (world == PARITY_VLAN && variant == PARITY_OTHER)
 		fprintf(out, " (not with its tags)");
 	else if (world == PARITY_VLAN)

@@ -132,9 +132,11 @@ static void make(const struct parity_source *src, struct parity_rng *rng,
 	unsigned at = 12;
 
 	memset(frame->data, 0, sizeof(frame->data));
-	if (src->world == PARITY_VRF)
+	if (parity_has_vrfs(src->world))
 		frame->vrf = (uint8_t)parity_below(rng, PARITY_VRFS);
 	write_macs(rng, frame);
+	if (src->world == PARITY_ROUTER) /* what is behind its bridge speaks in one VLAN */
+		frame->data[9] = frame->vrf;
 	if (parity_chance(rng, 2)) {
 		at += write_vlan(rng, frame->data + at);
 		if (parity_chance(rng, 20))

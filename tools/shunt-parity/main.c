@@ -13,7 +13,7 @@
 static const char usage[] =
 	"Usage: shunt-parity world VARIANT [WORLD]\n"
 	"           prints the links and routes of dut, for `ip -batch`\n"
-	"       shunt-parity rules RULES\n"
+	"       shunt-parity rules RULES [WORLD]\n"
 	"           prints rules of dut, for `nft -f`\n"
 	"       shunt-parity run KERNEL SHUNT [OPTIONS]\n"
 	"           compares two labs; KERNEL and SHUNT are the network namespaces of their hosts gen\n"
@@ -27,7 +27,7 @@ static const char usage[] =
 	"  --from N      begin with frame N (0)\n"
 	"  --pcap FILE   frames of a capture instead; repeatable\n"
 	"  --world WORLD what dut's addresses are on: vlan, bond, vrf,\n"
-	"                bridge_vlan (its ports)\n"
+	"                bridge_vlan, router (its ports)\n"
 	"  --rules RULES connections that these rules judge instead: filter, nat (filter and translate)\n"
 	"  --show N      print at most N differences (20)\n"
 	"\n"
@@ -54,6 +54,8 @@ static enum parity_world world_of(const char *word)
 		return PARITY_VRF;
 	if (!strcmp(word, "bridge_vlan"))
 		return PARITY_BRIDGE_VLAN;
+	if (!strcmp(word, "router"))
+		return PARITY_ROUTER;
 	return strcmp(word, "vlan") ? PARITY_PLAIN : PARITY_VLAN;
 }
 
@@ -101,8 +103,8 @@ static int parse(struct parity_run *run, int argc, char **argv, struct shunt_err
 			run->src.world = world_of(optarg);
 		else if (option == 'o')
 			return shunt_err_set(err, EINVAL,
-					     "--world is '%s', expected vlan, bond, vrf or "
-					     "bridge_vlan",
+					     "--world is '%s', expected vlan, bond, vrf, "
+					     "bridge_vlan or router",
 					     optarg);
 		else if (option == 'r' && rules_of(optarg))
 			run->src.rules = rules_of(optarg);
@@ -137,7 +139,7 @@ static unsigned print_asked(const struct parity_match *match, unsigned *anew)
 		inet_ntop(asked->v6 ? AF_INET6 : AF_INET, asked->addr, addr, sizeof(addr));
 		printf("difference: only dut of lab %s asked for the neighbour %s, out of eth%u",
 		       asked->by[0] ? "kernel" : "shunt", addr, asked->port);
-		if (match->has_vrfs)
+		if (parity_has_vrfs(match->world))
 			printf(" (%s)", parity_vrf_name(asked->vrf));
 		printf("\n");
 		cnt++;
@@ -156,16 +158,22 @@ static void print_allowed(const struct parity_match *match, unsigned anew)
 	       (unsigned long)match->cut);
 }
 
+/* Of each port what came out in each VRF, of the kernel and of shunt, and what of that leaked. */
 static void print_vrfs(const struct parity_run *run)
 {
-	unsigned vrf;
+	unsigned wire, vrf;
 
-	for (vrf = 0; vrf < PARITY_VRFS; vrf++)
-		printf("came out, %-12s %lu of %s, %lu of shunt\n", parity_vrf_name(vrf),
-		       (unsigned long)run->match.by_vrf[vrf][0], run->lab[0].name,
-		       (unsigned long)run->match.by_vrf[vrf][1]);
-	printf("leaked                 %lu of shunt from one VRF into another, unlike the kernel's\n",
-	       (unsigned long)run->leaked);
+	for (wire = 0; wire < PARITY_WIRES; wire++) {
+		const uint64_t(*cnts)[PARITY_LABS] = run->match.by_vrf[wire];
+
+		if (wire / PARITY_PORTS >= parity_member_cnt(run->src.world, wire % PARITY_PORTS))
+			continue;
+		printf("came out of eth%u       ", wire + 1);
+		for (vrf = 0; vrf < PARITY_VRFS; vrf++)
+			printf("%s: %lu and %lu, ", parity_vrf_name(vrf),
+			       (unsigned long)cnts[vrf][0], (unsigned long)cnts[vrf][1]);
+		printf("leaked by shunt: %lu\n", (unsigned long)run->leaked[wire]);
+	}
 }
 
 static uint64_t print_summary(const struct parity_run *run, uint64_t sent, double seconds)
@@ -187,7 +195,7 @@ static uint64_t print_summary(const struct parity_run *run, uint64_t sent, doubl
 	printf("came out               %lu of %s, %lu of shunt\n",
 	       (unsigned long)match->kinds[PARITY_FRAME][0], run->lab[0].name,
 	       (unsigned long)match->kinds[PARITY_FRAME][1]);
-	if (match->has_vrfs)
+	if (parity_has_vrfs(match->world))
 		print_vrfs(run);
 	printf("identical              %lu\n", (unsigned long)match->identical);
 	if (!run->is_explained)
@@ -227,7 +235,7 @@ static int open_labs(struct parity_run *run, char **names, struct shunt_err *err
 	run->lab[1].name = "shunt";
 	run->match.is_exact = run->is_explained;
 	run->match.is_tracked = run->src.rules != PARITY_NO_RULES;
-	run->match.has_vrfs = run->src.world == PARITY_VRF;
+	run->match.world = run->src.world;
 	for (lab = 0; lab < PARITY_LABS; lab++)
 		run->lab[lab].world = run->src.world;
 	for (lab = run->is_explained; lab < PARITY_LABS && !rc; lab++)
@@ -275,8 +283,10 @@ int main(int argc, char **argv)
 				   (unsigned)strtoul(argv[2], NULL, 10));
 		return 0;
 	}
-	if (argc == 3 && !strcmp(argv[1], "rules") && rules_of(argv[2])) {
-		parity_rules_print(stdout, rules_of(argv[2]));
+	if ((argc == 3 || (argc == 4 && world_of(argv[3]))) && !strcmp(argv[1], "rules") &&
+	    rules_of(argv[2])) {
+		parity_rules_print(stdout, rules_of(argv[2]),
+				   argc == 4 ? world_of(argv[3]) : PARITY_PLAIN);
 		return 0;
 	}
 	if (argc < 2 || (strcmp(argv[1], "run") != 0 && strcmp(argv[1], "explained") != 0))

@@ -83,12 +83,12 @@ static void mask(uint8_t *data, unsigned len, bool is_tracked)
 }
 
 /* ip_error() has a bucket of five for each source, whatever icmp_ratelimit says. Under rules it is
- * asked for what was not translated, to addresses that no route leads to. */
+ * asked for what was not translated, to addresses that no route leads to, or an unreachable one. */
 static bool is_limited(const uint8_t *ip, const uint8_t *icmp, bool is_tracked)
 {
 	if (icmp[0] != 3)
 		return false;
-	return is_tracked ? !icmp[1]
+	return is_tracked ? icmp[1] < 2
 			  : (icmp[1] < 2 || icmp[1] == 13) && parity_is_frequent(ip + 16);
 }
 
@@ -175,7 +175,7 @@ void parity_match_sent(struct parity_match *match, const struct parity_frame *fr
 {
 	const unsigned tags = parity_tags_len(frame->data, frame->len);
 	const uint8_t *arp = frame->data + ETH + tags;
-	const unsigned vrf = match->has_vrfs ? parity_vrf_in(frame) : 0;
+	const unsigned vrf = parity_has_vrfs(match->world) ? parity_vrf_in(match->world, frame) : 0;
 
 	if (load16(frame->data + 12 + tags) == 0x0806 && frame->len >= ETH + tags + 28)
 		asked_at(match->asked, false, arp + 14, (uint8_t)(frame->port + 1), (uint8_t)vrf)
@@ -200,7 +200,7 @@ void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, c
 		      unsigned len)
 {
 	enum parity_kind kind = classify(data, len, match->is_tracked);
-	const unsigned vrf = match->has_vrfs ? port / PARITY_PORTS : 0;
+	const unsigned vrf = parity_vrf_out(match->world, port);
 	struct parity_out *out;
 
 	match->kinds[kind][lab]++;
@@ -209,7 +209,7 @@ void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, c
 	if (kind != PARITY_FRAME)
 		return;
 	if (vrf < PARITY_VRFS)
-		match->by_vrf[vrf][lab]++;
+		match->by_vrf[parity_wire_of(match->world, port)][vrf][lab]++;
 	if (match->cnt[lab] == match->cap[lab]) {
 		match->cap[lab] = match->cap[lab] ? 2 * match->cap[lab] : 1024;
 		match->out[lab] = realloc(match->out[lab], match->cap[lab] * sizeof(void *));

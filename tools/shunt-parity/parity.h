@@ -3,9 +3,9 @@
  *
  * A frame is a function of the seed and its number (frame.c), so none is stored: a window in
  * which the labs differ is sent again, frame by frame, to find the one that they differ on.
- * world.c is the network that both labs are, wire.c the sockets, window.c sends and waits,
- * match.c compares, decode.c prints. In the place of the kernel's lab there may be the daemon's own
- * explanations (explain.c). */
+ * world.c is the network that both labs are, places.c its addresses, wire.c the sockets, window.c
+ * sends and waits, match.c compares, decode.c prints. In the place of the kernel's lab there may be
+ * the daemon's own explanations (explain.c). */
 #ifndef SHUNT_PARITY_H
 #define SHUNT_PARITY_H
 
@@ -16,7 +16,7 @@
 #include "base/err.h"
 
 #define PARITY_PORTS   3 /* of dut, or links where its ports are members of bonds or bridges */
-#define PARITY_MEMBERS 2 /* of a bond or a bridge */
+#define PARITY_MEMBERS 2 /* of a bond or a bridge, at most */
 #define PARITY_WIRES   (PARITY_PORTS * PARITY_MEMBERS)
 #define PARITY_VRFS    3 /* routing tables of dut: that of no VRF, those of VRFs red and blue */
 #define PARITY_LABS    2
@@ -52,8 +52,16 @@ static inline bool parity_chance(struct parity_rng *rng, unsigned percent)
 }
 
 /* What dut's addresses and routes are on: its ports, VLAN devices above them, bonds of them, both
- * ports and VLAN devices, in VRFs, or bridges of them and VLAN devices above those. */
-enum parity_world { PARITY_PLAIN, PARITY_VLAN, PARITY_BOND, PARITY_VRF, PARITY_BRIDGE_VLAN };
+ * ports and VLAN devices, in VRFs, or bridges of them and VLAN devices above those. A router has
+ * all of it: a port, a bond and a bridge, with VLAN devices above each, in VRFs. */
+enum parity_world {
+	PARITY_PLAIN,
+	PARITY_VLAN,
+	PARITY_BOND,
+	PARITY_VRF,
+	PARITY_BRIDGE_VLAN,
+	PARITY_ROUTER,
+};
 
 /* --- world.c: addresses and routes --- */
 
@@ -64,11 +72,17 @@ void parity_world_print(FILE *out, enum parity_world world, unsigned variant);
  * port, in VRF vrf: destinations of every route, and what none should be sent to. */
 void parity_pick_dst(struct parity_rng *rng, bool v6, uint8_t *addr);
 void parity_pick_src(struct parity_rng *rng, bool v6, unsigned port, unsigned vrf, uint8_t *addr);
-/* parity_vrf_name returns static text. parity_vrf_of_port is the VRF that a link's port itself is
- * in; its VLAN devices are in the others. */
+/* parity_vrf_name returns static text. parity_vrf_of_port is the VRF that a link's port itself, or
+ * the bond or bridge in its place, is in; its VLAN devices are in the others. */
 const char *parity_vrf_name(unsigned vrf);
+static inline bool parity_has_vrfs(enum parity_world world)
+{
+	return world == PARITY_VRF || world == PARITY_ROUTER;
+}
 static inline unsigned parity_vrf_of_port(enum parity_world world, unsigned link)
 {
+	if (world == PARITY_ROUTER)
+		return link == 1 ? 2 : 0;
 	return world == PARITY_VRF ? (link + 1) % PARITY_VRFS : 0;
 }
 /* parity_net_of is which plain network is behind a link: in each VRF another one. */
@@ -92,7 +106,7 @@ enum parity_rules {
 };
 
 /* parity_rules_print writes them for `nft -f`. */
-void parity_rules_print(FILE *out, enum parity_rules rules);
+void parity_rules_print(FILE *out, enum parity_rules rules, enum parity_world world);
 
 /* --- frame.c: the frames --- */
 struct parity_frame {
@@ -169,15 +183,17 @@ void parity_devices_in(const struct parity_source *src, struct parity_rng *rng,
  * the wire with its variant: link + PARITY_PORTS * variant. parity_wire_print says it. */
 unsigned parity_devices_out(enum parity_world world, unsigned wire, uint8_t *data, unsigned *len);
 void parity_wire_print(FILE *out, enum parity_world world, unsigned wire);
-/* parity_vrf_in is the VRF that a frame with these tags comes in by; PARITY_OTHER: they are no
- * VRF's. */
-unsigned parity_vrf_in(const struct parity_frame *frame);
+/* parity_vrf_in is the VRF that a frame with these tags comes in by, parity_vrf_out the one that
+ * came out by a wire with its variant; PARITY_OTHER: the tags are no VRF's. */
+unsigned parity_vrf_in(enum parity_world world, const struct parity_frame *frame);
+unsigned parity_vrf_out(enum parity_world world, unsigned wire);
 
-/* parity_has_members: a link has two wires. */
-bool parity_has_members(enum parity_world world);
+/* parity_member_cnt says how many wires a link has. parity_wire_of takes the variant off. */
+unsigned parity_member_cnt(enum parity_world world, unsigned link);
+unsigned parity_wire_of(enum parity_world world, unsigned wire);
 
-/* --- wire.c: a lab's wires, seen from their far ends: eth1 to eth3; of bonds and bridges, eth4 to
- * eth6 too --- */
+/* --- wire.c: a lab's wires, seen from their far ends: eth1 to eth3; the second members of bonds
+ * and bridges are eth4 to eth6 --- */
 struct parity_lab {
 	const char *name;
 	enum parity_world world;
@@ -233,10 +249,10 @@ struct parity_match {
 	uint64_t window;
 	uint64_t kinds[PARITY_KIND_CNT][PARITY_LABS];
 	uint64_t identical, multipath, finished, cut;
-	uint64_t by_vrf[PARITY_VRFS][PARITY_LABS];
+	uint64_t by_vrf[PARITY_WIRES][PARITY_VRFS][PARITY_LABS];
+	enum parity_world world;
 	bool is_exact;	 /* nothing is explained */
 	bool is_tracked; /* connections, by conntrack */
-	bool has_vrfs;
 	struct parity_asked asked[PARITY_ASKED_MAX];
 };
 
@@ -262,7 +278,8 @@ struct parity_run {
 	struct parity_source src;
 	struct parity_match match;
 	uint64_t sent, resent, difference_cnt, unattributed;
-	uint64_t leaked;    /* of the differences: by shunt alone, from one VRF into another */
+	/* of the differences: by shunt alone, from one VRF into another; by the wire */
+	uint64_t leaked[PARITY_WIRES];
 	uint32_t epoch;	    /* number of the last sentinels */
 	bool is_explained;  /* by the daemon; else the kernel's lab is what shunt's is compared with
 			     */

@@ -45,7 +45,7 @@ static void parse(const struct parity_ends *ends, uint8_t *addr, const char *pat
 static const char filter[] =
 	"flush ruleset\n"
 	"table inet fw {\n"
-	"	flowtable ft { hook ingress priority filter; devices = { eth1, eth2, eth3 }; }\n"
+	"	flowtable ft { hook ingress priority filter; devices = { %s }; }\n"
 	"	chain forward {\n"
 	"		type filter hook forward priority filter; policy drop\n"
 	"		meta l4proto { tcp, udp } flow add @ft\n"
@@ -55,7 +55,13 @@ static const char filter[] =
 	"		udp dport 5000-5099 accept\n";
 
 static const char limit[] =
-	"		iifname eth%u udp dport 5100 limit rate 1/day burst 100 packets accept\n";
+	"		iifname %s udp dport 5100 limit rate 1/day burst 100 packets accept\n";
+
+/* Of no VRF, by which what is limited comes in. */
+static const char *const devices[2][PARITY_PORTS] = {
+	{"eth1", "eth2", "eth3"},
+	{"eth1", "main2", "bridge3"},
+};
 
 static void print_nat(FILE *out, unsigned link)
 {
@@ -84,13 +90,14 @@ static void print_services(FILE *out, unsigned link)
 		link, link, link, link);
 }
 
-void parity_rules_print(FILE *out, enum parity_rules rules)
+void parity_rules_print(FILE *out, enum parity_rules rules, enum parity_world world)
 {
+	const bool is_router = world == PARITY_ROUTER;
 	unsigned link;
 
-	fputs(filter, out);
+	fprintf(out, filter, is_router ? "eth1, bond2, eth3, eth6" : "eth1, eth2, eth3");
 	for (link = 1; link <= PARITY_PORTS; link++)
-		fprintf(out, limit, link);
+		fprintf(out, limit, devices[is_router][link - 1]);
 	fputs("	}\n", out);
 	if (rules == PARITY_NAT) {
 		fputs("	chain pre {\n		type nat hook prerouting priority dstnat\n", out);
@@ -111,7 +118,7 @@ void parity_rules_print(FILE *out, enum parity_rules rules)
 static void pick_client(struct parity_rng *rng, bool is_nat, struct parity_ends *ends)
 {
 	const unsigned group = parity_below(rng, GROUP_CNT), host = 1 + parity_below(rng, 250),
-		       from = ends->from + 1u, to = ends->to + 1u;
+		       from = parity_net_of(ends->vrf, ends->from) + 1u, to = ends->to + 1u;
 
 	if (ends->v6) {
 		inet_pton(AF_INET6, "2001:2::", ends->client);
@@ -124,6 +131,7 @@ static void pick_client(struct parity_rng *rng, bool is_nat, struct parity_ends 
 		ends->client[2] = (uint8_t)(64 + group);
 	}
 	memcpy(ends->seen, ends->client, sizeof(ends->seen));
+	ends->is_masked = is_nat && group == TO_DEVICE;
 	if (!is_nat || group == PLAIN)
 		return;
 	if (ends->v6 && group == TO_ADDRESS)
@@ -143,7 +151,7 @@ static void pick_client(struct parity_rng *rng, bool is_nat, struct parity_ends 
 /* The server, and what the client takes for it. */
 static void pick_server(struct parity_rng *rng, bool is_nat, struct parity_ends *ends)
 {
-	const unsigned roll = parity_below(rng, 100), to = ends->to + 1u;
+	const unsigned roll = parity_below(rng, 100), to = parity_net_of(ends->vrf, ends->to) + 1u;
 	enum service service = roll < 15 ? SERVICE : roll < 25 ? SERVICE_PORT : SERVER;
 
 	if (!is_nat || (service == SERVICE_PORT && ends->proto != 6))
@@ -170,21 +178,42 @@ static void pick_server(struct parity_rng *rng, bool is_nat, struct parity_ends 
 	}
 }
 
-void parity_pick_ends(struct parity_rng *rng, enum parity_rules rules, uint64_t number,
+/* Half of a router's are between its port and its bridge, outside of VRFs: others are the kernel's
+ * while rules judge. */
+static void pick_links(struct parity_rng *rng, enum parity_world world, struct parity_ends *ends)
+{
+	const bool is_router = world == PARITY_ROUTER;
+
+	ends->from = (uint8_t)parity_below(rng, PARITY_PORTS);
+	ends->to = (uint8_t)((ends->from + 1 + parity_below(rng, PARITY_PORTS - 1)) % PARITY_PORTS);
+	ends->vrf = (uint8_t)(is_router ? parity_below(rng, PARITY_VRFS) : 0);
+	if (!is_router || parity_chance(rng, 50))
+		return;
+	ends->vrf = 0;
+	ends->from = (uint8_t)(2 * parity_below(rng, 2));
+	ends->to = 2 - ends->from;
+}
+
+/* How many come in by a device counts in the order of one wire: a bond has two, a VRF more. */
+static bool may_be_limited(const struct parity_ends *ends, enum parity_world world)
+{
+	return ends->proto == 17 && (world != PARITY_ROUTER || (!ends->vrf && ends->from != 1));
+}
+
+void parity_pick_ends(struct parity_rng *rng, const struct parity_source *src, uint64_t number,
 		      struct parity_ends *ends)
 {
 	const unsigned roll = parity_below(rng, 100);
 
 	ends->v6 = parity_chance(rng, 35);
-	ends->from = (uint8_t)parity_below(rng, PARITY_PORTS);
-	ends->to = (uint8_t)((ends->from + 1 + parity_below(rng, PARITY_PORTS - 1)) % PARITY_PORTS);
+	pick_links(rng, src->world, ends);
 	ends->sport = (uint16_t)(FIRST_PORT + number % PARITY_TALKS_MAX);
 	ends->dport = (uint16_t)(ALLOWED_FIRST + parity_below(rng, ALLOWED_CNT));
 	if (roll < 8)
 		ends->dport = DENIED;
-	else if (roll < 14 && ends->proto == 17)
+	else if (roll < 14 && may_be_limited(ends, src->world))
 		ends->dport = LIMITED;
 	ends->server_port = ends->dport;
-	pick_client(rng, rules == PARITY_NAT, ends);
-	pick_server(rng, rules == PARITY_NAT, ends);
+	pick_client(rng, src->rules == PARITY_NAT, ends);
+	pick_server(rng, src->rules == PARITY_NAT, ends);
 }

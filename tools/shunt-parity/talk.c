@@ -90,7 +90,7 @@ static struct talk talk_of(const struct parity_source *src, uint64_t idx)
 	else
 		talk.script =
 			udp_scripts[parity_below(&rng, sizeof(udp_scripts) / sizeof(*udp_scripts))];
-	parity_pick_ends(&rng, src->rules, number, &talk.ends);
+	parity_pick_ends(&rng, src, number, &talk.ends);
 	return talk;
 }
 
@@ -355,6 +355,18 @@ static unsigned write_packet(struct parity_rng *rng, const struct talk *talk,
 	return header_len + len;
 }
 
+/* Seldom an established connection's packet comes in by another VRF's device, as one of a
+ * connection there that looks alike may. Connection tracking takes it for the other's; it is to
+ * leave by its own VRF. */
+static unsigned vrf_of(const struct parity_source *src, struct parity_rng *rng,
+		       const struct talk *talk, const struct segment *segment)
+{
+	if (src->world != PARITY_ROUTER || talk->ends.vrf || talk->ends.is_masked ||
+	    !strchr("><", segment->how) || segment->step < 5 || !parity_chance(rng, 6))
+		return talk->ends.vrf;
+	return 1 + parity_below(rng, PARITY_VRFS - 1);
+}
+
 void parity_talk_frame(const struct parity_source *src, uint64_t idx, struct parity_frame *frame)
 {
 	const struct talk talk = talk_of(src, idx);
@@ -377,6 +389,10 @@ void parity_talk_frame(const struct parity_source *src, uint64_t idx, struct par
 		for (more = 1 + parity_below(&rng, 20); more && len < 1200; more--)
 			p[len++] = (uint8_t)parity_rand(&rng);
 	frame->len = (uint16_t)(ETH + len);
+	frame->vrf = frame->data[9] = (uint8_t)vrf_of(src, &rng, &talk, &segment);
+	parity_devices_in(src, NULL, frame);
+	if (src->world == PARITY_ROUTER && port == 1) /* its bond: a connection keeps to a member */
+		frame->member = number_of(idx) % PARITY_MEMBERS;
 }
 
 void parity_talk_describe(FILE *out, const struct parity_source *src, uint64_t idx)

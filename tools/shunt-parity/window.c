@@ -51,13 +51,16 @@ static void make_sentinel(const struct parity_run *run, struct parity_frame *fra
 	frame->len = (uint16_t)(ETH + 20 + options + 8 + MAGIC_LEN + 8 + TRAILER_LEN);
 	parity_put_mac(frame->data, port + 1, 1);
 	parity_put_mac(frame->data + 6, port + 1, 2);
+	if (run->src.world == PARITY_ROUTER)
+		frame->data[9] = frame->vrf;
 	frame->data[12] = 8;
 	ip[0] = (uint8_t)(0x45 + options / 4);
 	ip[3] = (uint8_t)(frame->len - ETH - TRAILER_LEN);
 	ip[8] = 64;
 	ip[9] = 17;
-	memcpy(ip + 12, (const uint8_t[]){198, src_net, 255, 253 + !is_back}, 4);
-	memcpy(ip + 16, (const uint8_t[]){198, dst_net, 255, 253 + is_back}, 4);
+	/* of each VRF its own, since connection tracking does not know them apart */
+	memcpy(ip + 12, (const uint8_t[]){198, src_net, (uint8_t)(255 - vrf), 253 + !is_back}, 4);
+	memcpy(ip + 16, (const uint8_t[]){198, dst_net, (uint8_t)(255 - vrf), 253 + is_back}, 4);
 	memset(ip + 20, 1, options); /* no operation */
 	sum = parity_sum(ip, 20 + options, 0);
 	ip[10] = (uint8_t)(sum >> 8);
@@ -187,14 +190,15 @@ static void print_out(const struct parity_run *run, const struct parity_out *out
  * identification, most of IPv6's flow label. */
 static bool is_of(const struct parity_frame *frame, const struct parity_out *out)
 {
-	const bool v6 = frame->data[12] == 0x86;
+	const unsigned tags = parity_tags_len(frame->data, frame->len);
+	const bool v6 = out->data[12] == 0x86;
 	const unsigned at = v6 ? ETH + 2 : ETH + 4, len = v6 ? 40 : 20;
 	bool is_error;
 
-	if (out->len < at + len + 8 + 2 || memcmp(frame->data + 12, out->data + 12, 2))
+	if (out->len < at + len + 8 + 2 || memcmp(frame->data + 12 + tags, out->data + 12, 2))
 		return false;
 	is_error = out->data[ETH + (v6 ? 6 : 9)] == (v6 ? 58 : 1);
-	return !memcmp(frame->data + at, out->data + at + (is_error ? len + 8 : 0), 2);
+	return !memcmp(frame->data + tags + at, out->data + at + (is_error ? len + 8 : 0), 2);
 }
 
 /* Connections cannot be sent again, as a window of other frames can. */
@@ -210,7 +214,10 @@ static void print_connection(const struct parity_run *run, const struct parity_o
 			continue;
 		printf("    frame %lu, ", (unsigned long)(first + i));
 		parity_talk_describe(stdout, &run->src, first + i);
-		printf(", into eth%u: ", frame.port + 1);
+		printf(", into eth%u", frame.port + frame.member * PARITY_PORTS + 1);
+		if (parity_has_vrfs(run->src.world))
+			printf(" (%s)", parity_vrf_name(frame.vrf));
+		printf(": ");
 		parity_decode(stdout, frame.data, frame.len);
 	}
 }
@@ -233,12 +240,12 @@ static bool is_leak(const struct parity_run *run, const struct parity_out *out)
 	uint64_t idx = out->window ? end - 2ul * PARITY_WINDOW : 0;
 	struct parity_frame frame;
 
-	if (!run->match.has_vrfs || out->lab != 1)
+	if (!parity_has_vrfs(run->src.world) || out->lab != 1)
 		return false;
 	for (; idx < end && idx < run->src.cnt; idx++) {
 		parity_frame_make(&run->src, idx, &frame);
-		if (is_carried(&frame, out))
-			return parity_vrf_in(&frame) != out->vrf;
+		if (is_carried(&frame, out) || (run->src.rules && is_of(&frame, out)))
+			return parity_vrf_in(run->src.world, &frame) != out->vrf;
 	}
 	return false;
 }
@@ -249,7 +256,7 @@ static void suspect(void *arg, const struct parity_out *out)
 	const bool is_leaked = is_leak(run, out);
 	unsigned i;
 
-	run->leaked += is_leaked;
+	run->leaked[parity_wire_of(run->src.world, out->port)] += is_leaked;
 	if (run->difference_cnt++ < run->show) {
 		printf("%s in window %lu:\n", is_leaked ? "leak" : "difference",
 		       (unsigned long)out->window);
@@ -311,8 +318,9 @@ static void accuse(void *arg, const struct parity_out *out)
 	if (!blame->is_told) {
 		printf("frame %lu, into eth%u", (unsigned long)blame->idx,
 		       blame->frame->port + blame->frame->member * PARITY_PORTS + 1);
-		if (blame->run->match.has_vrfs)
-			printf(" (%s)", parity_vrf_name(parity_vrf_in(blame->frame)));
+		if (parity_has_vrfs(blame->run->src.world))
+			printf(" (%s)",
+			       parity_vrf_name(parity_vrf_in(blame->run->src.world, blame->frame)));
 		printf(": ");
 		parity_decode(stdout, blame->frame->data, blame->frame->len);
 	}

@@ -44,9 +44,9 @@ static int open_socket(unsigned port, struct shunt_err *err)
 	return fd;
 }
 
-static unsigned wire_cnt(const struct parity_lab *lab)
+static bool has_wire(const struct parity_lab *lab, unsigned port)
 {
-	return parity_has_members(lab->world) ? PARITY_WIRES : PARITY_PORTS;
+	return port / PARITY_PORTS < parity_member_cnt(lab->world, port % PARITY_PORTS);
 }
 
 int parity_lab_open(struct parity_lab *lab, const char *netns, struct shunt_err *err)
@@ -63,8 +63,9 @@ int parity_lab_open(struct parity_lab *lab, const char *netns, struct shunt_err 
 		rc = shunt_err_set(err, errno, "network namespace %s: %s", netns, strerror(errno));
 		goto out_fds;
 	}
-	for (port = 0; port < wire_cnt(lab) && rc >= 0; port++)
-		rc = lab->fd[port] = open_socket(port, err);
+	for (port = 0; port < PARITY_WIRES && rc >= 0; port++)
+		if (has_wire(lab, port))
+			rc = lab->fd[port] = open_socket(port, err);
 	if (setns(own, CLONE_NEWNET))
 		rc = shunt_err_set(err, errno, "setns back: %s", strerror(errno));
 out_fds:
@@ -112,7 +113,7 @@ int parity_lab_send(struct parity_lab *lab, const struct parity_frame *frames, u
 	unsigned port, i, n;
 	int rc = 0;
 
-	for (port = 0; port < wire_cnt(lab) && !rc; port++) {
+	for (port = 0; port < PARITY_WIRES && !rc; port++) {
 		for (i = n = 0; i < cnt; i++) {
 			if (frames[i].port + frames[i].member * (unsigned)PARITY_PORTS != port)
 				continue;
@@ -182,11 +183,11 @@ unsigned parity_lab_receive(struct parity_lab *lab, int wait_ms, parity_take *ta
 	struct pollfd fds[PARITY_WIRES];
 	unsigned port, cnt = 0;
 
-	for (port = 0; port < wire_cnt(lab); port++)
+	for (port = 0; port < PARITY_WIRES; port++) /* poll() passes over -1 */
 		fds[port] = (struct pollfd){.fd = lab->fd[port], .events = POLLIN};
-	if (poll(fds, wire_cnt(lab), wait_ms) <= 0)
+	if (poll(fds, PARITY_WIRES, wait_ms) <= 0)
 		return 0;
-	for (port = 0; port < wire_cnt(lab); port++)
+	for (port = 0; port < PARITY_WIRES; port++)
 		if (fds[port].revents & POLLIN)
 			cnt += receive_port(lab, port, take, arg);
 	return cnt;
