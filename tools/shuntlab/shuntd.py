@@ -42,10 +42,10 @@ class Shuntd:
     PATIENCE = 50
 
     def __init__(self, lab, *args, control="shuntd.sock", program="shuntd", check=True,
-                 chatty=False):
+                 chatty=False, options=OPTIONS):
         self.lab, self.check, self.chatty = lab, check, chatty
         self.control = os.path.join("/run/shunt-lab", lab.name, control)
-        self.process = lab.popen("dut", "nice", "-n", "-10", program, *with_lane(args), *OPTIONS,
+        self.process = lab.popen("dut", "nice", "-n", "-10", program, *with_lane(args), *options,
                                  "--patience", str(self.PATIENCE), "--control", self.control)
         self.log = []  # what it said until it forwarded
         while not any("forwarding on" in line for line in self.log):
@@ -115,6 +115,11 @@ class Shuntd:
             if where in (None, row["where"]) and port in (None, row["port"]):
                 counts[row["name"]] += row["count"]
         return counts
+
+    def lost(self, name):
+        """What has been counted for a reason, by (port, device)."""
+        return {(row["port"], row["device"]): row["count"] for row in self.show("drops")["drops"]
+                if row["name"] == name and row["count"]}
 
     def steered(self, reason, port="eth1"):
         """Frames of a port that the steering program gave to the kernel for a reason."""
