@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from shuntlab import above
 from shuntlab.above import Above
 from shuntlab.frames import GEN, SINK, udp4
-from shuntlab.lab import IS_REAL, OPTIONS, Lab, wait_until
+from shuntlab.lab import OPTIONS, Lab, wait_until
 from shuntlab.process import owner_of
 from shuntlab.programs import on_device
 from shuntlab.rights import helpers
@@ -139,8 +139,6 @@ class Dut:
         self.daemon = self.shuntd = None
         self.is_persistent = "--persist" in options
         self.stream = None  # whoever runs one sets it
-        # a veth has no zero-copy, and a real device beside it then has none either
-        self.lab_options = [] if IS_REAL and self.mode.above else OPTIONS
         if self.mode.is_bridged:
             self.sh("ip link add br0 type bridge; ip link set br0 up; "
                     "ip link set eth1 master br0; ip link set eth2 master br0")
@@ -192,13 +190,12 @@ class Dut:
 
     def popen(self, *options):
         return self.lab.popen("dut", "shuntd", "-c", self.file, *self.options, *options,
-                              *self.lab_options, "--control", self.control)
+                              *OPTIONS, "--control", self.control)
 
     def start(self, *options):
         """Starts a shuntd and waits until it forwards; returns how long that took."""
         start = time.monotonic()
-        self.shuntd = Watched(self.lab, "-c", self.file, *self.options, *options, check=False,
-                              options=self.lab_options)
+        self.shuntd = Watched(self.lab, "-c", self.file, *self.options, *options, check=False)
         self.daemon = self.shuntd.process
         return time.monotonic() - start
 

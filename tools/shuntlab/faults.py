@@ -285,8 +285,8 @@ def is_bridge(mode):
 
 
 def can_have(mode):
-    """Whether this kernel has what stands above the ports."""
-    return not is_bond(mode) or can_make("bond")
+    """Whether this kernel has what stands above the ports. The second one is a veth, so the first is, too."""
+    return not mode.above or on_veth(mode) and (not is_bond(mode) or can_make("bond"))
 
 
 @fault("bond members", "six times: another member is active, one leaves and comes back, or its link goes",

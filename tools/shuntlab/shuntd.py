@@ -43,10 +43,10 @@ class Shuntd:
     PATIENCE = 50
 
     def __init__(self, lab, *args, control="shuntd.sock", program="shuntd", check=True,
-                 chatty=False, options=OPTIONS):
+                 chatty=False):
         self.lab, self.check, self.chatty = lab, check, chatty
         self.control = os.path.join("/run/shunt-lab", lab.name, control)
-        self.process = lab.popen("dut", "nice", "-n", "-10", program, *with_lane(args), *options,
+        self.process = lab.popen("dut", "nice", "-n", "-10", program, *with_lane(args), *OPTIONS,
                                  "--patience", str(self.PATIENCE), "--control", self.control)
         self.log = []  # what it said until it forwarded
         while not any("forwarding on" in line for line in self.log):
