@@ -278,6 +278,19 @@ static void enter_by_fronts(const struct shunt_config *config, struct shunt_work
 	}
 }
 
+static void set_devices(const struct shunt_engine *engine, struct shunt_graph *graph)
+{
+	struct shunt_graph_devices devices = {
+		.above = engine->router ? engine->router->devices : NULL,
+		.live = engine->router ? engine->router->live : NULL,
+	};
+	unsigned i;
+
+	for (i = 0; i < engine->ports.cnt; i++)
+		devices.ifindex[i] = (uint32_t)engine->ports.at[i].netdev.ifindex;
+	shunt_graph_set_devices(graph, &devices);
+}
+
 static int build(struct shunt_engine *engine, struct shunt_worker *worker,
 		 struct shunt_learn *learn, struct shunt_err *err)
 {
@@ -298,6 +311,7 @@ static int build(struct shunt_engine *engine, struct shunt_worker *worker,
 	for (i = 0; i < engine->ports.cnt; i++)
 		names[i] = engine->ports.at[i].name;
 	shunt_graph_init(&worker->graph, &worker->pool, worker->queues, engine->ports.cnt);
+	set_devices(engine, &worker->graph);
 	ret = add_fronts(config, &worker->graph, err);
 	if (!ret)
 		ret = add_modes(engine, worker, &params, err);

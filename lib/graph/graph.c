@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "graph/nodes.h"
+#include "graph/ip.h"
 
 void shunt_graph_init(struct shunt_graph *graph, struct shunt_pool *pool,
 		      struct shunt_queue **queues, unsigned port_cnt)
@@ -48,6 +48,11 @@ void shunt_graph_name_port(struct shunt_graph *graph, unsigned port, const char 
 	snprintf(node->name, sizeof(node->name), "tx:%s", name);
 }
 
+void shunt_graph_set_devices(struct shunt_graph *graph, const struct shunt_graph_devices *devices)
+{
+	graph->devices = *devices;
+}
+
 static int add_ends(struct shunt_graph *graph, const char *const *port_names, struct shunt_err *err)
 {
 	unsigned port;
@@ -65,7 +70,14 @@ static int add_ends(struct shunt_graph *graph, const char *const *port_names, st
 	ret = shunt_graph_add(graph, &shunt_node_drop, NULL, NULL, err);
 	if (ret < 0)
 		return ret;
-	graph->drop_node = (uint16_t)ret;
+	graph->drop_node = graph->drop_above_node = (uint16_t)ret;
+	if (!graph->devices.above)
+		return 0;
+	ret = shunt_graph_add(graph, &shunt_node_drop, "drop" SHUNT_NODE_ABOVE, &graph->devices,
+			      err);
+	if (ret < 0)
+		return ret;
+	graph->drop_above_node = (uint16_t)ret;
 	return 0;
 }
 
@@ -123,6 +135,95 @@ void shunt_graph_flush(struct shunt_graph *graph)
 		if (graph->nodes[i].type->flush)
 			graph->nodes[i].type->flush(&graph->nodes[i]);
 }
+
+/* --- losses ----------------------------------------------------------------------------------- */
+
+/* A bond or a bridge has all that comes by its members, but what its VLAN devices have. */
+static uint32_t device_of(const struct shunt_graph_devices *devices, unsigned port,
+			  const uint8_t *frame, uint32_t len)
+{
+	struct shunt_ip_tags tags;
+	uint32_t number = 0;
+	uint16_t own;
+
+	if (!devices->above)
+		return devices->ifindex[port];
+	if (len >= SHUNT_ETH_LEN + 2 * SHUNT_TAG_LEN && shunt_ip_is_tagged(frame)) {
+		tags = shunt_ip_tags_read(frame);
+		number = shunt_device_number(shunt_ip_tags_find(devices->above, &tags, port));
+	}
+	own = __atomic_load_n(&devices->live[port].own, __ATOMIC_RELAXED);
+	if (!number && own >= SHUNT_ADJ_TAGGED)
+		number = own - SHUNT_ADJ_TAGGED;
+	return number ? shunt_devices_at(devices->above, number)->ifindex : devices->ifindex[port];
+}
+
+uint64_t shunt_graph_loss(const struct shunt_graph *graph, enum shunt_loss_kind kind,
+			  const struct shunt_pkt *pkt, unsigned port)
+{
+	const struct shunt_loss loss = {
+		.ifindex = device_of(&graph->devices, port, shunt_pkt_data(pkt, graph->pool->mem),
+				     pkt->len),
+		.port = (uint8_t)port,
+		.kind = (uint8_t)kind,
+		.reason = pkt->reason,
+	};
+
+	return shunt_loss_key(&loss);
+}
+
+static void drop_punts(struct shunt_graph *graph, struct shunt_loss loss, enum shunt_drop reason,
+		       unsigned cnt)
+{
+	loss.kind = SHUNT_LOSS_DROP;
+	loss.reason = (uint8_t)reason;
+	shunt_graph_lose(graph, shunt_loss_key(&loss), cnt);
+}
+
+void shunt_graph_lose(struct shunt_graph *graph, uint64_t key, unsigned cnt)
+{
+	const struct shunt_loss loss = shunt_loss_of(key);
+
+	shunt_losses_add(&graph->losses, key, cnt);
+	switch ((enum shunt_loss_kind)loss.kind) {
+	case SHUNT_LOSS_PUNT:
+		shunt_counter_add(&graph->punts[loss.reason], cnt);
+		return;
+	case SHUNT_LOSS_PUNT_LIMITED:
+		shunt_counter_add(&graph->punts_limited[loss.reason], cnt);
+		drop_punts(graph, loss, SHUNT_DROP_punt_limited, cnt);
+		return;
+	case SHUNT_LOSS_PUNT_FAILED:
+		shunt_counter_add(&graph->punts_failed[loss.reason], cnt);
+		drop_punts(graph, loss, SHUNT_DROP_punt_failed, cnt);
+		return;
+	default:
+		shunt_counter_add(&graph->drops[loss.reason], cnt);
+	}
+}
+
+/* Packets in a row that are lost alike are counted at once. */
+void shunt_graph_drop(struct shunt_graph *graph, const struct shunt_pkt *pkts, unsigned cnt,
+		      unsigned port)
+{
+	uint64_t key, last = 0;
+	unsigned i, alike = 0;
+
+	for (i = 0; i < cnt; i++) {
+		key = shunt_graph_loss(graph, SHUNT_LOSS_DROP, &pkts[i],
+				       port == SHUNT_PORT_MAX ? pkts[i].port : port);
+		if (key != last && alike) {
+			shunt_graph_lose(graph, last, alike);
+			alike = 0;
+		}
+		last = key;
+		alike++;
+	}
+	if (alike)
+		shunt_graph_lose(graph, last, alike);
+}
+
+/* --- a batch's way ---------------------------------------------------------------------------- */
 
 static inline unsigned step(struct shunt_graph *graph, unsigned at, struct shunt_pkt *pkts,
 			    unsigned cnt)

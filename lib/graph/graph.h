@@ -23,8 +23,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "graph/drop.h"
-#include "graph/punt.h"
+#include "graph/loss.h"
 #include "graph/tap.h"
 #include "io/queue.h"
 
@@ -84,10 +83,20 @@ struct shunt_node {
 	char name[24];	 /* "ip4_lookup", "tx:eth1" */
 };
 
+/* By what the device is found that a frame belongs to. */
+struct shunt_devices;
+struct shunt_port_live;
+struct shunt_graph_devices {
+	const struct shunt_devices *above;  /* NULL: there are none; these outlive the graph */
+	const struct shunt_port_live *live; /* by port */
+	uint32_t ifindex[SHUNT_PORT_MAX];   /* by port; 0: it is no device */
+};
+
 struct shunt_graph {
 	struct shunt_node nodes[SHUNT_NODE_MAX];
 	unsigned node_cnt;
 	uint16_t drop_node;
+	uint16_t drop_above_node;	     /* for packets whose tags are kept (graph/tag.h) */
 	uint16_t tx_node[SHUNT_PORT_MAX];    /* by port index; 0xffff without one */
 	uint16_t mode_entry[SHUNT_PORT_MAX]; /* by input port: where its mode's nodes begin */
 	struct shunt_pool *pool;
@@ -102,10 +111,12 @@ struct shunt_graph {
 	bool sampling;				/* this turn's nodes are timed */
 	bool flush_due;				/* a node wants its flush at the end of the turn */
 	struct shunt_tap *taps; /* what is shown of packets; written by control, NULL: nothing */
+	struct shunt_graph_devices devices;
 	uint64_t pending_mask[SHUNT_NODE_MAX / 64];
 	struct shunt_pkt *pending[SHUNT_NODE_MAX]; /* batches gathered behind a split */
 	uint16_t pending_cnt[SHUNT_NODE_MAX];
 	uint16_t next[SHUNT_BATCH_MAX];
+	struct shunt_losses losses; /* drops and punts again, by port and device */
 };
 
 /* shunt_graph_init makes an empty graph over the worker's pool and its queues
@@ -120,6 +131,10 @@ void shunt_graph_init(struct shunt_graph *graph, struct shunt_pool *pool,
  * err set. Thread: init. */
 int shunt_graph_add(struct shunt_graph *graph, const struct shunt_node_type *type, const char *name,
 		    const void *params, struct shunt_err *err);
+
+/* shunt_graph_set_devices says how losses get their devices, before shunt_graph_seal. Without it
+ * they have none, and no node keeps tags. Thread: init. */
+void shunt_graph_set_devices(struct shunt_graph *graph, const struct shunt_graph_devices *devices);
 
 /* shunt_graph_seal appends what every graph ends in (a transmit node for each
  * port, the drop node) and calls the nodes' init. port_names[port] is for show;
@@ -169,6 +184,20 @@ static inline void shunt_graph_set_reason(struct shunt_pkt *pkts, unsigned cnt,
 	for (i = 0; i < cnt; i++)
 		pkts[i].reason = (uint8_t)reason;
 }
+
+/* shunt_graph_loss returns the key (graph/loss.h) of a packet that ends for its reason: lost by a
+ * frame, as it lies there, at a port. Thread: owner worker. Cost: packet. */
+uint64_t shunt_graph_loss(const struct shunt_graph *graph, enum shunt_loss_kind kind,
+			  const struct shunt_pkt *pkt, unsigned port);
+
+/* shunt_graph_lose counts cnt packets of that key. Thread: owner worker. Cost: packet. */
+void shunt_graph_lose(struct shunt_graph *graph, uint64_t key, unsigned cnt);
+
+/* shunt_graph_drop counts packets that are dropped for their reasons. port: SHUNT_PORT_MAX: each is
+ * lost at that which it came in by, as it came. The caller frees them. Thread: owner worker. Cost:
+ * packet. */
+void shunt_graph_drop(struct shunt_graph *graph, const struct shunt_pkt *pkts, unsigned cnt,
+		      unsigned port);
 
 /* shunt_graph_flush ends the turn for the nodes; call it when graph->flush_due.
  * Thread: owner worker. */

@@ -49,7 +49,7 @@ int shunt_ip_init(struct shunt_node *node, const struct shunt_ip_params *params,
 	next = find(graph, params, "ip4_rpf");
 	ip->rpf = next < 0 ? ip->on : (uint16_t)next;
 	ip->punt = (uint16_t)punt;
-	ip->drop = graph->drop_node;
+	ip->drop = params->is_above ? graph->drop_above_node : graph->drop_node;
 	ip->tag = tag < 0 ? ip->punt : (uint16_t)tag;
 	for (port = 0; port < SHUNT_PORT_MAX; port++)
 		fill_tx(ip, graph, port);

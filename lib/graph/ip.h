@@ -5,6 +5,7 @@
 #define SHUNT_GRAPH_IP_H
 
 #include <arpa/inet.h>
+#include <linux/if_ether.h>
 #include <net/ethernet.h>
 #include <string.h>
 
@@ -63,6 +64,55 @@ static inline uint64_t shunt_ip_load64(const uint8_t *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+/* A frame's tags, how many they are, and the type behind them. */
+struct shunt_ip_tags {
+	uint32_t outer, inner; /* bits of a key */
+	unsigned cnt;
+	uint16_t type;
+};
+
+/* shunt_ip_is_tagged says whether a frame carries a VLAN tag. Thread: any. Cost: packet. */
+static inline bool shunt_ip_is_tagged(const uint8_t *frame)
+{
+	const uint16_t type = shunt_ip_load16(frame + SHUNT_MACS_LEN);
+
+	return type == htons(ETHERTYPE_VLAN) || type == htons(ETH_P_8021AD);
+}
+
+/* shunt_ip_tags_read returns the tags of a tagged frame, which has 22 bytes at least. Thread: any.
+ * Cost: packet. */
+static inline struct shunt_ip_tags shunt_ip_tags_read(const uint8_t *frame)
+{
+	const uint16_t ad = htons(ETH_P_8021AD), vlan = htons(ETHERTYPE_VLAN);
+	const uint8_t *at = frame + SHUNT_MACS_LEN;
+	const uint16_t type = shunt_ip_load16(at + SHUNT_TAG_LEN);
+	struct shunt_ip_tags tags = {
+		.outer = shunt_device_tag_bits(shunt_ip_load16(at) == ad,
+					       ntohs(shunt_ip_load16(at + 2))),
+		.inner = SHUNT_DEVICE_NO_TAG,
+		.cnt = 1,
+		.type = type,
+	};
+
+	if (unlikely(type == ad || type == vlan)) {
+		tags.inner = shunt_device_tag_bits(type == ad, ntohs(shunt_ip_load16(at + 6)));
+		tags.cnt = 2;
+		tags.type = shunt_ip_load16(at + 2 * SHUNT_TAG_LEN);
+	}
+	return tags;
+}
+
+/* shunt_ip_tags_find returns the word (fib/device.h) of the device by which a frame with these tags
+ * comes in or leaves by a port; 0: there is none. Thread: owner worker. Cost: packet. */
+static inline uint64_t shunt_ip_tags_find(const struct shunt_devices *devices,
+					  const struct shunt_ip_tags *tags, unsigned port)
+{
+	if (!(tags->outer & SHUNT_VLAN_VID) || !(tags->inner & SHUNT_VLAN_VID) ||
+	    (tags->cnt > 1 && tags->inner == SHUNT_DEVICE_NO_TAG))
+		return 0;
+	return shunt_devices_find(devices, shunt_device_key(port, tags->outer, tags->inner));
 }
 
 static inline uint16_t shunt_ip_punt(const struct shunt_ip *ip, struct shunt_pkt *pkt,

@@ -52,16 +52,14 @@ static bool take(struct punt *punt, unsigned reason, uint64_t now_ns)
 	return true;
 }
 
-static void settle(void *arg, uint8_t reason, bool sent)
+/* tag: the key of a punt. */
+static void settle(void *arg, uint64_t tag, bool sent)
 {
-	struct shunt_graph *graph = arg;
+	struct shunt_loss loss = shunt_loss_of(tag);
 
-	if (sent) {
-		shunt_counter_add(&graph->punts[reason], 1);
-		return;
-	}
-	shunt_counter_add(&graph->punts_failed[reason], 1);
-	shunt_counter_add(&graph->drops[SHUNT_DROP_punt_failed], 1);
+	if (!sent)
+		loss.kind = SHUNT_LOSS_PUNT_FAILED;
+	shunt_graph_lose(arg, shunt_loss_key(&loss), 1);
 }
 
 static void flush(struct shunt_node *node)
@@ -75,19 +73,19 @@ static void flush(struct shunt_node *node)
 static void hand_over(struct shunt_node *node, const struct shunt_pkt *pkt)
 {
 	struct punt *punt = node->priv;
+	const uint64_t tag = shunt_graph_loss(node->graph, SHUNT_LOSS_PUNT, pkt, pkt->port);
 	uint32_t ifindex = punt->params.ifindex[pkt->port];
 	uint8_t *room = NULL;
 
 	if (punt->params.queue && ifindex) {
-		room = shunt_puntdev_queue_put(punt->params.queue, pkt->len, ifindex, pkt->reason);
+		room = shunt_puntdev_queue_put(punt->params.queue, pkt->len, ifindex, tag);
 		if (!room) {
 			flush(node);
-			room = shunt_puntdev_queue_put(punt->params.queue, pkt->len, ifindex,
-						       pkt->reason);
+			room = shunt_puntdev_queue_put(punt->params.queue, pkt->len, ifindex, tag);
 		}
 	}
 	if (!room) {
-		settle(node->graph, pkt->reason, false);
+		settle(node->graph, tag, false);
 		return;
 	}
 	shunt_chain_copy(node->graph->pool, pkt, room);
@@ -129,6 +127,11 @@ static bool is_as_received(const struct shunt_node *node, const struct shunt_pkt
 	return shunt_approved_is_known(approved, ret);
 }
 
+static void lose(struct shunt_graph *graph, enum shunt_loss_kind kind, const struct shunt_pkt *pkt)
+{
+	shunt_graph_lose(graph, shunt_graph_loss(graph, kind, pkt, pkt->port), 1);
+}
+
 static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
 {
 	struct shunt_graph *graph = node->graph;
@@ -145,7 +148,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 			       &(struct shunt_tap_batch){.place = SHUNT_TAP_PUNTED}, pkts, cnt);
 	for (i = 0; i < cnt; i++) {
 		if (unlikely(!is_known[i])) {
-			settle(graph, pkts[i].reason, false);
+			lose(graph, SHUNT_LOSS_PUNT_FAILED, &pkts[i]);
 			continue;
 		}
 		if (likely(take(node->priv, pkts[i].reason, graph->now_ns)) ||
@@ -153,8 +156,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 			hand_over(node, &pkts[i]);
 			continue;
 		}
-		shunt_counter_add(&graph->punts_limited[pkts[i].reason], 1);
-		shunt_counter_add(&graph->drops[SHUNT_DROP_punt_limited], 1);
+		lose(graph, SHUNT_LOSS_PUNT_LIMITED, &pkts[i]);
 	}
 	shunt_pool_free_pkts(graph->pool, pkts, cnt);
 	return SHUNT_NEXT_NONE;

@@ -10,34 +10,6 @@
 
 #define TYPE_AT SHUNT_MACS_LEN
 
-/* A frame's tags, how many they are, and the type behind them. */
-struct tags {
-	uint32_t outer, inner; /* bits of a key */
-	unsigned cnt;
-	uint16_t type;
-};
-
-static inline struct tags read_tags(const uint8_t *frame)
-{
-	const uint16_t ad = htons(ETH_P_8021AD), vlan = htons(ETHERTYPE_VLAN);
-	const uint16_t type = shunt_ip_load16(frame + TYPE_AT + SHUNT_TAG_LEN);
-	struct tags tags = {
-		.outer = shunt_device_tag_bits(shunt_ip_load16(frame + TYPE_AT) == ad,
-					       ntohs(shunt_ip_load16(frame + TYPE_AT + 2))),
-		.inner = SHUNT_DEVICE_NO_TAG,
-		.cnt = 1,
-		.type = type,
-	};
-
-	if (unlikely(type == ad || type == vlan)) {
-		tags.inner = shunt_device_tag_bits(type == ad,
-						   ntohs(shunt_ip_load16(frame + TYPE_AT + 6)));
-		tags.cnt = 2;
-		tags.type = shunt_ip_load16(frame + TYPE_AT + 2 * SHUNT_TAG_LEN);
-	}
-	return tags;
-}
-
 /* What became of the last frame with one tag: the next one is mostly the same. */
 struct last {
 	uint64_t head; /* 0: there is none */
@@ -55,15 +27,6 @@ static inline uint64_t head_of(const uint8_t *frame)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? head << 16 : head >> 16;
 }
 
-static uint64_t find(const struct shunt_ip *state, const struct tags *tags, unsigned port)
-{
-	if (!(tags->outer & SHUNT_VLAN_VID) || !(tags->inner & SHUNT_VLAN_VID) ||
-	    (tags->cnt > 1 && tags->inner == SHUNT_DEVICE_NO_TAG))
-		return 0;
-	return shunt_devices_find(state->tables.devices,
-				  shunt_device_key(port, tags->outer, tags->inner));
-}
-
 static uint8_t space_of(uint64_t word, bool is_ip4)
 {
 	const uint32_t flags = shunt_device_flags(word);
@@ -76,9 +39,10 @@ static uint16_t judge(const struct shunt_ip *state, struct last *last, struct sh
 		      uint8_t *mem)
 {
 	const uint8_t *frame = shunt_pkt_data(pkt, mem);
-	const struct tags tags = read_tags(frame);
+	const struct shunt_ip_tags tags = shunt_ip_tags_read(frame);
 	const bool is_ip4 = tags.type == htons(ETHERTYPE_IP);
-	const uint64_t word = find(state, &tags, pkt->port), head = head_of(frame);
+	const uint64_t word = shunt_ip_tags_find(state->tables.devices, &tags, pkt->port);
+	const uint64_t head = head_of(frame);
 	const uint32_t number = shunt_device_number(word);
 	const uint8_t space = space_of(word, is_ip4);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "graph/nodes.h"
+#include "graph/tag.h"
 
 struct tx {
 	struct shunt_queue *queue;
@@ -23,25 +24,30 @@ static void show(struct shunt_graph *graph, enum shunt_tap_place place,
 	shunt_tap_show(&graph->taps, graph->pool, &batch, pkts, cnt);
 }
 
-static void drop_tail(struct shunt_graph *graph, struct shunt_pkt *pkts, unsigned cnt,
-		      enum shunt_drop reason)
+static void drop(struct shunt_graph *graph, struct shunt_pkt *pkts, unsigned cnt, unsigned port)
 {
-	if (unlikely(graph->taps)) {
-		shunt_graph_set_reason(pkts, cnt, reason);
+	if (unlikely(graph->taps))
 		show(graph, SHUNT_TAP_DROPPED, NULL, pkts, cnt);
-	}
-	shunt_counter_add(&graph->drops[reason], cnt);
+	shunt_graph_drop(graph, pkts, cnt, port);
 	shunt_pool_free_pkts(graph->pool, pkts, cnt);
 }
 
-static unsigned drop_too_big(struct shunt_graph *graph, struct shunt_pkt *pkts, unsigned cnt,
+/* As they would have left. */
+static void drop_tail(const struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+		      enum shunt_drop reason)
+{
+	shunt_graph_set_reason(pkts, cnt, reason);
+	drop(node->graph, pkts, cnt, ((const struct tx *)node->priv)->queue->port);
+}
+
+static unsigned drop_too_big(const struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 			     uint32_t max_len)
 {
 	unsigned kept = 0, i;
 
 	for (i = 0; i < cnt; i++) {
 		if (unlikely(pkts[i].len > max_len))
-			drop_tail(graph, &pkts[i], 1, SHUNT_DROP_too_big);
+			drop_tail(node, &pkts[i], 1, SHUNT_DROP_too_big);
 		else
 			pkts[kept++] = pkts[i];
 	}
@@ -58,12 +64,12 @@ static unsigned run_tx(struct shunt_node *node, struct shunt_pkt *pkts, unsigned
 	(void)next;
 	/* only then can a frame of another port be too long for this one */
 	if (unlikely(max_len < tx->longest)) {
-		cnt = drop_too_big(node->graph, pkts, cnt, max_len);
+		cnt = drop_too_big(node, pkts, cnt, max_len);
 		if (!cnt)
 			return SHUNT_NEXT_NONE;
 	}
 	if (unlikely(shunt_queue_is_hung(tx->queue))) {
-		drop_tail(node->graph, pkts, cnt, SHUNT_DROP_late);
+		drop_tail(node, pkts, cnt, SHUNT_DROP_late);
 		return SHUNT_NEXT_NONE;
 	}
 	sent = tx->queue->ops->tx(tx->queue, pkts, cnt);
@@ -71,7 +77,7 @@ static unsigned run_tx(struct shunt_node *node, struct shunt_pkt *pkts, unsigned
 	if (unlikely(node->graph->taps))
 		show(node->graph, SHUNT_TAP_SENT, tx->queue, pkts, sent);
 	if (unlikely(sent < cnt))
-		drop_tail(node->graph, pkts + sent, cnt - sent, SHUNT_DROP_tx_ring_full);
+		drop_tail(node, pkts + sent, cnt - sent, SHUNT_DROP_tx_ring_full);
 	return SHUNT_NEXT_NONE;
 }
 
@@ -108,16 +114,29 @@ const struct shunt_node_type shunt_node_tx = {
 static unsigned run_drop(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
 			 uint16_t *next)
 {
-	struct shunt_graph *graph = node->graph;
+	(void)next;
+	drop(node->graph, pkts, cnt, SHUNT_PORT_MAX);
+	return SHUNT_NEXT_NONE;
+}
+
+/* As they came in. */
+static unsigned run_drop_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			       uint16_t *next)
+{
 	unsigned i;
 
-	(void)next;
-	if (unlikely(graph->taps))
-		show(graph, SHUNT_TAP_DROPPED, NULL, pkts, cnt);
 	for (i = 0; i < cnt; i++)
-		shunt_counter_add(&graph->drops[pkts[i].reason], 1);
-	shunt_pool_free_pkts(graph->pool, pkts, cnt);
-	return SHUNT_NEXT_NONE;
+		shunt_tag_give(&pkts[i], node->mem);
+	return run_drop(node, pkts, cnt, next);
+}
+
+/* params: not NULL: for packets whose tags are kept. */
+static int init_drop(struct shunt_node *node, const void *params, struct shunt_err *err)
+{
+	(void)err;
+	if (params)
+		node->fn = run_drop_above;
+	return 0;
 }
 
 const struct shunt_node_type shunt_node_drop = {
@@ -125,4 +144,5 @@ const struct shunt_node_type shunt_node_drop = {
 	.help = "counts the packets by reason and frees their frames",
 	.fn = run_drop,
 	.is_io = true,
+	.init = init_drop,
 };

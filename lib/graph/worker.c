@@ -36,12 +36,11 @@ static inline uint64_t lap(struct shunt_worker *w, enum shunt_stage stage, uint6
 
 static unsigned drop_late(struct shunt_worker *w, unsigned n)
 {
-	shunt_counter_add(&w->graph.drops[SHUNT_DROP_late], n);
-	if (w->graph.taps) {
-		shunt_graph_set_reason(w->pkts, n, SHUNT_DROP_late);
+	shunt_graph_set_reason(w->pkts, n, SHUNT_DROP_late);
+	if (w->graph.taps)
 		shunt_tap_show(&w->graph.taps, &w->pool,
 			       &(struct shunt_tap_batch){.place = SHUNT_TAP_DROPPED}, w->pkts, n);
-	}
+	shunt_graph_drop(&w->graph, w->pkts, n, SHUNT_PORT_MAX);
 	shunt_pool_free_pkts(&w->pool, w->pkts, n);
 	return n;
 }

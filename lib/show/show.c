@@ -10,6 +10,8 @@
 #include "config/print.h"
 #include "engine/devices.h"
 #include "lane/share.h"
+#include "mirror/mirror.h"
+#include "router/router.h"
 #include "base/json.h"
 #include "tap/cbpf_text.h"
 #include "tap/sieve.h"
@@ -114,6 +116,21 @@ static json_t *show_object(const struct shunt_show *show, const json_t *request,
 	return result;
 }
 
+/* Has the mirror compared now, and not when it is due: `audits` of the answer says when it is done.
+ */
+static json_t *audit(const struct shunt_show *show)
+{
+	struct shunt_guard *guard = show->engine->ports.guard;
+	struct shunt_router *router = show->engine->router;
+
+	if (!shunt_guard_try(guard))
+		return NULL;
+	if (router && router->mirror)
+		shunt_mirror_audit(router->mirror);
+	shunt_guard_leave(guard);
+	return shunt_show_mirror(show);
+}
+
 json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,
 			   struct shunt_err *err)
 {
@@ -127,8 +144,10 @@ json_t *shunt_show_request(const struct shunt_show *show, const json_t *request,
 		return show_route(show->engine, request, err);
 	if (cmd && !strcmp(cmd, "lane"))
 		return set_lane(show, request, err);
+	if (cmd && !strcmp(cmd, "audit"))
+		return show_object(show, request, "mirror", audit, err);
 	if (!cmd || strcmp(cmd, "show")) {
-		shunt_err_set(err, EINVAL, "cmd is '%.40s', expected show, route or lane",
+		shunt_err_set(err, EINVAL, "cmd is '%.40s', expected show, route, lane or audit",
 			      cmd ? cmd : "missing");
 		return NULL;
 	}

@@ -59,12 +59,12 @@ void shunt_puntdev_queue_destroy(struct shunt_puntdev_queue *queue);
  * its fate. Returns where the caller writes its len bytes before the next call, or NULL when
  * the queue is full, or the frame longer than frame_max. Thread: owner worker. Cost: packet. */
 uint8_t *shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, uint32_t len, uint32_t ifindex,
-				 uint8_t tag);
+				 uint64_t tag);
 
 /* shunt_puntdev_queue_send sends what is queued and calls fate for each frame, with what
  * sendmmsg said: sent or not. Thread: owner worker. Cost: batch, a syscall or as many as
  * frames were refused. */
 void shunt_puntdev_queue_send(struct shunt_puntdev_queue *queue,
-			      void (*fate)(void *arg, uint8_t tag, bool sent), void *arg);
+			      void (*fate)(void *arg, uint64_t tag, bool sent), void *arg);
 
 #endif

@@ -23,7 +23,7 @@ struct shunt_puntdev_queue {
 	unsigned cnt;
 	uint32_t frame_max;
 	uint8_t *frames; /* frame_max bytes each */
-	uint8_t tags[SHUNT_PUNTDEV_QUEUE_LEN];
+	uint64_t tags[SHUNT_PUNTDEV_QUEUE_LEN];
 	struct iovec iovs[SHUNT_PUNTDEV_QUEUE_LEN];
 	union control controls[SHUNT_PUNTDEV_QUEUE_LEN];
 	struct mmsghdr msgs[SHUNT_PUNTDEV_QUEUE_LEN];
@@ -107,7 +107,7 @@ void shunt_puntdev_queue_destroy(struct shunt_puntdev_queue *queue)
 }
 
 uint8_t *shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, uint32_t len, uint32_t ifindex,
-				 uint8_t tag)
+				 uint64_t tag)
 {
 	unsigned i = queue->cnt;
 
@@ -122,7 +122,7 @@ uint8_t *shunt_puntdev_queue_put(struct shunt_puntdev_queue *queue, uint32_t len
 
 /* sendmmsg ends at the first frame that is refused; that one is given up. */
 void shunt_puntdev_queue_send(struct shunt_puntdev_queue *queue,
-			      void (*fate)(void *arg, uint8_t tag, bool sent), void *arg)
+			      void (*fate)(void *arg, uint64_t tag, bool sent), void *arg)
 {
 	unsigned at = 0;
 

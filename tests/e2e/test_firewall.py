@@ -381,19 +381,21 @@ def test_no_gap_while_rules_are_replaced(lab):
     gen, sink = lab.ends()
     nft(lab, DROP)
     with route(lab) as daemon:
-        stop = threading.Event()
+        stop, replaced = threading.Event(), []
 
         def replace():
             while not stop.is_set():
                 nft(lab, "flush ruleset\n" + DROP)
+                replaced.append(True)
 
         before = [row["changes"] for row in daemon.show("lanes")["lanes"]]
         thread = threading.Thread(target=replace)
         thread.start()
         try:
             for _ in range(100):
+                count = len(replaced)
                 gen.send(*[udp4(dport=4444)] * 20)
-                time.sleep(0.02)
+                wait_until(lambda had=count: len(replaced) > had, what="the rules' next replacement")
         finally:
             stop.set()
             thread.join()

@@ -4,7 +4,7 @@ routed in the lane, and what is for a station that is known bridged there; the k
 and hears who sends."""
 import pytest
 
-from shuntlab.frames import DUT1, GEN, MAX, SINK, back, routed, udp4, udp6
+from shuntlab.frames import DUT1, DUT2, GEN, MAX, SINK, back, routed, udp4, udp6
 from shuntlab.lab import wait_until
 from shuntlab.shuntd import Shuntd
 
@@ -95,6 +95,27 @@ def test_what_is_bridged(lan, each_lane):
         gen.reaches(third, unknown)
         gen.reaches(third, udp4(eth_dst="ff:ff:ff:ff:ff:ff"))
         assert d.steered("multicast", "eth1")
+
+
+def test_losses_have_the_bridges_name(lan):
+    """What a worker drops or gives back, and what is counted by port alone: it is the bridge's."""
+    gen, sink, _ = ends(lan)
+    dropped, punted = udp4(dst="10.9.0.1"), udp4(dst="10.77.0.1")
+    of_sink = udp4(src="10.0.2.2", dst="10.9.0.1", eth_src=SINK, eth_dst=DUT2)
+    lan.ip("route", "add", "blackhole", "10.9.0.0/16")
+    with route(lan, "--lane", "user") as d:
+        warm(lan)
+        by_lane(d, "user", "eth1", gen, udp4(), sink, routed(udp4()))
+        wait_until(lambda: gen.send(dropped, punted) or sink.send(of_sink) or
+                   d.lost("blackhole").keys() == {("eth1", "br0"), ("eth2", "eth2")} and
+                   ("eth1", "br0") in d.lost("noroute"))
+        rows = d.show("drops")["drops"]
+        assert {row["device"] for row in rows if row["where"] == "steer" and row["port"] != "eth2"} == {"br0"}
+        assert 'shunt_drops_total{place="graph",interface="eth1",device="br0",queue="",worker="0",' \
+            'reason="blackhole"} ' in d.ctl("metrics").stdout
+        assert any(line.split()[:3] == ["graph", "eth1", "br0"]
+                   for line in d.ctl("show", "drops").stdout.splitlines())
+    lan.ip("route", "del", "blackhole", "10.9.0.0/16")
 
 
 def test_who_sends_is_learned(lan, each_lane):

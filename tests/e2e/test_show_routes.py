@@ -41,3 +41,11 @@ def test_show_routes_neighbours_mirror(lab):
         kernel = lab.exec("dut", "ip", "-4", "route", "show", "table", "main").stdout.strip().split("\n")
         local = lab.exec("dut", "ip", "-4", "route", "show", "table", "local").stdout.strip().split("\n")
         assert mirror["ip4_routes"] == len(kernel) + len(local)
+
+
+def test_an_audit_at_once(lab):
+    """It is not waited for until one is due, a minute later; and the mirror has what the kernel has."""
+    with Shuntd(lab, "route", "eth1", "eth2") as d:
+        lab.exec("dut", "ip", "route", "add", "203.0.113.0/24", "via", "10.0.1.2")
+        assert d.audit() == 0
+        lab.exec("dut", "ip", "route", "del", "203.0.113.0/24")

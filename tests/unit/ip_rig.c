@@ -173,6 +173,10 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 		.ifindex = {1, 2}, .live = rig->live, .restore = restore, .restore_arg = rig};
 	struct shunt_punt_params punt_above = punt;
 	struct shunt_eth_params eth = {.macs = rig->macs, .live = rig->live};
+	const struct shunt_graph_devices devices = {
+		.above = rig->devices,
+		.live = rig->live,
+		.ifindex = {IP_RIG_IFINDEX, IP_RIG_IFINDEX + 1}};
 	struct shunt_err err;
 	unsigned i;
 
@@ -180,6 +184,7 @@ static void build(struct ip_rig *rig, uint32_t min_len)
 	for (i = 0; i < 2; i++)
 		rig->live[i] = (struct shunt_port_live){.ip4 = 1, .ip6 = 1, .own = (uint16_t)i};
 	shunt_graph_init(&rig->graph, &rig->pool, rig->queues, 2);
+	shunt_graph_set_devices(&rig->graph, &devices);
 	cr_assert_eq(shunt_graph_add(&rig->graph, &shunt_node_eth_input, NULL, &eth, &err), 0);
 	cr_assert_gt(shunt_graph_add(&rig->graph, &shunt_node_tag_input, NULL, &ip, &err), 0);
 	ip_above.is_above = punt_above.is_above = true;
@@ -273,6 +278,16 @@ void ip_rig_add_route(struct ip_rig *rig, unsigned net, const struct shunt_adj *
 unsigned ip_rig_restored(const struct ip_rig *rig)
 {
 	return rig->restored;
+}
+
+uint64_t ip_rig_lost(const struct ip_rig *rig, struct shunt_loss loss)
+{
+	unsigned i;
+
+	for (i = 0; i < SHUNT_LOSS_LINES; i++)
+		if (rig->graph.losses.lines[i].key == shunt_loss_key(&loss))
+			return rig->graph.losses.lines[i].count;
+	return 0;
 }
 
 struct shunt_port_live *ip_rig_live(struct ip_rig *rig)

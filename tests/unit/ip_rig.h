@@ -71,6 +71,11 @@ struct shunt_port_live *ip_rig_live(struct ip_rig *rig);
 uint32_t ip_rig_add_device(struct ip_rig *rig, const struct shunt_device *device);
 void ip_rig_set_flags(struct ip_rig *rig, uint32_t device, uint32_t flags);
 
+/* ip_rig_lost returns how many packets the graph has counted as lost so; where ports have the
+ * ifindices IP_RIG_IFINDEX and one more. */
+#define IP_RIG_IFINDEX 1001u
+uint64_t ip_rig_lost(const struct ip_rig *rig, struct shunt_loss loss);
+
 /* ip_rig_add_route has 10.NET.0.0/16 and 2001:db8:NET::/48 lead to an adjacency; NET:
  * IP_RIG_NET_CNT or more. ip_rig_add_route_in does so in a space, which is empty at first. */
 void ip_rig_add_route(struct ip_rig *rig, unsigned net, const struct shunt_adj *adj);

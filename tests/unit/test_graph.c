@@ -199,6 +199,16 @@ Test(graph, a_node_may_keep_packets, .fini = fini)
 	cr_assert_eq(whole_pool(), FRAMES);
 }
 
+static uint64_t lost(struct shunt_loss loss)
+{
+	unsigned i;
+
+	for (i = 0; i < SHUNT_LOSS_LINES; i++)
+		if (graph.losses.lines[i].key == shunt_loss_key(&loss))
+			return graph.losses.lines[i].count;
+	return 0;
+}
+
 Test(graph, a_full_ring_drops_the_tail_and_says_so, .fini = fini)
 {
 	build(1);
@@ -211,6 +221,8 @@ Test(graph, a_full_ring_drops_the_tail_and_says_so, .fini = fini)
 	fakes[0].room = 0;
 	run(64);
 	cr_assert_eq(graph.drops[SHUNT_DROP_tx_ring_full], 118);
+	cr_assert_eq(lost((struct shunt_loss){.reason = SHUNT_DROP_tx_ring_full}), 118,
+		     "at the port that they were to leave by");
 	cr_assert_eq(whole_pool(), FRAMES);
 }
 

@@ -87,9 +87,9 @@ Test(show, requests_that_ask_nothing)
 	static const struct {
 		const char *request, *sentence;
 	} bad[] = {
-		{"{}", "cmd is 'missing', expected show, route or lane"},
-		{"{\"cmd\": 3}", "cmd is 'missing', expected show, route or lane"},
-		{"{\"cmd\": \"stop\"}", "cmd is 'stop', expected show, route or lane"},
+		{"{}", "cmd is 'missing', expected show, route, lane or audit"},
+		{"{\"cmd\": 3}", "cmd is 'missing', expected show, route, lane or audit"},
+		{"{\"cmd\": \"stop\"}", "cmd is 'stop', expected show, route, lane or audit"},
 		{"{\"cmd\": \"show\"}",
 		 "object is 'missing', expected one of ports lanes notices workers runtime "
 		 "drops ledger rules nodes devices routes neighbours flows mirror macs config"},

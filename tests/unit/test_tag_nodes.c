@@ -29,6 +29,7 @@ struct bytes {
 static uint32_t add_device(unsigned port, unsigned id, uint64_t pcps, unsigned inner)
 {
 	struct shunt_device device = {
+		.ifindex = id,
 		.member_cnt = 1,
 		.members = {(uint8_t)port},
 		.tag_cnt = inner ? 2 : 1,
@@ -462,4 +463,71 @@ Test(tag_nodes, sources_of_devices)
 			cr_assert_eq(!!left[i], sources[(first + i) % cnt].goes,
 				     "row %u first, row %u", first, (first + i) % cnt);
 	}
+}
+
+/* --- losses ----------------------------------------------------------------------------------- */
+
+static void lost(uint32_t ifindex, enum shunt_loss_kind kind, unsigned reason, uint64_t cnt,
+		 int line)
+{
+	const struct shunt_loss loss = {
+		.ifindex = ifindex, .kind = (uint8_t)kind, .reason = (uint8_t)reason};
+
+	cr_expect_eq(ip_rig_lost(rig, loss), cnt, "line %d: %llu", line,
+		     (unsigned long long)ip_rig_lost(rig, loss));
+}
+
+#define LOST(ifindex, kind, reason, cnt) lost(ifindex, SHUNT_LOSS_##kind, reason, cnt, __LINE__)
+
+static void goes_in(const uint16_t *tags, unsigned net, unsigned ttl)
+{
+	const struct bytes f = packet(to_us, tags, false, net, ttl);
+
+	ip_rig_run(rig, f.data, f.len);
+}
+
+/* Each with its device: a VLAN device, a bond, or the port itself. */
+Test(tag_nodes, losses_have_their_device)
+{
+	struct shunt_device bond = {.ifindex = 77, .member_cnt = 1};
+
+	goes_in(VLAN(100), IP_RIG_BLACKHOLE, 64);
+	LOST(100, DROP, SHUNT_DROP_blackhole, 1);
+	goes_in(VLAN(100 | 5 << 13), IP_RIG_BLACKHOLE, 64);
+	LOST(100, DROP, SHUNT_DROP_blackhole, 2);
+	goes_in(NONE, IP_RIG_BLACKHOLE, 64);
+	LOST(100, DROP, SHUNT_DROP_blackhole, 2);
+	LOST(IP_RIG_IFINDEX, DROP, SHUNT_DROP_blackhole, 1);
+	goes_in(VLAN(100), IP_RIG_FAR, 1);
+	LOST(100, PUNT_FAILED, SHUNT_PUNT_expired, 1);
+	LOST(100, DROP, SHUNT_DROP_punt_failed, 1);
+	goes_in(VLAN(999), IP_RIG_FAR, 64); /* no device's */
+	LOST(IP_RIG_IFINDEX, PUNT_FAILED, SHUNT_PUNT_no_device, 1);
+	LOST(IP_RIG_IFINDEX, DROP, SHUNT_DROP_punt_failed, 1);
+	ip_rig_live(rig)->own = (uint16_t)(SHUNT_ADJ_TAGGED + ip_rig_add_device(rig, &bond));
+	goes_in(NONE, IP_RIG_BLACKHOLE, 64);
+	LOST(77, DROP, SHUNT_DROP_blackhole, 1);
+	goes_in(VLAN(999), IP_RIG_FAR, 64);
+	LOST(77, PUNT_FAILED, SHUNT_PUNT_no_device, 1);
+	goes_in(VLAN(100), IP_RIG_BLACKHOLE, 64);
+	LOST(100, DROP, SHUNT_DROP_blackhole, 3);
+	LOST(IP_RIG_IFINDEX, DROP, SHUNT_DROP_blackhole, 1);
+}
+
+/* A batch that is lost is counted packet by packet. */
+Test(tag_nodes, losses_of_a_batch)
+{
+	static struct batch batch;
+	const struct ip_outcome *left[SHUNT_BATCH_MAX];
+	unsigned i;
+
+	for (i = 0; i < 30; i++) {
+		const struct bytes f = packet(to_us, i % 3 ? VLAN(100) : NONE, false,
+					      i % 2 ? IP_RIG_BLACKHOLE : IP_RIG_FAR, 64);
+
+		add_to(&batch, &f);
+	}
+	run(&batch, left);
+	LOST(100, DROP, SHUNT_DROP_blackhole, 10);
+	LOST(IP_RIG_IFINDEX, DROP, SHUNT_DROP_blackhole, 5);
 }

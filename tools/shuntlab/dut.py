@@ -9,8 +9,10 @@ import re
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from shuntlab import above
+from shuntlab.above import Above
 from shuntlab.frames import GEN, SINK, udp4
 from shuntlab.lab import OPTIONS, Lab, wait_until
 from shuntlab.process import owner_of
@@ -21,7 +23,7 @@ from shuntlab.stream import SIZE
 
 PORTS = ("eth1", "eth2")
 START_S = 90
-NUMBERS = r"^\d+: |@\w+| id \d+|link-netnsid \d+"
+NUMBERS = r"^\d+: |@\w+| id \d+|link-netnsid \d+|link_failure_count \d+|fdb_n_learned \d+"
 # A round's devices and rings: queues of each device, and what shuntd gets to serve them.
 SHAPES = {
     "two queues": (2, ("--ring-size", "512")),
@@ -61,20 +63,25 @@ class Mode:
     follows: bool = False  # the kernel's tables, and its firewall
     families: tuple = ()  # of nftables: whose hooks its frames pass
     on_death: tuple = ("",)  # what --on-death may say; "": no such option
+    above: Above | None = None  # what stands in the place of a port
 
 
+ROUTE = Mode("mode: route", udp4, follows=True, families=("ip", "inet"))
 MODES = {
     "xconnect": Mode("mode: xconnect", is_bridged=True, on_death=("cross", "kernel")),
     "wire": Mode("mode: xconnect", is_alone=True),
     "static3": Mode(f'mode: static3, next_hop: ["{GEN}", "{SINK}"]', udp4),
-    "route": Mode("mode: route", udp4, follows=True, families=("ip", "inet")),
+    "route": ROUTE,
+    "bond": replace(ROUTE, above=Above("bond0", 2)),
+    "bridge in": replace(ROUTE, above=Above("br0", 1)),  # by which the stream comes
+    "bridge out": replace(ROUTE, above=Above("br0", 2)),  # by which it leaves
     "bridge": Mode("mode: bridge", is_bridged=True, follows=True, families=("bridge",),
                    on_death=("cross", "kernel")),
     "lone bridge": Mode("mode: bridge", is_alone=True),
 }
 FILE = """
-ports: [{{name: eth1}}, {{name: eth2}}]
-forward: [{{{forward}, ports: [eth1, eth2]}}]
+ports: [{{name: {one}}}, {{name: {other}}}]
+forward: [{{{forward}, ports: [{one}, {other}]}}]
 rules: {rules}
 """
 # A frame of the stream by the length of its datagram, and what a firewall says of it: that it is counted, or
@@ -138,6 +145,8 @@ class Dut:
         if shape == "spare queue":
             cpus = (1 << os.cpu_count()) - 1
             self.sh(f"echo {cpus:x} >/sys/class/net/eth1/queues/tx-0/xps_cpus", host="gen")
+        if self.mode.above:
+            above.make(self)
         self.before = self.snapshot()
 
     def sh(self, line, check=True, host="dut"):
@@ -166,7 +175,16 @@ class Dut:
 
     def write_file(self, rules):
         with open(self.file, "w", encoding="ascii") as file:
-            file.write(FILE.format(forward=self.mode.forward, rules=json.dumps(rules)))
+            file.write(FILE.format(forward=self.mode.forward, one=self.device(1), other=self.device(2),
+                                   rules=json.dumps(rules)))
+
+    def device(self, link):
+        """That has the address of a link."""
+        return self.mode.above.name if self.mode.above and self.mode.above.link == link else f"eth{link}"
+
+    @staticmethod
+    def until(condition, what):
+        wait_until(condition, START_S, what)
 
     # --- the daemon -------------------------------------------------------------------------------
 
@@ -255,6 +273,19 @@ class Dut:
         if not self.shuntd.is_balanced():
             raise Broken(f"the ledger does not balance: {self.ctl('show', 'ledger')}")
 
+    def audit(self):
+        """What shunt has of the kernel's tables is the kernel's, and it follows what is above its ports."""
+        above_ports = [self.mode.above.name] if self.mode.above else []
+
+        def followed():
+            rows = self.ctl("show", "devices")["devices"]
+            return [row["device"] for row in rows if row["state"] == "followed"]
+
+        wait_until(lambda: followed() == above_ports, START_S, f"{above_ports} to be followed")
+        differences = self.shuntd.audit()
+        if differences:
+            raise Broken(f"an audit found {differences} differences to the kernel")
+
     def under_dispatcher(self, dev):
         """The numbers of the steering programs that libxdp's dispatcher runs on a device of dut."""
         said = self.lab.exec("dut", "xdp-loader", "status", dev).stdout
@@ -278,9 +309,13 @@ class Dut:
     def remove_far_link(self):
         self.sh("ip link del eth2")
 
-    def restore_network(self, dev):
-        """Going down has taken routes and IPv6 addresses away, as it does."""
-        link = dev[-1]
+    def restore_network(self, dev, now=None):
+        """Going down has taken routes and IPv6 addresses away, as it does; of a member of a bond or a bridge
+        it has not. now: the device that has the addresses in its place."""
+        link = next((link for link in "12" if dev in (f"eth{link}", self.device(int(link)))), None)
+        if not link:
+            return
+        dev = now or self.device(int(link))
         self.sh(f"ip addr replace fd00:{link}::1/64 dev {dev} nodad;"
                 f"ip neigh replace 10.0.{link}.2 lladdr 02:00:00:00:0{link}:02 dev {dev};"
                 f"ip neigh replace fd00:{link}::2 lladdr 02:00:00:00:0{link}:02 dev {dev};"

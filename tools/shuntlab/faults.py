@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from shuntlab import memgroup
+from shuntlab import above, memgroup
 from shuntlab.dut import DROP, Broken, to_sink
 from shuntlab.frames import SINK
 from shuntlab.lab import BIN, IS_REAL
@@ -194,6 +194,11 @@ def is_routed(mode):
     return mode.forward == "mode: route"
 
 
+def is_plain(mode):
+    """Nothing stands above the ports."""
+    return is_routed(mode) and not mode.above
+
+
 @functools.cache
 def can_make(*kind):
     """Whether this kernel makes such a device."""
@@ -218,7 +223,7 @@ def ip_rules(dut, rng):
 
 
 @fault("VLAN devices", "two hundred VLAN devices above the ports come and go",
-       befalls=lambda mode: is_routed(mode) and can_make("vlan", "id", "1"))
+       befalls=lambda mode: is_plain(mode) and can_make("vlan", "id", "1"))
 def vlan_devices(dut, _rng):
     names = [(f"v{dev[-1]}.{number}", dev, number) for dev in ("eth1", "eth2") for number in range(2, 102)]
     dut.batch("".join(f"link add link {dev} name {name} type vlan id {number}\nlink set {name} up\n"
@@ -228,7 +233,7 @@ def vlan_devices(dut, _rng):
 
 
 @fault("VRF", "the ports join a VRF, one after the other, and leave it",
-       befalls=lambda mode: is_routed(mode) and can_make("vrf", "table", "1"))
+       befalls=lambda mode: is_plain(mode) and can_make("vrf", "table", "1"))
 def vrf(dut, rng):
     devices = rng.sample(["eth1", "eth2"], 2)
     dut.sh("ip link add red type vrf table 1001 && ip link set red up")
@@ -245,6 +250,120 @@ def vrf(dut, rng):
     dut.sh("ip link del red; ip route flush table 1001; ip rule del pref 1000; ip -6 rule del pref 1000")
     for dev in devices:
         dut.restore_network(dev)
+    return ""
+
+
+@fault("bond made", "a bond of one port is made, and dissolved",
+       befalls=lambda mode: is_plain(mode) and can_make("bond"))
+def bond_made(dut, rng):
+    dev, link = rng.choice((("eth1", 1), ("eth2", 2)))
+    addresses = (f"10.0.{link}.1/24", f"fd00:{link}::1/64")
+    dut.sh(f"ip link add bond9 address 02:00:00:00:0{link}:01 type bond mode active-backup miimon 20;"
+           f"ip address flush dev {dev} scope global; ip link set {dev} down; ip link set {dev} master bond9;"
+           f"ip link set bond9 up;" + "".join(f"ip address add {each} dev bond9 {nodad(each)};"
+                                              for each in addresses))
+    dut.restore_network(dev, "bond9")
+    time.sleep(rng.uniform(0.1, 0.5))
+    dut.sh(f"ip link del bond9; ip link set {dev} up;" +
+           "".join(f"ip address add {each} dev {dev} {nodad(each)};" for each in addresses))
+    dut.restore_network(dev)
+    return dev
+
+
+def nodad(address):
+    return "nodad" if ":" in address else ""
+
+
+# --- a bond or a bridge above ports -----------------------------------------------------------------
+
+def is_bond(mode):
+    return mode.above and mode.above.is_bond
+
+
+def is_bridge(mode):
+    return mode.above and not mode.above.is_bond
+
+
+def can_have(mode):
+    """Whether this kernel has what stands above the ports. The second one is a veth, so the first is, too."""
+    return not mode.above or on_veth(mode) and (not is_bond(mode) or can_make("bond"))
+
+
+@fault("bond members", "six times: another member is active, one leaves and comes back, or its link goes",
+       befalls=is_bond)
+def bond_members(dut, rng):
+    bond, said = dut.mode.above, []
+    for _ in range(6):
+        dev, what = rng.choice(bond.members), rng.choice(("active", "leaves", "link"))
+        said.append(f"{dev} {what}")
+        if what == "active":
+            # refused where its link is down
+            dut.sh(f"ip link set {bond.name} type bond active_slave {dev}", check=False)
+        elif what == "leaves":
+            above.leave(dut, dev)
+            time.sleep(rng.uniform(0, 0.1))
+            above.join(dut, dev)
+        else:
+            far = "eth1" if dev == bond.first else "eth2"
+            dut.sh(f"ip link set {far} down; sleep {rng.uniform(0, 0.1):.3f}; ip link set {far} up",
+                   host="sink")
+        time.sleep(rng.uniform(0, 0.2))
+    # the primary one is active again when its link comes, and by this where it was there all the time
+    dut.until(lambda: not dut.sh(f"ip link set {bond.name} type bond active_slave {bond.first}",
+                                 check=False).returncode, f"{bond.first} to be up")
+    above.settle(dut)
+    return ", ".join(said)
+
+
+@fault("bridge members", "a member leaves the bridge and comes back, three times", befalls=is_bridge)
+def bridge_members(dut, rng):
+    bridge, said = dut.mode.above, []
+    for _ in range(3):
+        dev = rng.choice(bridge.members)
+        said.append(dev)
+        if bridge.link == 2 and dev == bridge.first and rng.random() < 0.5:
+            above.goes_by(dut, bridge.second)
+        above.leave(dut, dev)
+        time.sleep(rng.uniform(0, 0.2))
+        above.join(dut, dev)
+        above.settle(dut)
+        time.sleep(rng.uniform(0, 0.2))
+    return ", ".join(said)
+
+
+@fault("bridge's VLANs", "vlan_filtering on, another PVID of the bridge and its members, back, and off",
+       befalls=is_bridge)
+def bridge_vlans(dut, rng):
+    bridge = dut.mode.above
+    if dut.sh(f"test -e /sys/class/net/{bridge.name}/bridge/vlan_filtering", check=False).returncode:
+        return "this kernel's bridges do not filter"
+
+    def pvid(number):
+        for dev, self in (bridge.first, ""), (bridge.second, ""), (bridge.name, "self"):
+            dut.sh(f"bridge vlan add dev {dev} vid {number} pvid untagged {self}")
+            time.sleep(rng.uniform(0, 0.05))
+        if bridge.link == 2:
+            above.goes_by(dut, bridge.first, [number])
+
+    dut.sh(f"ip link set {bridge.name} type bridge vlan_filtering 1")
+    time.sleep(rng.uniform(0, 0.3))
+    pvid(20)
+    time.sleep(rng.uniform(0, 0.3))
+    pvid(1)
+    for dev, self in (bridge.first, ""), (bridge.second, ""), (bridge.name, "self"):
+        dut.sh(f"bridge vlan del dev {dev} vid 20 {self}")
+    time.sleep(rng.uniform(0, 0.3))
+    dut.sh(f"ip link set {bridge.name} type bridge vlan_filtering 0")
+    return ""
+
+
+@fault("stations move", "the other end is behind the other member, and back, ten times", befalls=is_bridge)
+def stations_move(dut, rng):
+    bridge = dut.mode.above
+    for _ in range(10):
+        for dev in bridge.second, bridge.first:
+            above.goes_by(dut, dev)
+            time.sleep(rng.uniform(0, 0.05))
     return ""
 
 
@@ -275,7 +394,7 @@ def paged_out(dut, _rng):
 
 
 @fault("memory: pool dry", "the sink keeps what it gets for 0.1 s, and with it all frames",
-       "small pool", on_veth)
+       "small pool", lambda mode: on_veth(mode) and not mode.above)
 def dry(dut, _rng):
     knobs = "echo %d >/sys/class/net/eth1/napi_defer_hard_irqs;" \
         "echo %d >/sys/class/net/eth1/gro_flush_timeout"
@@ -357,7 +476,7 @@ def taken_off(dut, rng):
 
 
 @fault("device removed", "the device behind eth2 is deleted and made anew, a takeover serves it",
-       befalls=on_veth)
+       befalls=lambda mode: on_veth(mode) and not mode.above)
 def device_removed(dut, rng):
     dut.remove_far_link()
     time.sleep(rng.uniform(0.05, 0.2))

@@ -145,8 +145,8 @@ class Lab:
             done = [subprocess.run(["ip", "-n", self.netns(host), "-o", "link"],
                                    capture_output=True, text=True, check=True, timeout=30).stdout
                     for host in self.hosts]
-            return sum("LOWER_UP" in line and ": eth" in line
-                       for line in "".join(done).splitlines()) == 4
+            # a veth beside them is `eth3@if4`
+            return len(re.findall(r"^\d+: eth\d+: .*LOWER_UP", "".join(done), re.MULTILINE)) == 4
         if IS_REAL:
             wait_until(up, CARRIER_S, "the links to come up")
 
@@ -218,10 +218,10 @@ class Lab:
         gen, sink = self.ends()
         gen.reaches(sink, frame, leaves)
 
-    def wire(self, host, dev="eth1"):
-        """A raw socket on a device: what arrives there can be received, what is sent leaves by
-        it."""
-        wire = Wire(f"/run/netns/{self.netns(host)}", dev)
+    def wire(self, host, dev="eth1", kind=None):
+        """A raw socket on a device: what arrives there can be received, or what is of that Ethernet type;
+        what is sent leaves by it."""
+        wire = Wire(f"/run/netns/{self.netns(host)}", dev, kind)
         self._wires.append(wire)
         return wire
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 
 from shuntlab.lab import BIN, ENV, OPTIONS, wait_until
@@ -115,6 +116,27 @@ class Shuntd:
             if where in (None, row["where"]) and port in (None, row["port"]):
                 counts[row["name"]] += row["count"]
         return counts
+
+    def audit(self):
+        """Has the mirror compared with the kernel, and returns how many differences that found."""
+        def counters(request):
+            with socket.socket(socket.AF_UNIX) as sock:
+                sock.connect(self.control)
+                sock.sendall(json.dumps(request).encode() + b"\n")
+                with sock.makefile() as answers:
+                    return json.loads(answers.readline())["result"]["counters"]
+
+        show = {"cmd": "show", "object": "mirror"}
+        first = counters(show)
+        for _ in range(2):  # that which ends first may have begun before
+            before = counters({"cmd": "audit"})
+            wait_until(lambda had=before: counters(show)["audits"] > had["audits"], what="an audit")
+        return counters(show)["differences"] - first["differences"]
+
+    def lost(self, name):
+        """What has been counted for a reason, by (port, device)."""
+        return {(row["port"], row["device"]): row["count"] for row in self.show("drops")["drops"]
+                if row["name"] == name and row["count"]}
 
     def steered(self, reason, port="eth1"):
         """Frames of a port that the steering program gave to the kernel for a reason."""

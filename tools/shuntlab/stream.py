@@ -76,12 +76,12 @@ def receive_all(sock, log_path, stop, station):
 
 
 class Stack:
-    """Looks on which frames dut's stack sends by eth2, from its making to close()."""
+    """Looks on which frames dut's stack sends by a device, from its making to close()."""
 
-    def __init__(self, lab):
+    def __init__(self, lab, device):
         self._object = bpf.Object(os.path.join(BUILD, "tests", "torture", "stack.bpf.o"))
         netns = os.stat(f"/run/netns/{lab.netns('dut')}").st_ino
-        self._object.write(self._object.map_fd(".data.device"), struct.pack("<I16s", netns, b"eth2"))
+        self._object.write(self._object.map_fd(".data.device"), struct.pack("<I16s", netns, device.encode()))
         self._sent = mmap.mmap(self._object.map_fd(".bss"), FRAMES_MAX, prot=mmap.PROT_READ)
         self._object.attach()
 
@@ -109,11 +109,12 @@ class Account:
 
 class Stream:
     """with Stream(lab, rate) as stream: ...; stream.account() tells of all since the last time. All is
-    shunt's unless it is asked who forwards. station: frames to that MAC address alone have arrived."""
+    shunt's but what the kernel sends by the device that is named. station: frames to that MAC address alone
+    have arrived."""
 
-    def __init__(self, lab, rate, make=udp4, asks_who=False, station=None):
+    def __init__(self, lab, rate, make=udp4, kernels=None, station=None):
         self.rate = rate
-        self._stack = Stack(lab) if asks_who else None
+        self._stack = Stack(lab, kernels) if kernels else None
         self._folder = tempfile.TemporaryDirectory(prefix="shunt-torture-")
         self._sent_path = os.path.join(self._folder.name, "sent")
         self._got_path = os.path.join(self._folder.name, "got")

@@ -12,6 +12,7 @@ import time
 CLONE_NEWNET = 0x40000000
 SOL_PACKET = 263
 PACKET_AUXDATA = 8
+SO_ATTACH_FILTER = 26
 SO_RCVBUFFORCE = 33
 SO_TIMESTAMPNS = 35
 PACKET_IGNORE_OUTGOING = 23
@@ -48,6 +49,16 @@ def socket_in(netns, *args):
         return socket.socket(*args)
 
 
+def _hold_only(sock, kind):
+    """Of frames of other Ethernet types the kernel makes no copy for this socket."""
+    # struct sock_filter: load the type, jump, return all, return nothing
+    code = b"".join(struct.pack("HBBI", *line) for line in (
+        (0x28, 0, 0, 12), (0x15, 0, 1, kind), (0x06, 0, 0, 0xffffffff), (0x06, 0, 0, 0)))
+    buffer = ctypes.create_string_buffer(code)
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
+                    struct.pack("HP", len(code) // 8, ctypes.addressof(buffer)))
+
+
 def _untouched(data, ancillary):
     """The frame as it was on the wire: the kernel has taken a VLAN tag out."""
     for level, kind, aux in ancillary:
@@ -61,18 +72,28 @@ def _untouched(data, ancillary):
 
 
 class Wire:
-    """Sends on and receives from one device. It holds what arrives from the moment it is made."""
+    """Sends on and receives from one device. It holds what arrives from the moment it is made, or of that
+    what is of one Ethernet type."""
 
-    def __init__(self, netns, dev):
+    def __init__(self, netns, dev, kind=None):
         self._socket = socket_in(netns, socket.AF_PACKET, socket.SOCK_RAW, 0)
         self._socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         self._socket.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        if kind:
+            _hold_only(self._socket, kind)
         self._socket.bind((dev, 3))  # ETH_P_ALL, as the kernel wants it from Python
 
     def close(self):
         self._socket.close()
+
+    def fileno(self):
+        return self._socket.fileno()
+
+    def forget_error(self):
+        """That the device was down in between, which the next call would raise."""
+        self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
     def send(self, *frames):
         """Each goes once: one that found no room, the other end's ring being full, has not gone."""

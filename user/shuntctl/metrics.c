@@ -299,8 +299,8 @@ static void take_drops(struct texts *t, const json_t *drops)
 		if (json_is_integer(id))
 			digits(worker, id);
 		sample(t, family, "", json_object_get(row, "count"), "place", word(row, "where"),
-		       "interface", word(row, "port"), "queue", queue, "worker", worker, "reason",
-		       word(row, "name"), NULL);
+		       "interface", word(row, "port"), "device", word(row, "device"), "queue",
+		       queue, "worker", worker, "reason", word(row, "name"), NULL);
 	}
 }
 

@@ -89,6 +89,33 @@ static json_t *worker_rates(const json_t *a, const json_t *b, double seconds, do
 	return row;
 }
 
+/* What says which row of `show drops` this is. */
+static bool is_same(const json_t *a, const json_t *b)
+{
+	static const char *const keys[] = {"where", "name", "port", "device", "queue", "worker"};
+	unsigned i;
+
+	for (i = 0; i < SHUNT_ARRAY_LEN(keys); i++)
+		if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i])) &&
+		    (json_object_get(a, keys[i]) || json_object_get(b, keys[i])))
+			return false;
+	return true;
+}
+
+/* Rows become more, mostly at the end, and a device's go with it; NULL: there was none. */
+static const json_t *drop_before(const json_t *rows, const json_t *now, size_t i)
+{
+	json_t *row = json_array_get(rows, i);
+	size_t k;
+
+	if (row && is_same(row, now))
+		return row;
+	json_array_foreach (rows, k, row)
+		if (is_same(row, now))
+			return row;
+	return NULL;
+}
+
 static json_t *drop_rates(const json_t *a, const json_t *b, double seconds)
 {
 	double n = delta(a, b, "count");
@@ -122,8 +149,8 @@ json_t *shuntctl_rates(const struct shuntctl_snapshot *a, const struct shuntctl_
 			workers, worker_rates(before(json_object_get(a->runtime, "workers"), i),
 					      row, run_seconds, hz));
 	json_array_foreach (json_object_get(b->drops, "drops"), i, row) {
-		json_t *rate = drop_rates(before(json_object_get(a->drops, "drops"), i), row,
-					  drop_seconds);
+		json_t *rate = drop_rates(drop_before(json_object_get(a->drops, "drops"), row, i),
+					  row, drop_seconds);
 
 		if (rate)
 			json_array_append_new(drops, rate);

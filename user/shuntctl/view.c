@@ -165,9 +165,10 @@ static void print_samples(FILE *out, const json_t *rows)
 void shuntctl_view_drops(FILE *out, const json_t *object, const struct shuntctl_view_opts *opts)
 {
 	static const struct shuntctl_column columns[] = {
-		{"where", "where"},    {"port", "port"}, {">queue", "queue"},
-		{">worker", "worker"}, {"lane", "lane"}, {"reason", "name"},
-		{">count", "count"},   {"lost", "lost"}, {"meaning", "help"},
+		{"where", "where"},  {"port", "port"},	    {"device", "device"},
+		{">queue", "queue"}, {">worker", "worker"}, {"lane", "lane"},
+		{"reason", "name"},  {">count", "count"},   {"lost", "lost"},
+		{"meaning", "help"},
 	};
 	const json_t *rows = json_object_get(object, "drops");
 	json_t *shown = json_array(), *row;
@@ -288,8 +289,9 @@ void shuntctl_view_rates(FILE *out, const json_t *rates)
 		{">asleep %", "asleep_pct"},
 	};
 	static const struct shuntctl_column drops[] = {
-		{"dropped at", "where"}, {"port", "port"},   {">queue", "queue"},
-		{">worker", "worker"},	 {"reason", "name"}, {">pps", "pps"},
+		{"dropped at", "where"}, {"port", "port"},	{"device", "device"},
+		{">queue", "queue"},	 {">worker", "worker"}, {"reason", "name"},
+		{">pps", "pps"},
 	};
 
 	ROWS(out, json_object_get(rates, "ports"), ports, 0);
