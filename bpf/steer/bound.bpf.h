@@ -22,7 +22,7 @@ const volatile __u32 shunt_never SEC(".rodata.shunt_room");
 
 static __noinline void room(void)
 {
-	asm volatile(".rept 4082\n\tr0 = 0\n\t.endr" ::: "r0");
+	asm volatile(".rept 3780\n\tr0 = 0\n\t.endr" ::: "r0");
 }
 
 static __always_inline void leave_room(void)
