@@ -35,7 +35,8 @@ def choose_lanes(lab, gen, sink, own, rules):
         assert shown["matched"] == {"user": 1, "xdp": 1, "drop": 1, "kernel": 1}
         assert [r["lane"] for r in shown["rules"]] == ["user", "xdp", "drop", "auto", "kernel"]
         by_xdp, by_worker = (1, 3) if own == "user" else (3, 1)
-        assert shuntd.packets("xdp") - before == by_xdp and shuntd.packets("user") >= by_worker
+        # at least: a host may say something of its own meanwhile
+        assert shuntd.packets("xdp") - before >= by_xdp and shuntd.packets("user") >= by_worker
 
 
 # --- routing --------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "graph/nodes.h"
 #include "io/chain.h"
 #include "io/mem.h"
+#include "shunt_steer_mac.h"
 #include "veth/puntdev_private.h"
 
 #define FRAMES	 256u
@@ -30,8 +31,8 @@ enum { RPF = 4, NO_IP4 = 8, NO_IP6 = 16, BLOCKED = 32, FOREIGN = 64, TX_FULL = 1
 
 /* Bits of the second: the bridge's frames are the kernel's, what is punted is limited, the port's
  * queue takes what is over the limit, there is a way to the kernel, packets take several buffers,
- * of the bridge's frames only those with a VLAN tag are the kernel's. */
-enum { KERNELS = 1, LIMITED = 2, LEAVES = 4, PUNT = 8, LONG = 16, UNTAGGED = 32 };
+ * of the bridge's frames only those with a VLAN tag are the kernel's, it keeps VLANs apart. */
+enum { KERNELS = 1, LIMITED = 2, LEAVES = 4, PUNT = 8, LONG = 16, UNTAGGED = 32, FILTERS = 64 };
 
 /* More than a bucket holds (graph/node_punt.c) is little; a packet a second. */
 #define PUNT_RATE 1u
@@ -59,6 +60,7 @@ static uint64_t own_macs[PORTS];
 static struct shunt_mac_table *macs;
 static struct shunt_learn learn;
 static struct shunt_bridge_masks masks;
+static struct shunt_steer_vlans vlans;
 static int eth_node, bridge_node;
 static struct shunt_puntdev_queue *punt_queue; /* NULL: without rights */
 static const unsigned queue_cnt = PORTS;
@@ -177,6 +179,12 @@ static void fill_tables(void)
 	FUZZ_MUST(!shunt_nexthop_group_add(nexthops, members, 2, &nh, &err), "%s", err.msg);
 	add_net(net, nh);
 	local4 = shunt_local4_create(&own_be, 1);
+	/* untagged frames are of VLAN 1, which leaves bare by ports 2 and 3; and one by one of them
+	 */
+	for (net = 1; net < PORTS; net++)
+		vlans.pvids[net] = 1;
+	vlans.at[1] = (struct shunt_steer_vlan){.members = 0xe, .bare = 0xc};
+	vlans.at[2] = (struct shunt_steer_vlan){.members = 0xe, .bare = 0x4};
 }
 
 /* --- graph ------------------------------------------------------------------------------------ */
@@ -210,8 +218,12 @@ static void build_graph(bool is_limited, bool can_punt)
 					       .queue = can_punt ? punt_queue : NULL,
 					       .queues = queues,
 					       .queue_cnt = &queue_cnt};
-	const struct shunt_bridge_params bridge = {
-		.macs = macs, .masks = &masks, .learn = &learn, .members = {0xe}};
+	const struct shunt_bridge_params bridge = {.macs = macs,
+						   .masks = &masks,
+						   .vlans = &vlans,
+						   .learn = &learn,
+						   .members = {0xe},
+						   .min_len = PADDED};
 	struct shunt_eth_params eth = {
 		.macs = own_macs, .live = live, .bridges = {[MIX_PORT] = true}};
 	struct shunt_err err;
@@ -270,7 +282,8 @@ static void apply_settings(uint8_t bits, uint8_t more)
 	masks.learning = masks.flooding = 0xf;
 	masks.foreign = !!(bits & FOREIGN);
 	masks.kernels = more & KERNELS ? 1u << in_port : 0;
-	masks.untagged = more & UNTAGGED ? masks.kernels : 0;
+	masks.untagged = more & UNTAGGED ? 1u << in_port : 0;
+	masks.filters = more & FILTERS ? 0xe : 0;
 	for (i = 0; i < PORTS; i++) {
 		sinks[i].room = bits & TX_FULL ? 1 : UINT32_MAX;
 		sinks[i].takes = more & LEAVES;

@@ -14,6 +14,7 @@
 #define SEED	 0x66757a7aULL
 
 static struct shunt_bridge bridge;
+static struct shunt_steer_vlans vlans;
 static struct shunt_port at[PORT_CNT];
 static struct shunt_ports ports = {.at = at, .cnt = PORT_CNT};
 
@@ -23,6 +24,8 @@ void netlink_bridge_start(void)
 	unsigned i;
 
 	memset(&bridge, 0, sizeof(bridge));
+	memset(&vlans, 0, sizeof(vlans));
+	bridge.vlans.told = &vlans;
 	bridge.ports = &ports;
 	bridge.epoll_fd = -1;
 	bridge.bridge_cnt = BRIDGE_CNT;
@@ -58,6 +61,20 @@ static void check_masks(void)
 	FUZZ_MUST(bridge.foreign.cnt <= SHUNT_BRIDGE_DEVICES_MAX, "%u foreign ports",
 		  bridge.foreign.cnt);
 	FUZZ_MUST(bridge.age_s || !bridge.age_due_ns, "nothing ages");
+}
+
+static void check_vlans(void)
+{
+	unsigned i;
+
+	FUZZ_MUST(!vlans.at[0].members && !vlans.at[SHUNT_BRVLAN_IDS].members,
+		  "a port is a member of no VLAN's");
+	for (i = 0; i < SHUNT_STEER_VLANS; i++)
+		FUZZ_MUST(!((vlans.at[i].members | vlans.at[i].bare) >> PORT_CNT),
+			  "VLAN %u: a bit of no port is set", i);
+	for (i = 0; i < PORT_CNT; i++)
+		FUZZ_MUST(vlans.pvids[i] < SHUNT_BRVLAN_IDS, "port %u has PVID %u", i,
+			  vlans.pvids[i]);
 }
 
 static void check_stations(void)
@@ -97,6 +114,7 @@ static void check_sweep(void)
 void netlink_bridge_finish(void)
 {
 	check_masks();
+	check_vlans();
 	check_stations();
 	check_sweep();
 	shunt_mac_destroy(bridge.macs);
