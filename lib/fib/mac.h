@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -197,16 +197,37 @@ static inline uint64_t shunt_mac_word(uint64_t rest)
 	return SHUNT_MAC_SLOT_VALID | rest << 9;
 }
 
+/* The slots of a bucket that hold want, a bit each. What follows the last slot is none. */
+#if defined(__AVX512F__)
+static inline unsigned shunt_mac_hits(const struct shunt_mac_bucket *bucket, uint64_t want)
+{
+	__m512i line = _mm512_srli_epi64(_mm512_load_si512(bucket), 8);
+
+	return _mm512_mask_cmpeq_epi64_mask((1 << SHUNT_MAC_SLOT_CNT) - 1, line,
+					    _mm512_set1_epi64((long long)(want >> 8)));
+}
+#elif defined(__AVX2__)
+static inline unsigned shunt_mac_hits(const struct shunt_mac_bucket *bucket, uint64_t want)
+{
+	const __m256i *half = (const __m256i *)bucket;
+	const __m256i key = _mm256_set1_epi64x((long long)(want >> 8));
+	__m256i low = _mm256_cmpeq_epi64(_mm256_srli_epi64(_mm256_load_si256(half), 8), key);
+	__m256i high = _mm256_cmpeq_epi64(_mm256_srli_epi64(_mm256_load_si256(half + 1), 8), key);
+	unsigned hits = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(low)) |
+			(unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(high)) << 4;
+
+	return hits & ((1 << SHUNT_MAC_SLOT_CNT) - 1);
+}
+#endif
+
 /* The slot of a bucket that holds want, without a branch: SHUNT_MAC_SLOT_CNT if none. */
-#if defined(__AVX512F__) && !defined(__SANITIZE_THREAD__)
+#if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
 /* The whole line in one comparison. It says where to look; the word itself is then loaded as
  * one, and looked at once more: the writer may have changed it in between. */
 static inline unsigned shunt_mac_match(const struct shunt_mac_bucket *bucket, uint64_t want,
 				       uint64_t *word)
 {
-	__m512i line = _mm512_srli_epi64(_mm512_load_si512(bucket), 8);
-	unsigned hits = _mm512_mask_cmpeq_epi64_mask((1 << SHUNT_MAC_SLOT_CNT) - 1, line,
-						     _mm512_set1_epi64((long long)(want >> 8)));
+	unsigned hits = shunt_mac_hits(bucket, want);
 	unsigned at = (unsigned)__builtin_ctz(hits | 1u << SHUNT_MAC_SLOT_CNT);
 
 	*word = 0;
