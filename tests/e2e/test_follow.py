@@ -99,7 +99,8 @@ def test_a_follower_that_never_begins(lab, moving, tmp_path):
         moving("10.0.2.12")
         wait_until(lambda: stations.arrives_at(MOVED), 20)
         assert all(stations.arrives_at(MOVED) for _ in range(50))
-        assert daemon.steered("stale") > 0
+        # all of these may have come before the port forwards
+        wait_until(lambda: stations.arrives_at(MOVED) and daemon.steered("stale"), 20, "what is stale")
         daemon.kill()  # an end in order waits for the thread
 
 
