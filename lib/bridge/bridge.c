@@ -22,7 +22,7 @@ void shunt_bridge_params(struct shunt_bridge *b, unsigned worker, struct shunt_b
 	*out = (struct shunt_bridge_params){
 		.macs = b->macs,
 		.masks = &b->masks,
-		.vlans = b->xdp_macs ? b->xdp_macs->vlans : NULL,
+		.vlans = b->vlans.told,
 		.learn = &b->learns[worker],
 	};
 	memcpy(out->bridge, b->bridge_of, sizeof(out->bridge));

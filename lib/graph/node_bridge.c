@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/ip.h"
 #include "graph/nodes.h"
+#include "graph/retag.h"
 #include "io/chain.h"
 #include "shunt_steer_mac.h"
 
@@ -70,14 +70,6 @@ static inline void read_addresses(const struct bridge *br, const uint8_t *data, 
 	shunt_mac_prefetch(macs, a->dst);
 }
 
-/* The tag's ID; 0: it has none, or one that says its priority alone. */
-static inline unsigned tag_of(const uint8_t *frame)
-{
-	return shunt_ip_load16(frame + SHUNT_MACS_LEN) == htons(ETHERTYPE_VLAN)
-		       ? ntohs(shunt_ip_load16(frame + SHUNT_ETH_LEN)) & 0xfff
-		       : 0;
-}
-
 /* The VLAN that a frame is of, and allowed in (br_allowed_ingress); 0: none, or only the kernel
  * knows. To a bridge of 802.1Q tags another kind of tag is part of what an untagged frame carries.
  */
@@ -85,7 +77,7 @@ static inline uint16_t read_vid(const struct batch *b, const struct shunt_pkt *p
 {
 	const struct shunt_steer_vlans *vlans = b->br->params.vlans;
 	const uint8_t *frame = shunt_pkt_data(pkt, b->node->mem);
-	const unsigned tag = tag_of(frame);
+	const unsigned tag = shunt_retag_vid(frame);
 	const unsigned vid = tag ? tag : __atomic_load_n(&vlans->pvids[b->port], __ATOMIC_RELAXED);
 	const uint64_t members = __atomic_load_n(&vlans->at[vid].members, __ATOMIC_RELAXED);
 
@@ -253,52 +245,6 @@ static unsigned run_kernels(const struct batch *b, struct shunt_pkt *pkts, unsig
 
 /* --- VLANs ------------------------------------------------------------------------------------ */
 
-static void put_tag(struct shunt_pkt *pkt, uint8_t *frame, unsigned vid)
-{
-	const uint16_t tag[2] = {htons(ETHERTYPE_VLAN), htons((uint16_t)vid)};
-
-	memmove(frame - sizeof(tag), frame, SHUNT_MACS_LEN);
-	memcpy(frame + SHUNT_MACS_LEN - sizeof(tag), tag, sizeof(tag));
-	pkt->addr -= sizeof(tag);
-	pkt->len += sizeof(tag);
-}
-
-static void take_tag(const struct batch *b, struct shunt_pkt *pkt, uint8_t *frame)
-{
-	const uint32_t min_len = b->br->params.min_len;
-
-	memmove(frame + SHUNT_TAG_LEN, frame, SHUNT_MACS_LEN);
-	pkt->addr += SHUNT_TAG_LEN;
-	pkt->len -= SHUNT_TAG_LEN;
-	if (unlikely(pkt->len < min_len)) {
-		memset(frame + SHUNT_TAG_LEN + pkt->len, 0, min_len - pkt->len);
-		pkt->len = min_len;
-	}
-}
-
-/* The tag with which a frame of a VLAN leaves by a port (br_handle_vlan). Returns false where it
- * cannot be made so: the first of several buffers says how long it is. */
-static inline bool retag(const struct batch *b, struct shunt_pkt *pkt, unsigned vid, bool is_bare)
-{
-	uint8_t *frame = shunt_pkt_data(pkt, b->node->mem);
-	const bool is_tagged = shunt_ip_load16(frame + SHUNT_MACS_LEN) == htons(ETHERTYPE_VLAN);
-
-	if (is_tagged && !is_bare) {
-		/* a priority stays, and gets its VLAN */
-		frame[SHUNT_ETH_LEN] |= (uint8_t)(vid >> 8);
-		frame[SHUNT_ETH_LEN + 1] |= (uint8_t)vid;
-	}
-	if (is_tagged != is_bare)
-		return true;
-	if (shunt_chain_is(b->node->graph->pool, pkt))
-		return false;
-	if (is_bare)
-		take_tag(b, pkt, frame);
-	else
-		put_tag(pkt, frame, vid);
-	return true;
-}
-
 /* The same as decide, in a bridge that keeps VLANs apart. */
 static inline uint16_t decide_in_vlan(struct batch *b, struct shunt_pkt *pkt,
 				      const struct addresses *a)
@@ -320,16 +266,10 @@ static inline uint16_t decide_in_vlan(struct batch *b, struct shunt_pkt *pkt,
 	if (unlikely(port == b->port))
 		return drop(b, pkt, SHUNT_DROP_same_port);
 	if (unlikely(port >= SHUNT_PORT_MAX || !(outputs >> port & 1) ||
-		     !retag(b, pkt, a->vid, bare >> port & 1)))
+		     !shunt_retag(pkt, shunt_pkt_data(pkt, b->node->mem), a->vid, bare >> port & 1,
+				  shunt_chain_is(b->node->graph->pool, pkt), p->min_len)))
 		return to_host(b, pkt);
 	return b->br->tx[port];
-}
-
-static bool is_tagged(const struct batch *b, const struct shunt_pkt *pkt)
-{
-	const uint8_t *type = shunt_pkt_data(pkt, b->node->mem) + 12;
-
-	return (type[0] == 0x81 && type[1] == 0) || (type[0] == 0x88 && type[1] == 0xa8);
 }
 
 STRAIGHT unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next,
@@ -338,7 +278,7 @@ STRAIGHT unsigned run_batch(struct batch *b, struct shunt_pkt *pkts, unsigned cn
 	unsigned i, diff = 0;
 
 	for (i = 0; i < cnt; i++) {
-		if (leaves_tags && is_tagged(b, &pkts[i]))
+		if (leaves_tags && shunt_ip_is_tagged(shunt_pkt_data(&pkts[i], b->node->mem)))
 			next[i] = to_host(b, &pkts[i]);
 		else if (filters)
 			next[i] = decide_in_vlan(b, &pkts[i], &b->br->addresses[i]);

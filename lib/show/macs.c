@@ -112,10 +112,10 @@ static unsigned vid_of(const struct shunt_bridge *b, unsigned port, const uint8_
 {
 	const unsigned tci = frame[14] << 8 | frame[15];
 
-	if (!(b->masks.filters >> port & 1) || !b->xdp_macs)
+	if (!(b->masks.filters >> port & 1) || !b->vlans.told)
 		return 0;
 	return frame[12] == 0x81 && frame[13] == 0 && tci & 0xfff ? tci & 0xfff
-								  : b->xdp_macs->vlans->pvids[port];
+								  : b->vlans.told->pvids[port];
 }
 
 json_t *shunt_show_station(const struct shunt_engine *engine, unsigned port, const uint8_t *frame)
