@@ -12,7 +12,7 @@ import time
 from shuntlab import above, memgroup
 from shuntlab.dut import DROP, Broken, to_sink
 from shuntlab.frames import SINK
-from shuntlab.lab import BIN, IS_REAL
+from shuntlab.lab import BIN, IS_REAL, OPTIONS
 from shuntlab.ptrace import EndlessLoop, Stopped, is_possible
 from shuntlab.rights import helpers
 
@@ -285,8 +285,8 @@ def is_bridge(mode):
 
 
 def can_have(mode):
-    """Whether this kernel has what stands above the ports. The second one is a veth, so the first is, too."""
-    return not mode.above or on_veth(mode) and (not is_bond(mode) or can_make("bond"))
+    """Whether there can be what stands above the ports here: the second one is a veth, without zero-copy."""
+    return not mode.above or "zerocopy" not in OPTIONS and (not is_bond(mode) or can_make("bond"))
 
 
 @fault("bond members", "six times: another member is active, one leaves and comes back, or its link goes",
