@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "engine/devices.h"
 
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "bridge/bridge.h"
 
@@ -70,11 +75,42 @@ static bool follow_mtus(struct shunt_engine *engine)
 	return is_any_new;
 }
 
+int shunt_engine_hear_devices(void)
+{
+	const struct sockaddr_nl links = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+	const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	if (!bind(fd, (const struct sockaddr *)&links, sizeof(links)))
+		return fd;
+	ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* What was lost for want of room is news, too. */
+static bool have_changed(int fd)
+{
+	bool have_some = false;
+	char byte;
+
+	while (recv(fd, &byte, sizeof(byte), MSG_TRUNC) >= 0 || errno == ENOBUFS || errno == EINTR)
+		have_some = true;
+	return have_some;
+}
+
 bool shunt_engine_follow_devices(struct shunt_engine *engine)
 {
-	bool is_new = follow_macs(engine);
+	const bool is_new = follow_macs(engine);
 
 	return follow_mtus(engine) || is_new;
+}
+
+bool shunt_engine_follow_told(struct shunt_engine *engine)
+{
+	return have_changed(engine->links_fd) && shunt_engine_follow_devices(engine);
 }
 
 void shunt_engine_follow_names(struct shunt_engine *engine)

@@ -9,9 +9,16 @@
 
 #include "engine/state.h"
 
+/* shunt_engine_hear_devices returns a descriptor that is readable when the kernel has told of a
+ * change of a device (rtnetlink(7), RTMGRP_LINK), or -errno. Thread: any. */
+int shunt_engine_hear_devices(void);
+
 /* shunt_engine_follow_devices asks for the ports' MAC addresses and MTUs of now, and tells the
  * workers. Returns whether any is another than before. Thread: control. Cost: two ioctls a port. */
 bool shunt_engine_follow_devices(struct shunt_engine *engine);
+
+/* shunt_engine_follow_told is the same if the kernel has told of a change since the last call. */
+bool shunt_engine_follow_told(struct shunt_engine *engine);
 
 /* shunt_engine_follow_names gives every port, and its transmit nodes, the name that its device has
  * now; one that is gone keeps its last. Thread: control. Cost: a syscall a port. */

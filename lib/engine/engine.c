@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -176,6 +177,7 @@ int shunt_engine_create(struct shunt_engine **out, struct shunt_config *config,
 	engine = calloc(1, sizeof(*engine));
 	if (!engine)
 		return shunt_err_set(err, ENOMEM, "engine: not enough memory");
+	engine->links_fd = engine->events_fd = -1;
 	ret = allocate(engine, config, err);
 	if (!ret)
 		ret = shunt_engine_open_ports(engine, err);
@@ -231,6 +233,35 @@ void shunt_engine_set_helper(struct shunt_engine *engine, struct shunt_helper *h
 			shunt_xdp_delegate(engine->ports.at[i].xdp, engine->ports.delegate);
 }
 
+static int hear(const struct shunt_engine *engine, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(engine->events_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_events(struct shunt_engine *engine, struct shunt_err *err)
+{
+	engine->events_fd = epoll_create1(EPOLL_CLOEXEC);
+	engine->links_fd = shunt_engine_hear_devices();
+	if (engine->links_fd < 0)
+		return shunt_err_set(err, -engine->links_fd, "cannot hear of devices: %s",
+				     strerror(-engine->links_fd));
+	if (engine->events_fd < 0 || hear(engine, engine->links_fd) ||
+	    (engine->follower && hear(engine, shunt_follower_fd(engine->follower))))
+		return shunt_err_set(err, errno, "no descriptors or memory for events: %s",
+				     strerror(errno));
+	return 0;
+}
+
+static void close_events(const struct shunt_engine *engine)
+{
+	if (engine->links_fd >= 0)
+		close(engine->links_fd);
+	if (engine->events_fd >= 0)
+		close(engine->events_fd);
+}
+
 int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 {
 	int ret = open_router(engine, err);
@@ -243,7 +274,7 @@ int shunt_engine_open(struct shunt_engine *engine, struct shunt_err *err)
 		ret = shunt_engine_build_worker(engine, engine->worker_cnt, err);
 	if (!ret && (engine->router || engine->bridge || engine->firewall))
 		ret = shunt_follower_create(&engine->follower, engine, err);
-	return ret;
+	return ret ? ret : open_events(engine, err);
 }
 
 /* Waits until the workers have taken what was redirected to them before the programs went. A worker
@@ -356,6 +387,7 @@ int shunt_engine_destroy(struct shunt_engine *engine, struct shunt_err *err)
 		if (engine->ports.at[i].xdp)
 			shunt_lanes_tell_ports(&engine->lanes, &engine->ports.at[i], &ignored);
 	shunt_follower_destroy(engine->follower);
+	close_events(engine);
 	shunt_bridge_destroy(engine->bridge);
 	shunt_router_destroy(engine->router);
 	if (!shunt_firewall_stop(engine->firewall, STOP_MS))

@@ -67,9 +67,10 @@ int shunt_engine_start(struct shunt_engine *engine, struct shunt_err *err);
  * err set. Thread: control. Cost: a few syscalls. */
 int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err);
 
-/* shunt_engine_service does what the follower found and cannot do itself: lanes are chosen anew,
- * addresses told to the programs, stations to the kernel's bridge. It is to be called when the
- * descriptor is readable (-1: nothing is followed). Returns 0, or -errno with err set: also of what
+/* shunt_engine_service follows what the kernel has told of ports' devices, and does what the
+ * follower found and cannot do itself: lanes are chosen anew, addresses told to the programs,
+ * stations to the kernel's bridge. It is to be called when the descriptor is readable, which there
+ * is once the engine is open. Returns 0, or -errno with err set: also of what
  * failed in the follower. Thread: control. */
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err);
 int shunt_engine_fd(const struct shunt_engine *engine);

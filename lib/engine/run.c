@@ -98,16 +98,18 @@ int shunt_engine_refresh(struct shunt_engine *engine, struct shunt_err *err)
 
 int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
 {
-	struct shunt_follower_news news;
+	struct shunt_follower_news news = {.error = 0};
+	const bool is_new = shunt_engine_follow_told(engine);
 	int ret = 0;
 
-	shunt_follower_take(engine->follower, &news);
+	if (engine->follower)
+		shunt_follower_take(engine->follower, &news);
 	if (news.are_tells)
 		shunt_bridge_tell(engine->bridge);
 	if (news.are_addrs_new)
 		ret = refresh_locals(engine, err);
-	if (!ret && news.are_lanes_due)
-		ret = shunt_lanes_follow(&engine->lanes, false, err);
+	if (!ret && (news.are_lanes_due || is_new))
+		ret = shunt_lanes_follow(&engine->lanes, is_new, err);
 	if (!ret && news.error)
 		*err = news.err;
 	return ret ? ret : news.error;
@@ -115,7 +117,7 @@ int shunt_engine_service(struct shunt_engine *engine, struct shunt_err *err)
 
 int shunt_engine_fd(const struct shunt_engine *engine)
 {
-	return engine->follower ? shunt_follower_fd(engine->follower) : -1;
+	return engine->events_fd;
 }
 
 static int start_workers(struct shunt_engine *engine, struct shunt_err *err)

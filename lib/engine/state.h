@@ -34,6 +34,8 @@ struct shunt_engine {
 	struct shunt_xdp_flow_counts *flow_counts; /* by connection; NULL: not counted */
 	struct shunt_puntdev_queue **punts;	   /* one a worker; NULL when nothing punts */
 	struct shunt_follower *follower; /* NULL when nothing of the kernel's is followed */
+	int links_fd;			 /* what the kernel tells of devices; -1 before open */
+	int events_fd;			 /* epoll of that and of the follower's news; the same */
 	struct shunt_guard guard;	 /* ports.guard */
 	struct shunt_locals locals;	 /* as the steering programs know them */
 	struct shunt_xdp_death *death;	 /* closes the gates at a kill; NULL: it cannot, */

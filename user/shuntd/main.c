@@ -74,7 +74,7 @@ static int open_events(struct daemon *d, struct shunt_err *err)
 	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (d->timer_fd < 0 || d->epoll_fd < 0 || timerfd_settime(d->timer_fd, 0, &ticks, NULL) ||
 	    watch(d->epoll_fd, d->timer_fd) || watch(d->epoll_fd, d->signal_fd) ||
-	    (shunt_engine_fd(d->engine) >= 0 && watch(d->epoll_fd, shunt_engine_fd(d->engine))) ||
+	    watch(d->epoll_fd, shunt_engine_fd(d->engine)) ||
 	    (d->server && watch(d->epoll_fd, shunt_server_fd(d->server))))
 		return shunt_err_set(err, errno, "cannot set up the event loop: %s",
 				     strerror(errno));
