@@ -6,7 +6,8 @@
  * written before the redirect is sure, so what the kernel gets is untranslated.
  *
  * In lane xdp, a translated packet that came with tags, or leaves by a device above ports, does so
- * in a function of its own: the stack has no room for both. */
+ * in a function of its own: the stack has no room for both. Where the frame cannot be made longer
+ * or shorter, that gives it to the worker. */
 #ifndef SHUNT_STEER_APPROVED_BPF_H
 #define SHUNT_STEER_APPROVED_BPF_H
 
@@ -22,7 +23,7 @@
 /* Beside enum shunt_lane: the lane user, whose gate was found open, and whose worker restores. */
 #define LANE_USER_OPEN	    SHUNT_LANE_CNT
 
-/* In the place of a reason: it leaves by leave_apart(). */
+/* In the place of a reason: it leaves by leave_any(). */
 #define APPROVED_APART	    0x7f
 
 /* Above a lane: how many bytes of tags the packet has. */
@@ -305,6 +306,34 @@ __noinline int leave_apart6_sg(struct xdp_md *ctx, __u32 live, __u32 lane, __u32
 	return leave_apart(ctx, live, lane, was_asked_for, true, true);
 }
 
+/* A program under libxdp's dispatcher must not even hold the call that makes room for tags, so the
+ * worker puts them in, or takes them out. lane, was_asked_for: as of leave_apart. */
+static __always_inline int give_apart(struct xdp_md *ctx, __u32 lane, __u32 was_asked_for,
+				      const bool is_ip6)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const __u32 tags_len = lane >> APPROVED_TAGS_SHIFT & 12;
+	const int why = user_shut_reason(ctx);
+	const struct shunt_flow_key *to;
+
+	if (why != SHUNT_STEER_OFF)
+		return why;
+	to = READ_ONCE(shunt_ctl.restores)
+		     ? answer_to(data + sizeof(struct eth) + tags_len, end, was_asked_for, is_ip6)
+		     : NULL;
+	return to ? give_translated(ctx, to, tags_len, is_ip6) : SHUNT_STEER_NO_WAY;
+}
+
+__noinline int give_apart4(struct xdp_md *ctx, __u32 lane, __u32 was_asked_for)
+{
+	return give_apart(ctx, lane, was_asked_for, false);
+}
+
+__noinline int give_apart6(struct xdp_md *ctx, __u32 lane, __u32 was_asked_for)
+{
+	return give_apart(ctx, lane, was_asked_for, true);
+}
+
 static __always_inline int translated(struct xdp_md *ctx, const struct shunt_steer_half *half,
 				      const struct shunt_flow_key *to, __u32 lane, __u32 tags_len,
 				      const bool is_ip6, const bool is_sg, const bool may_tag)
@@ -391,8 +420,11 @@ static __always_inline int approve_any(struct xdp_md *ctx, __u32 live, int reaso
 }
 
 static __always_inline int leave_any(struct xdp_md *ctx, __u32 live, __u32 lane, bool was_asked_for,
-				     bool is_ip6, const bool is_sg)
+				     bool is_ip6, const bool is_sg, const bool can_trim)
 {
+	if (!can_trim)
+		return is_ip6 ? give_apart6(ctx, lane, was_asked_for)
+			      : give_apart4(ctx, lane, was_asked_for);
 	if (is_sg)
 		return is_ip6 ? leave_apart6_sg(ctx, live, lane, was_asked_for)
 			      : leave_apart4_sg(ctx, live, lane, was_asked_for);
@@ -426,11 +458,8 @@ static __always_inline int approved(struct xdp_md *ctx, __u32 live, int reason, 
 	reason = approve_any(ctx, live, reason, lane, was_asked_for, is_ip6, is_sg);
 	if (reason != APPROVED_APART)
 		return reason;
-	/* A program under libxdp's dispatcher must not even hold the call that makes room for tags.
-	 */
-	return can_trim ? leave_any(ctx, live, lane, was_asked_for || !flow_has_device(), is_ip6,
-				    is_sg)
-			: SHUNT_STEER_NO_WAY;
+	return leave_any(ctx, live, lane, was_asked_for || !flow_has_device(), is_ip6, is_sg,
+			 can_trim);
 }
 
 #endif /* SHUNT_FLOWS */
