@@ -422,15 +422,12 @@ bool shunt_engine_wants_tables(const struct shunt_engine *engine)
 	return shunt_ports_any_routes(&engine->ports) && shunt_ports_any_device(&engine->ports);
 }
 
-bool shunt_engine_is_dispatched(const struct shunt_engine *engine)
+bool shunt_engine_loads_later(const struct shunt_engine *engine)
 {
-	struct shunt_xdp_info info;
 	unsigned i;
 
 	for (i = 0; i < engine->ports.cnt; i++)
-		if (engine->ports.at[i].xdp &&
-		    !shunt_xdp_info(engine->ports.at[i].xdp, &info, NULL) && info.dispatcher &&
-		    !info.external)
+		if (engine->ports.at[i].xdp && shunt_xdp_loads_later(engine->ports.at[i].xdp))
 			return true;
 	return false;
 }

@@ -52,9 +52,9 @@ bool shunt_engine_punts(const struct shunt_engine *engine);
 bool shunt_engine_has_network(const struct shunt_engine *engine);
 bool shunt_engine_wants_tables(const struct shunt_engine *engine);
 
-/* shunt_engine_is_dispatched tells whether a port's program runs under libxdp's dispatcher.
- * Thread: control. */
-bool shunt_engine_is_dispatched(const struct shunt_engine *engine);
+/* shunt_engine_loads_later tells whether a program is loaded to take a port's off, or to exchange
+ * it (shunt_xdp_loads_later). Thread: control. */
+bool shunt_engine_loads_later(const struct shunt_engine *engine);
 
 /* shunt_engine_start starts the follower (engine/follower.h) and the workers, then opens the
  * steering programs' gate. Routes that take longer than half a second to load come later: until

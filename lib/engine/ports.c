@@ -85,6 +85,15 @@ static bool asks_flows(const struct shunt_engine *engine, const struct shunt_por
 		shunt_firewall_has_flowtable(port->netdev.ifindex));
 }
 
+/* Else the worker does, which takes the frame for that. */
+static bool changes_lengths(const struct shunt_engine *engine, const struct shunt_port *port)
+{
+	const enum shunt_forward_mode mode = shunt_ports_mode(&engine->ports, port->index);
+
+	return shunt_config_lane(engine->config, port->index) == SHUNT_REQUEST_XDP &&
+	       (mode == SHUNT_FORWARD_ROUTE || mode == SHUNT_FORWARD_STATIC3);
+}
+
 static int open_device(struct shunt_engine *engine, struct shunt_port *port, struct shunt_err *err)
 {
 	const struct shunt_config *config = engine->config;
@@ -120,6 +129,7 @@ static int open_device(struct shunt_engine *engine, struct shunt_port *port, str
 	opts.asks_tags = shunt_driver_of(port->netdev.driver)->is_pair &&
 			 shunt_kernel_has(&kernel, SHUNT_KERNEL_tag_beside);
 	opts.asks_flows = asks_flows(engine, port);
+	opts.changes_lengths = changes_lengths(engine, port);
 	opts.flow_counts = engine->flow_counts;
 	if (opts.requested == SHUNT_XDP_GENERIC && !opts.external)
 		opts.multi_buffer |= shunt_kernel_has(&kernel, SHUNT_KERNEL_generic_pages);

@@ -69,10 +69,10 @@ static int do_untap(struct call *call)
 
 static int do_ask_flows(struct call *call)
 {
-	if (!call->helper->opts->rights.has_dispatcher)
+	if (!call->helper->opts->rights.loads_later)
 		return shunt_err_set(&call->answer->err, EPERM,
-				     "helper: there is no dispatcher of libxdp's, and no right to "
-				     "load such a program; start shuntd again (--takeover)");
+				     "helper: no right to load such a program; start shuntd again "
+				     "(--takeover)");
 	return act(call, SHUNT_XDP_ACT_ASK_FLOWS);
 }
 

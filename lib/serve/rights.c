@@ -69,10 +69,10 @@ static void choose_helper(const struct shunt_rights_opts *opts)
 	const struct wanted caps[] = {
 		{CAP_NET_ADMIN, true},
 		{CAP_BPF,
-		 opts->has_dispatcher || opts->has_tables || opts->has_taps || !are_maps_free()},
-		{CAP_SYS_ADMIN, opts->has_dispatcher},
-		{CAP_PERFMON, opts->has_dispatcher || opts->has_taps},
-		{CAP_DAC_OVERRIDE, opts->has_dispatcher && !stays_root},
+		 opts->loads_later || opts->has_tables || opts->has_taps || !are_maps_free()},
+		{CAP_SYS_ADMIN, opts->loads_later},
+		{CAP_PERFMON, opts->loads_later || opts->has_taps},
+		{CAP_DAC_OVERRIDE, opts->loads_later && !stays_root},
 	};
 
 	_Static_assert(SHUNT_ARRAY_LEN(caps) <= WANTED_MAX, "room for all");

@@ -11,8 +11,9 @@
  * punt they keep CAP_NET_ADMIN, which the kernel asks for with every marked frame.
  * The helper keeps CAP_NET_ADMIN. For the tables of lane xdp it keeps CAP_BPF. Where captures are
  * allowed it keeps CAP_BPF and CAP_PERFMON, to load tapped programs. Under libxdp's
- * dispatcher, to take a program off is to load one: there it keeps CAP_SYS_ADMIN, CAP_BPF and
- * CAP_PERFMON, and CAP_DAC_OVERRIDE unless it is root. Its filter has no threads and no signals.
+ * dispatcher, to take a program off is to load one, and one that asks for approved connections
+ * looks the kernel's functions up: there it keeps CAP_SYS_ADMIN, CAP_BPF and CAP_PERFMON, and
+ * CAP_DAC_OVERRIDE unless it is root. Its filter has no threads and no signals.
  * Maps of BPF are read and written by descriptors that are open, which needs no capability since
  * Linux 5.19. CAP_BPF is kept on older kernels.
  *
@@ -41,11 +42,11 @@ enum shunt_rights_side {
 struct shunt_rights_opts {
 	const char *user; /* to become; "" or NULL: none */
 	bool no_seccomp;
-	bool has_dispatcher; /* a port's program runs under libxdp's dispatcher */
-	bool has_tables;     /* tables of routing: BPF arrays that are made as they grow */
-	bool has_taps;	     /* programs are exchanged for tapped ones when somebody captures */
-	bool has_network;    /* ports route or bridge: the kernel's tables are asked and told */
-	bool has_punt;	     /* workers send marked frames */
+	bool loads_later; /* programs are loaded to take one off, or to exchange it */
+	bool has_tables;  /* tables of routing: BPF arrays that are made as they grow */
+	bool has_taps;	  /* programs are exchanged for tapped ones when somebody captures */
+	bool has_network; /* ports route or bridge: the kernel's tables are asked and told */
+	bool has_punt;	  /* workers send marked frames */
 };
 
 /* shunt_rights_drop gives up for good what the running daemon does not need. Capabilities that were

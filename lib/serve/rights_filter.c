@@ -266,8 +266,8 @@ static int add_helper(scmp_filter_ctx ctx, const struct shunt_rights_opts *opts)
 		ret = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, SIOCSIFFLAGS);
 	if (ret)
 		return ret;
-	return opts->has_dispatcher ? allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only))
-				    : allow_making(ctx, opts);
+	return opts->loads_later ? allow(ctx, dispatcher_only, SHUNT_ARRAY_LEN(dispatcher_only))
+				 : allow_making(ctx, opts);
 }
 
 static int fill(scmp_filter_ctx ctx, enum shunt_rights_side side,

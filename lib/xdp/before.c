@@ -97,13 +97,26 @@ static int open_and_attach(struct shunt_xdp *x, bool can_trim, bool *is_loaded,
 			  : shunt_xdp_err_load(x->ifname, -rc, err);
 }
 
-static int attach(struct shunt_xdp *x, struct shunt_err *err)
+static int load_and_attach_alone(struct shunt_xdp *x, struct shunt_err *err)
+{
+	int rc;
+
+	shunt_xdp_program_drop(x);
+	rc = shunt_xdp_program_load(x, err);
+	return rc ? rc : shunt_xdp_attach_alone(x, -1, err);
+}
+
+/* is_first: there is no dispatcher yet. */
+static int attach(struct shunt_xdp *x, bool is_first, struct shunt_err *err)
 {
 	bool is_loaded;
 	int rc = open_and_attach(x, true, &is_loaded, err);
 
-	/* Not loaded: a dispatcher may want programs that do not change lengths. */
-	return rc == -EINVAL && !is_loaded ? open_and_attach(x, false, &is_loaded, err) : rc;
+	if (rc != -EINVAL || is_loaded)
+		return rc;
+	/* A dispatcher may want programs that do not change lengths. */
+	return is_first && x->changes_lengths ? load_and_attach_alone(x, err)
+					      : open_and_attach(x, false, &is_loaded, err);
 }
 
 /* To a device that has none. */
@@ -111,7 +124,8 @@ static int begin(struct shunt_xdp *x, struct shunt_err *err)
 {
 	/* of a dispatcher that somebody took off libxdp keeps the pins */
 	libxdp_clean_references((int)x->ifindex);
-	return shunt_xdp_program_bind(x) ? shunt_xdp_attach_alone(x, -1, err) : attach(x, err);
+	return shunt_xdp_program_bind(x) ? shunt_xdp_attach_alone(x, -1, err)
+					 : attach(x, true, err);
 }
 
 /* The one program must go first: it is another's, or runs in the other mode. */
@@ -148,7 +162,7 @@ static int replace(struct shunt_xdp *x, const struct xdp_multiprog *before, stru
 static int join(struct shunt_xdp *x, struct xdp_multiprog *before, struct shunt_err *err)
 {
 	struct xdp_program *prog = NULL;
-	int rc = attach(x, err);
+	int rc = attach(x, false, err);
 
 	if (rc)
 		return rc;

@@ -66,26 +66,27 @@ static int check(const struct shunt_xdp *x, struct shunt_err *err)
 	return 0;
 }
 
-/* libxdp loads the program for the next dispatcher. */
+bool shunt_xdp_loads_later(struct shunt_xdp *x)
+{
+	struct shunt_xdp_info info;
+
+	if (x->is_external || shunt_xdp_info(x, &info, NULL))
+		return false;
+	return info.dispatcher || (x->changes_lengths && !x->is_bound);
+}
+
+/* The program is loaded anew when it is put on the device again. */
 static int ask(struct shunt_xdp *x, struct shunt_err *err)
 {
-	enum shunt_flow_asks asks;
-	struct shunt_xdp_info info;
-	int rc = shunt_xdp_info(x, &info, err);
+	const enum shunt_flow_asks asks = shunt_xdp_flow_find(x, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	if (!info.dispatcher)
-		return shunt_err_set(err, EPERM,
-				     "it runs without libxdp's dispatcher, and the running daemon "
-				     "has no right to load another; start shuntd again "
-				     "(--takeover)");
-	asks = shunt_xdp_flow_find(x, err);
 	if (!asks)
 		return -EOPNOTSUPP;
 	rc = shunt_xdp_suspend(x, err);
 	if (rc)
 		return rc;
+	shunt_xdp_program_drop(x);
 	x->asks_flows = asks;
 	x->asks_tags = false;
 	shunt_xdp_explainer_close(x); /* of the program before */

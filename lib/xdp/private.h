@@ -34,6 +34,7 @@ struct shunt_xdp {
 	bool is_suspended;		 /* taken off by shunt, for a while */
 	bool is_sg;			 /* the program for packets of several buffers */
 	bool asks_tags;			 /* is to ask its driver for VLAN tags beside frames */
+	bool changes_lengths;		 /* see struct shunt_xdp_opts */
 	enum shunt_flow_asks asks_flows; /* how it asks for approved connections */
 	const struct shunt_xdp_flow_counts *flow_counts; /* what they carry; NULL: not counted */
 	uint32_t patience;				 /* of the watch */

@@ -116,6 +116,7 @@ static struct shunt_xdp *make(const struct shunt_xdp_opts *opts)
 	x->is_external = opts->external;
 	x->is_sg = opts->multi_buffer;
 	x->asks_tags = opts->asks_tags && opts->requested == SHUNT_XDP_NATIVE;
+	x->changes_lengths = opts->changes_lengths;
 	x->is_persistent = opts->persist;
 	x->patience = opts->patience ?: 1;
 	x->can_replace = opts->replace;
@@ -203,7 +204,8 @@ int shunt_xdp_suspend(struct shunt_xdp *x, struct shunt_err *err)
 	return rc;
 }
 
-/* A program under libxdp's dispatcher is loaded anew, for the next dispatcher. */
+/* A program under libxdp's dispatcher is loaded anew, for the next dispatcher; and one that is to
+ * be another. */
 int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
 {
 	struct shunt_xdp_log before;
@@ -214,7 +216,7 @@ int shunt_xdp_resume(struct shunt_xdp *x, struct shunt_err *err)
 	if (x->delegate)
 		return shunt_xdp_delegate_ask(x, SHUNT_XDP_ACT_RESUME, err);
 	before = shunt_xdp_log_begin();
-	rc = x->is_under ? put(x, err) : shunt_xdp_attach_alone(x, -1, err);
+	rc = x->is_under || x->prog_fd < 0 ? put(x, err) : shunt_xdp_attach_alone(x, -1, err);
 	shunt_xdp_fds_sweep(&before.fds, x);
 	shunt_xdp_log_end(before);
 	x->looked_id = 0;

@@ -6,6 +6,9 @@
  * - alone otherwise, and in the place of a steering program that was alone.
  * - alone and bound to the device, where it is to ask the driver for VLAN tags (asks_tags) and the
  *   device has no dispatcher yet. Where the kernel refuses such a program it asks for none.
+ * - alone, where it is to change frames' lengths (changes_lengths), the device has no dispatcher
+ * yet and the kernel takes no such program under libxdp's. (Linux 6.14; a libxdp that marks its
+ *   dispatcher as one that does, xdp-tools#509, has no such trouble.)
  * - external: not at all. Somebody put it on the device (`ip link set dev X xdpdrv obj
  *   shunt_steer.bpf.o sec xdp`, bpftool). It is found by its name and its maps through the kernel,
  *   pins or no pins. Detach closes the lane user and leaves the program where it is.
@@ -43,12 +46,13 @@ struct shunt_xdp_flow_counts;
 struct shunt_xdp_opts {
 	const char *ifname;
 	enum shunt_xdp_mode requested;
-	bool external;	   /* use the steering program that is on the device already */
-	bool persist;	   /* leave the program on the device at the end */
-	bool replace;	   /* take the device from another's program */
-	bool multi_buffer; /* packets may take several buffers (xdp.frags, Linux 5.18) */
-	bool asks_tags;	   /* see reads_tags; the kernel and the driver can (native mode only) */
-	bool asks_flows;   /* see shunt_xdp_asks_flows; in place of asks_tags */
+	bool external;	      /* use the steering program that is on the device already */
+	bool persist;	      /* leave the program on the device at the end */
+	bool replace;	      /* take the device from another's program */
+	bool multi_buffer;    /* packets may take several buffers (xdp.frags, Linux 5.18) */
+	bool asks_tags;	      /* see reads_tags; the kernel and the driver can (native mode only) */
+	bool asks_flows;      /* see shunt_xdp_asks_flows; in place of asks_tags */
+	bool changes_lengths; /* it is to put tags in and cut padding off itself, where it can */
 	const struct shunt_xdp_flow_counts *flow_counts; /* xdp/flow_count.h; NULL: not counted */
 	bool counts;					 /* what each rule matches is counted */
 	uint32_t patience; /* of the watch, 1 .. SHUNT_STEER_PATIENCE_MAX; 0: 1 */
@@ -91,6 +95,11 @@ int shunt_xdp_open(struct shunt_xdp **out, const struct shunt_xdp_opts *opts,
  * connections (mode LAYER3_FLOWS); NOTHING: it cannot, since the kernel or its modules have none,
  * or opts did not ask for it. Thread: any. */
 enum shunt_flow_asks shunt_xdp_asks_flows(const struct shunt_xdp *x);
+
+/* shunt_xdp_loads_later says whether another program may have to be loaded while this one serves:
+ * under libxdp's dispatcher, to take it off; alone, since it changes frames' lengths, where a
+ * flowtable comes late. That takes rights (serve/rights.h). Thread: control. Cost: netlink. */
+bool shunt_xdp_loads_later(struct shunt_xdp *x);
 
 /* shunt_xdp_set_flow_above says whether a flowtable has the bridge that the port belongs to, and
  * not the port. Thread: control. */

@@ -344,7 +344,7 @@ static bool has_line(const char *status, const char *line)
 Test(rights, the_helper_makes_only_what_its_verbs_need)
 {
 	const struct shunt_rights_opts tables = {.has_tables = true},
-				       dispatcher = {.has_dispatcher = true};
+				       dispatcher = {.loads_later = true};
 
 	skip_under_sanitizers();
 	cr_expect_eq(try_in(SHUNT_RIGHTS_HELPER, &tables, do_bpf_create), 0);
@@ -422,15 +422,15 @@ Test(rights, what_is_left_of_root)
 	static const struct drop drops[] = {
 		{SHUNT_RIGHTS_CONTROL, {0}, NONE},
 		{SHUNT_RIGHTS_CONTROL, {.user = "nobody"}, NONE},
-		{SHUNT_RIGHTS_CONTROL, {.has_tables = true, .has_dispatcher = true}, NONE},
+		{SHUNT_RIGHTS_CONTROL, {.has_tables = true, .loads_later = true}, NONE},
 		{SHUNT_RIGHTS_CONTROL, {.has_network = true}, NET_ADMIN},
 		{SHUNT_RIGHTS_CONTROL, {.has_punt = true, .user = "nobody"}, NET_ADMIN},
 		{SHUNT_RIGHTS_HELPER, {0}, NET_ADMIN},
 		{SHUNT_RIGHTS_HELPER, {.user = "nobody"}, NET_ADMIN},
 		{SHUNT_RIGHTS_HELPER, {.has_tables = true}, NET_ADMIN | BPF},
 		{SHUNT_RIGHTS_HELPER, {.has_taps = true}, NET_ADMIN | BPF | PERFMON},
-		{SHUNT_RIGHTS_HELPER, {.has_dispatcher = true}, DISPATCHER},
-		{SHUNT_RIGHTS_HELPER, {.has_dispatcher = true, .user = "nobody"}, DISPATCHER | DAC},
+		{SHUNT_RIGHTS_HELPER, {.loads_later = true}, DISPATCHER},
+		{SHUNT_RIGHTS_HELPER, {.loads_later = true, .user = "nobody"}, DISPATCHER | DAC},
 	};
 	const struct drop nobody = {.opts = {.user = "no-such-user"}};
 	unsigned i;

@@ -234,7 +234,7 @@ static int start_helper(struct daemon *d, struct shunt_err *err)
 	d->rights = (struct shunt_rights_opts){
 		.user = d->args.config.user,
 		.no_seccomp = d->args.no_seccomp,
-		.has_dispatcher = shunt_engine_is_dispatched(d->engine),
+		.loads_later = shunt_engine_loads_later(d->engine),
 		.has_tables = shunt_engine_wants_tables(d->engine),
 		.has_taps = d->args.config.capture != SHUNT_CAPTURE_NONE,
 	};
