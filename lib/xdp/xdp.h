@@ -6,9 +6,9 @@
  * - alone otherwise, and in the place of a steering program that was alone.
  * - alone and bound to the device, where it is to ask the driver for VLAN tags (asks_tags) and the
  *   device has no dispatcher yet. Where the kernel refuses such a program it asks for none.
- * - alone, where it is to change frames' lengths (changes_lengths), the device has no dispatcher
- * yet and the kernel takes no such program under libxdp's. (Linux 6.14; a libxdp that marks its
- *   dispatcher as one that does, xdp-tools#509, has no such trouble.)
+ * - alone, where it is to change frames' lengths (changes_lengths), the device has no dispatcher,
+ *   and the kernel takes no such program under one (Linux 6.14). It does under one that libxdp has
+ *   marked as changing them (xdp-tools, pull request 509).
  * - external: not at all. Somebody put it on the device (`ip link set dev X xdpdrv obj
  *   shunt_steer.bpf.o sec xdp`, bpftool). It is found by its name and its maps through the kernel,
  *   pins or no pins. Detach closes the lane user and leaves the program where it is.

@@ -3,7 +3,6 @@
 rules are gone. What it would not judge stays shunt's. At the operator's word all of it is bypassed."""
 import concurrent.futures
 import contextlib
-import os
 import socket
 import threading
 import time
@@ -311,7 +310,7 @@ def test_a_program_on_a_port(lab):
         with inside(f"/run/netns/{lab.netns('dut')}"):
             link = bpf.link_tcx(socket.if_nametoindex("eth1"))
         wait_until(lambda: is_judged(daemon, "eth1"), 5, "the program seen")
-        os.close(link)
+        bpf.unlink(link)
         wait_until(lambda: is_free(daemon), 5, "the program gone")
 
 

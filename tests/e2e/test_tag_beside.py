@@ -2,7 +2,6 @@
 """VLAN tags that a veth's other end hands over beside the frames, as it does with what its VLAN devices
 send. Linux 6.8 tells them. Where they cannot be seen a notice says so. Real VLAN devices
 are in tests/vm/cases/beside, a device that goes is in gone."""
-import os
 import signal
 import socket
 import struct
@@ -32,7 +31,7 @@ class Beside:
         return self
 
     def __exit__(self, *_):
-        os.close(self._link)
+        bpf.unlink(self._link)
 
 
 def tagged(frame, tag_type=C_TAG, number=100):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How long after a rule is loaded a packet that it drops may still pass; and what every shuntd of this kernel
 would mind, so that no other may run."""
-import os
 import socket
 import time
 
@@ -52,4 +51,4 @@ def test_a_program_on_a_hook(lab):
             assert {(row["reason"], row["in_use"]) for row in daemon.show("lanes")["lanes"]} == \
                 {("firewall", "kernel")}
     finally:
-        os.close(link)
+        bpf.unlink(link)

@@ -2,6 +2,7 @@
 """A BPF object of the tests' own, loaded by libbpf: its programs attached, its maps read and written. And
 programs that only stand somewhere."""
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -69,7 +70,7 @@ class Object:
 
 # --- what needs no object: a program of a few instructions, linked somewhere ------------------------------
 
-BPF_PROG_LOAD, BPF_LINK_CREATE = 5, 28
+BPF_PROG_LOAD, BPF_LINK_CREATE, BPF_LINK_DETACH = 5, 28, 34
 SCHED_CLS, NETFILTER = 3, 32  # enum bpf_prog_type
 TCX_INGRESS, TCX_EGRESS, NETFILTER_HOOK = 46, 47, 45  # enum bpf_attach_type
 SKB_VLAN_PUSH = 18  # BPF_FUNC_skb_vlan_push
@@ -109,9 +110,20 @@ def _linked(prog, target, place, more=b""):
         os.close(prog)
 
 
+def unlink(fd):
+    """Takes it off at once. Closing the descriptor would do so only if nobody else has one of that link, as
+    whoever lists the links of this machine has for a moment."""
+    try:
+        _bpf(BPF_LINK_DETACH, struct.pack("<I", fd))
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:  # a link of netfilter has no such call
+            raise
+    os.close(fd)
+
+
 def link_tcx(ifindex):
-    """A program that passes all, where frames of the device come in (Linux 6.6). Closing the descriptor that
-    is returned takes it off."""
+    """A program that passes all, where frames of the device come in (Linux 6.6). Returns a descriptor for
+    unlink()."""
     return _linked(_returning(0, SCHED_CLS, 0), ifindex, TCX_INGRESS)
 
 
