@@ -360,20 +360,42 @@ static void drop_explained(struct parity_match *match,
 	pack(match, 1);
 }
 
+static void drop_matching(struct parity_match *match)
+{
+	drop_identical(match);
+	if (match->is_exact)
+		return;
+	drop_explained(match, is_other_path, &match->multipath);
+	drop_explained(match, is_finished, &match->finished);
+	drop_explained(match, is_cut, &match->cut);
+}
+
+static bool is_due(const struct parity_match *match, const struct parity_out *out, unsigned age)
+{
+	return out->window + age <= match->window;
+}
+
+bool parity_match_is_due(struct parity_match *match, unsigned age)
+{
+	unsigned lab, i;
+
+	drop_matching(match);
+	for (lab = 0; lab < PARITY_LABS; lab++)
+		for (i = 0; i < match->cnt[lab]; i++)
+			if (is_due(match, match->out[lab][i], age))
+				return true;
+	return false;
+}
+
 unsigned parity_match_settle(struct parity_match *match, unsigned age,
 			     void (*differ)(void *arg, const struct parity_out *out), void *arg)
 {
 	unsigned lab, i, cnt = 0;
 
-	drop_identical(match);
-	if (!match->is_exact) {
-		drop_explained(match, is_other_path, &match->multipath);
-		drop_explained(match, is_finished, &match->finished);
-		drop_explained(match, is_cut, &match->cut);
-	}
+	drop_matching(match);
 	for (lab = 0; lab < PARITY_LABS; lab++) {
 		for (i = 0; i < match->cnt[lab]; i++) {
-			if (match->out[lab][i]->window + age > match->window)
+			if (!is_due(match, match->out[lab][i], age))
 				continue;
 			differ(arg, match->out[lab][i]);
 			free(match->out[lab][i]);

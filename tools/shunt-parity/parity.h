@@ -261,6 +261,9 @@ struct parity_match {
 void parity_match_sent(struct parity_match *match, const struct parity_frame *frame);
 void parity_match_add(struct parity_match *match, unsigned lab, unsigned port, const uint8_t *data,
 		      unsigned len);
+/* parity_match_is_due says whether something that came out of one lab, and not of the other, is
+ * older than `age` windows. What is equal or explained is removed before. */
+bool parity_match_is_due(struct parity_match *match, unsigned age);
 /* parity_match_settle removes what is equal and what is explained. What is left and older
  * than `age` windows is given to differ, of which it returns the count. */
 unsigned parity_match_settle(struct parity_match *match, unsigned age,
