@@ -62,12 +62,6 @@ void shunt_ip_fini(struct shunt_node *node)
 	free(node->priv);
 }
 
-uint32_t shunt_ip_pad(uint8_t *l3, uint32_t l3_len, uint32_t min_len)
-{
-	memset(l3 + l3_len, 0, min_len - SHUNT_ETH_LEN - l3_len);
-	return min_len;
-}
-
 unsigned shunt_ip_divert(uint16_t *next, unsigned i, unsigned cnt, unsigned bad, uint16_t on,
 			 uint16_t to)
 {

@@ -99,16 +99,35 @@ static inline bool is_approved(const struct shunt_port_live *live)
 	return __atomic_load_n(&live->approved, __ATOMIC_RELAXED) == SHUNT_APPROVED_NOW;
 }
 
+/* Of packets whose sources are looked at. */
+static inline uint16_t checked_by(const struct shunt_ip *state, unsigned port)
+{
+	const struct shunt_port_live *live = state->tables.live;
+
+	return live && is_approved(&live[port]) ? state->on : state->rpf;
+}
+
 static inline uint16_t next_of(const struct shunt_ip *state, unsigned port)
 {
 	const struct shunt_port_live *live = state->tables.live;
 
-	if (state->tables.is_above) /* rpf asks each packet's device */
-		return live && is_approved(&live[port]) ? state->on : state->rpf;
-	if (unlikely(live && __atomic_load_n(&live[port].rpf4, __ATOMIC_RELAXED)) &&
-	    !is_approved(&live[port]))
-		return state->rpf;
+	if (unlikely(live && __atomic_load_n(&live[port].rpf4, __ATOMIC_RELAXED)))
+		return checked_by(state, port);
 	return state->on;
+}
+
+/* Good packets of a batch go to rpf where one of them is of a device that asks: that node looks at
+ * each packet's device. */
+static unsigned to_rpf(const struct shunt_ip *state, unsigned port, uint16_t *next, unsigned cnt,
+		       bool is_all_good)
+{
+	const uint16_t rpf = checked_by(state, port);
+	unsigned i;
+
+	for (i = 0; i < cnt && !is_all_good; i++)
+		if (next[i] == state->on)
+			next[i] = rpf;
+	return is_all_good ? rpf : SHUNT_NEXT_EACH;
 }
 
 /* This host's addresses, which a source must not be. */
@@ -121,16 +140,18 @@ static inline const struct shunt_local4 *local_of(const struct shunt_ip *state, 
 	return __atomic_load_n(state->tables.local4, __ATOMIC_ACQUIRE);
 }
 
-static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+static __attribute__((always_inline)) inline unsigned input(struct shunt_node *node,
+							    struct shunt_pkt *pkts, unsigned cnt,
+							    uint16_t *next, const bool is_above)
 {
 	const struct shunt_ip *const state = node->priv;
 	const struct shunt_local4 *const local = local_of(state, pkts[0].port);
-	const uint16_t on = next_of(state, pkts[0].port);
+	const uint16_t on = is_above ? state->on : next_of(state, pkts[0].port);
 	const uint32_t min_len = state->tables.min_len;
 	uint8_t *const mem = node->mem;
 	const uint64_t *words;
+	uint8_t space, checks = 0;
 	unsigned i, bad = 0;
-	uint8_t space;
 
 	shunt_ip_run(node, pkts, 0, 1, false, &space);
 	words = shunt_fib4_words(shunt_fib4_space(state->tables.fib4, space));
@@ -149,12 +170,29 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		dst_be = shunt_ip_load32(ip + 16);
 		pkts[i].dst_be = dst_be;
 		shunt_fib4_prefetch(words, dst_be);
+		if (is_above)
+			checks |= shunt_tag_of(ip - SHUNT_ETH_LEN)->checks_source;
 	}
+	if (is_above && checks)
+		return to_rpf(state, pkts[0].port, next, cnt, !bad);
 	return likely(!bad) ? on : SHUNT_NEXT_EACH;
+}
+
+static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt, uint16_t *next)
+{
+	return input(node, pkts, cnt, next, false);
+}
+
+static unsigned run_above(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
+			  uint16_t *next)
+{
+	return input(node, pkts, cnt, next, true);
 }
 
 static int init(struct shunt_node *node, const void *params, struct shunt_err *err)
 {
+	if (((const struct shunt_ip_params *)params)->is_above)
+		node->fn = run_above;
 	return shunt_ip_init(node, params, "ip4_lookup", err);
 }
 

@@ -13,9 +13,8 @@
 /* What became of the last frame with one tag: the next one is mostly the same. */
 struct last {
 	uint64_t head; /* 0: there is none */
-	uint32_t number;
+	struct shunt_tag tag;
 	uint16_t next;
-	uint8_t space;
 };
 
 /* Six bytes: both EtherTypes and the tag of a frame with one tag. */
@@ -27,12 +26,20 @@ static inline uint64_t head_of(const uint8_t *frame)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? head << 16 : head >> 16;
 }
 
-static uint8_t space_of(uint64_t word, bool is_ip4)
+static struct shunt_tag tag_of(uint64_t word, const struct shunt_ip_tags *tags,
+			       const uint8_t *frame, bool is_ip4)
 {
 	const uint32_t flags = shunt_device_flags(word);
+	const uint32_t space = is_ip4 ? (flags & SHUNT_TABLES_SPACE4) >> SHUNT_TABLES_SPACE4_SHIFT
+				      : (flags & SHUNT_TABLES_SPACE6) >> SHUNT_TABLES_SPACE6_SHIFT;
 
-	return is_ip4 ? (flags & SHUNT_TABLES_SPACE4) >> SHUNT_TABLES_SPACE4_SHIFT
-		      : (flags & SHUNT_TABLES_SPACE6) >> SHUNT_TABLES_SPACE6_SHIFT;
+	return (struct shunt_tag){
+		.device = (uint16_t)shunt_device_number(word),
+		.cnt = (uint8_t)tags->cnt,
+		.space = (uint8_t)space,
+		.tci_be = shunt_ip_load16(frame + TYPE_AT + tags->cnt * SHUNT_TAG_LEN - 2),
+		.checks_source = is_ip4 && flags & (SHUNT_TABLES_RPF4 | SHUNT_TABLES_NO_LOCAL),
+	};
 }
 
 static uint16_t judge(const struct shunt_ip *state, struct last *last, struct shunt_pkt *pkt,
@@ -42,9 +49,7 @@ static uint16_t judge(const struct shunt_ip *state, struct last *last, struct sh
 	const struct shunt_ip_tags tags = shunt_ip_tags_read(frame);
 	const bool is_ip4 = tags.type == htons(ETHERTYPE_IP);
 	const uint64_t word = shunt_ip_tags_find(state->tables.devices, &tags, pkt->port);
-	const uint64_t head = head_of(frame);
-	const uint32_t number = shunt_device_number(word);
-	const uint8_t space = space_of(word, is_ip4);
+	const struct shunt_tag tag = tag_of(word, &tags, frame, is_ip4);
 
 	if (!word)
 		return shunt_ip_punt(state, pkt, SHUNT_PUNT_no_device);
@@ -52,9 +57,9 @@ static uint16_t judge(const struct shunt_ip *state, struct last *last, struct sh
 		return shunt_ip_punt(state, pkt, SHUNT_PUNT_not_ip);
 	if (!(shunt_device_flags(word) & (is_ip4 ? SHUNT_TABLES_IP4 : SHUNT_TABLES_IP6)))
 		return shunt_ip_punt(state, pkt, SHUNT_PUNT_not_router);
-	shunt_tag_take(pkt, mem, number, space, tags.cnt);
 	if (tags.cnt == 1)
-		*last = (struct last){head, number, is_ip4 ? state->on : state->on6, space};
+		*last = (struct last){head_of(frame), tag, is_ip4 ? state->on : state->on6};
+	shunt_tag_take(pkt, mem, &tag, tags.cnt);
 	return is_ip4 ? state->on : state->on6;
 }
 
@@ -71,7 +76,7 @@ static unsigned run(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cn
 		if (unlikely(pkts[i].len < SHUNT_ETH_LEN + 2 * SHUNT_TAG_LEN)) {
 			next[i] = shunt_ip_punt(state, &pkts[i], SHUNT_PUNT_not_ip);
 		} else if (likely(head_of(shunt_pkt_data(&pkts[i], mem)) == last.head)) {
-			shunt_tag_take(&pkts[i], mem, last.number, last.space, 1);
+			shunt_tag_take(&pkts[i], mem, &last.tag, 1);
 			next[i] = last.next;
 		} else {
 			next[i] = judge(state, &last, &pkts[i], mem);

@@ -5,17 +5,19 @@
 #include "graph/ip.h"
 #include "shunt_bond.h"
 
-/* What a packet's tags depend on. */
+/* What a packet's header depends on. */
 struct key {
-	uint32_t adj;
-	uint16_t ip;		 /* the header's first two bytes: version and TOS */
-	uint16_t device, tci_be; /* that it came in by; of IPv6 */
+	uint64_t adj_ip; /* and the IP header's first two bytes: version and TOS */
+	uint64_t tag;	 /* struct shunt_tag: what it came in by */
 };
 
 /* What the last packet got: the next one mostly gets the same. */
 struct last {
 	struct key key;
-	struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX];
+	struct {
+		uint8_t macs[SHUNT_MACS_LEN];
+		struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX];
+	} header; /* as it lies in the frame, before the type */
 	uint8_t cnt;
 	bool is_known; /* false: there was none */
 	/* By member, of which one is chosen by policy; where there is one, the first. */
@@ -26,20 +28,17 @@ struct last {
 static inline struct key key_of(const struct shunt_pkt *pkt, const uint8_t *frame,
 				const bool is_above)
 {
-	const struct shunt_tag *tag = shunt_tag_of(frame);
-	struct key key = {.adj = pkt->adj, .ip = shunt_ip_load16(frame + SHUNT_ETH_LEN)};
+	struct key key = {.adj_ip = (uint64_t)shunt_ip_load16(frame + SHUNT_ETH_LEN) << 32 |
+				    pkt->adj};
 
-	if (is_above) {
-		key.device = tag->device;
-		key.tci_be = tag->tags[SHUNT_DEVICE_TAGS_MAX - 1].tci_be;
-	}
+	if (is_above)
+		memcpy(&key.tag, shunt_tag_of(frame), sizeof(key.tag));
 	return key;
 }
 
 static inline bool is_same(const struct key *a, const struct key *b, const bool is_above)
 {
-	return a->adj == b->adj && a->ip == b->ip &&
-	       (!is_above || (a->device == b->device && a->tci_be == b->tci_be));
+	return a->adj_ip == b->adj_ip && (!is_above || a->tag == b->tag);
 }
 
 /* What is mapped to a PCP of a device, if packets come in by one. */
@@ -66,7 +65,7 @@ static uint32_t priority_of(const struct shunt_ip *state, const struct shunt_pkt
 		return mapped(state,
 			      __atomic_load_n(&state->tables.live[pkt->port].own, __ATOMIC_RELAXED),
 			      0);
-	pcp = ntohs(tag->tags[SHUNT_DEVICE_TAGS_MAX - 1].tci_be) >> SHUNT_VLAN_PCP_SHIFT;
+	pcp = ntohs(tag->tci_be) >> SHUNT_VLAN_PCP_SHIFT;
 	return mapped(state, SHUNT_ADJ_TAGGED + tag->device, pcp);
 }
 
@@ -74,8 +73,8 @@ static void look_up(const struct shunt_node *node, const struct key *key, uint32
 		    struct last *last)
 {
 	const struct shunt_ip *state = node->priv;
-	const uint16_t number = state->tables.nexthops->adjs[key->adj].above;
-	const struct shunt_device *device = shunt_devices_at(state->tables.devices, number);
+	const struct shunt_adj *adj = &state->tables.nexthops->adjs[(uint32_t)key->adj_ip];
+	const struct shunt_device *device = shunt_devices_at(state->tables.devices, adj->above);
 	unsigned i;
 
 	last->key = *key;
@@ -84,47 +83,44 @@ static void look_up(const struct shunt_node *node, const struct key *key, uint32
 	last->member_cnt = device->member_cnt;
 	/* A second tag is part of the frame where the kernel chooses, and hides the packet. */
 	last->policy = device->tag_cnt > 1 ? SHUNT_BOND_LAYER2 : device->policy;
+	memcpy(last->header.macs, adj->eth, sizeof(last->header.macs));
 	for (i = 0; i < SHUNT_DEVICE_TAGS_MAX; i++) {
-		last->tags[i].type_be = device->tags[i].type_be;
-		last->tags[i].tci_be = shunt_device_tci_be(device, i, priority);
+		last->header.tags[i].type_be = device->tags[i].type_be;
+		last->header.tags[i].tci_be = shunt_device_tci_be(device, i, priority);
 	}
 	/* of any port that frames come in by but its own: all ports that have a queue */
 	for (i = 0; i < device->member_cnt; i++)
 		last->next[i] = shunt_graph_tx_or_drop(node->graph, device->members[i]);
 }
 
-/* Before the tags are in the frame: the kernel has the outer one beside it meanwhile. */
-static uint16_t next_of(const struct last *last, const struct shunt_pkt *pkt, const uint8_t *frame)
+/* Before the tags are in the frame: the kernel has the outer one beside it meanwhile. Apart from
+ * the straight line. */
+static __attribute__((noinline)) uint16_t choose(const struct last *last,
+						 const struct shunt_pkt *pkt, const uint8_t *frame)
 {
 	const uint8_t *ip = frame + SHUNT_ETH_LEN;
-	uint32_t hash;
-	uint16_t type;
+	const uint16_t type =
+		last->cnt > 1 ? last->header.tags[1].type_be : shunt_ip_load16(ip - 2);
+	const uint32_t hash = shunt_bond_hash((enum shunt_bond_policy)last->policy,
+					      shunt_bond_hash_eth(frame[5], frame[11], ntohs(type)),
+					      ip, frame + pkt->len, ip[0] >> 4 == 6);
 
-	if (likely(last->member_cnt == 1))
-		return last->next[0];
-	type = last->cnt > 1 ? last->tags[1].type_be : shunt_ip_load16(ip - 2);
-	hash = shunt_bond_hash((enum shunt_bond_policy)last->policy,
-			       shunt_bond_hash_eth(frame[5], frame[11], ntohs(type)), ip,
-			       frame + pkt->len, ip[0] >> 4 == 6);
 	return last->next[hash % last->member_cnt];
 }
 
-/* The addresses in front, moved by the length of the tags, which is known here. */
+/* The addresses that the packet has, and tags, whose number is known here, between them and the
+ * type. */
 static inline void put_tags(struct shunt_pkt *pkt, uint8_t *frame, const struct last *last,
 			    const unsigned cnt)
 {
-	uint8_t *const start = frame - cnt * SHUNT_TAG_LEN;
-	uint8_t macs[SHUNT_MACS_LEN];
-
-	memcpy(macs, frame, sizeof(macs));
-	memcpy(start, macs, sizeof(macs));
-	memcpy(start + SHUNT_MACS_LEN, last->tags, cnt * SHUNT_TAG_LEN);
+	memcpy(frame - cnt * SHUNT_TAG_LEN, &last->header, SHUNT_MACS_LEN + cnt * SHUNT_TAG_LEN);
 	pkt->addr -= cnt * SHUNT_TAG_LEN;
 	pkt->len += cnt * SHUNT_TAG_LEN;
 }
 
-static inline unsigned tag(struct shunt_node *node, struct shunt_pkt *pkts, unsigned cnt,
-			   uint16_t *next, const bool is_above)
+static __attribute__((always_inline)) inline unsigned tag(struct shunt_node *node,
+							  struct shunt_pkt *pkts, unsigned cnt,
+							  uint16_t *next, const bool is_above)
 {
 	uint8_t *const mem = node->mem;
 	struct last last = {.is_known = false};
@@ -138,7 +134,8 @@ static inline unsigned tag(struct shunt_node *node, struct shunt_pkt *pkts, unsi
 		if (unlikely(!last.is_known || !is_same(&key, &last.key, is_above)))
 			look_up(node, &key, priority_of(node->priv, &pkts[i], frame, is_above),
 				&last);
-		next[i] = next_of(&last, &pkts[i], frame);
+		next[i] = likely(last.member_cnt == 1) ? last.next[0]
+						       : choose(&last, &pkts[i], frame);
 		if (likely(last.cnt == 1))
 			put_tags(&pkts[i], frame, &last, 1);
 		else if (last.cnt)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A packet that came in tagged, by a device above its port: its tags are taken out of the frame, so
- * that nodes see it as any other, and are kept in the bytes before it, which are free. */
+/* A packet that came in tagged, by a device above its port. Its frame begins behind as many bytes
+ * as its tags take, so that nodes of layer 3 see it as any other: in the place of its MAC addresses
+ * lies what of addresses and tags is there. What nodes want to know of it is kept before the frame,
+ * in bytes that are free. */
 #ifndef SHUNT_GRAPH_TAG_H
 #define SHUNT_GRAPH_TAG_H
 
@@ -16,50 +18,39 @@
 struct shunt_tag {
 	uint16_t device; /* its number */
 	uint8_t cnt;
-	uint8_t space; /* by whose routes the packet goes (fib/fib4.h) */
-	struct shunt_vlan_tag tags[SHUNT_DEVICE_TAGS_MAX]; /* the last ones, if there are fewer */
+	uint8_t space;	       /* by whose routes the packet goes (fib/fib4.h) */
+	uint16_t tci_be;       /* of the innermost tag */
+	uint8_t checks_source; /* of IPv4: the device asks where its source is */
+	uint8_t pad;
 };
+
+/* Before two tags: with one, as far before the frame. */
+#define SHUNT_TAG_AT (SHUNT_DEVICE_TAGS_MAX * SHUNT_TAG_LEN + sizeof(struct shunt_tag))
 
 /* shunt_tag_of returns what is kept before a frame. Thread: owner worker. */
 static inline const struct shunt_tag *shunt_tag_of(const uint8_t *frame)
 {
-	return (const struct shunt_tag *)(frame - sizeof(struct shunt_tag));
+	return (const struct shunt_tag *)(frame - SHUNT_TAG_AT);
 }
 
-/* shunt_tag_take takes the device's tags out of a frame whose first buffer has them. Thread: owner
- * worker. Cost: packet. */
-static inline void shunt_tag_take(struct shunt_pkt *pkt, uint8_t *mem, uint32_t number,
-				  uint8_t space, unsigned cnt)
+/* shunt_tag_take has a frame begin behind its tags, cnt of them. Thread: owner worker. Cost:
+ * packet. */
+static inline void shunt_tag_take(struct shunt_pkt *pkt, uint8_t *mem, const struct shunt_tag *tag,
+				  unsigned cnt)
 {
-	uint8_t *const frame = shunt_pkt_data(pkt, mem), *const start = frame + cnt * SHUNT_TAG_LEN;
-	struct shunt_tag tag = {.device = (uint16_t)number, .cnt = (uint8_t)cnt, .space = space};
-	uint8_t macs[SHUNT_MACS_LEN];
-
-	memcpy(macs, frame, sizeof(macs));
-	memcpy(tag.tags, frame + SHUNT_MACS_LEN, sizeof(tag.tags));
-	if (cnt == 1)
-		tag.tags[1] = tag.tags[0];
-	memcpy(start - sizeof(tag), &tag, sizeof(tag));
-	memcpy(start, macs, sizeof(macs));
 	pkt->addr += cnt * SHUNT_TAG_LEN;
 	pkt->len -= cnt * SHUNT_TAG_LEN;
+	memcpy(shunt_pkt_data(pkt, mem) - SHUNT_TAG_AT, tag, sizeof(*tag));
 }
 
-/* shunt_tag_give makes a frame what it was before shunt_tag_take. Thread: owner worker. Cost:
- * packet. */
+/* shunt_tag_give makes a frame to which nothing was written what it was before shunt_tag_take.
+ * Thread: owner worker. Cost: packet. */
 static inline void shunt_tag_give(struct shunt_pkt *pkt, uint8_t *mem)
 {
-	uint8_t *const start = shunt_pkt_data(pkt, mem);
-	const struct shunt_tag tag = *shunt_tag_of(start);
-	uint8_t *const frame = start - tag.cnt * SHUNT_TAG_LEN;
-	uint8_t macs[SHUNT_MACS_LEN];
+	const unsigned cnt = shunt_tag_of(shunt_pkt_data(pkt, mem))->cnt;
 
-	memcpy(macs, start, sizeof(macs));
-	memcpy(frame, macs, sizeof(macs));
-	memcpy(frame + SHUNT_MACS_LEN, &tag.tags[SHUNT_DEVICE_TAGS_MAX - tag.cnt],
-	       tag.cnt * SHUNT_TAG_LEN);
-	pkt->addr -= tag.cnt * SHUNT_TAG_LEN;
-	pkt->len += tag.cnt * SHUNT_TAG_LEN;
+	pkt->addr -= cnt * SHUNT_TAG_LEN;
+	pkt->len += cnt * SHUNT_TAG_LEN;
 }
 
 #endif

@@ -243,11 +243,13 @@ Test(tag_nodes, what_was_taken_is_given_back)
 	for (unsigned i = 0; i < SHUNT_ARRAY_LEN(all); i++) {
 		const struct bytes f = packet(to_us, all[i], false, 1, 64);
 		const struct bytes bare = packet(to_us, NONE, false, 1, 64);
+		const struct shunt_tag tag = {.device = 77, .space = 5, .cnt = (uint8_t)(i + 1)};
 		struct shunt_pkt pkt = {.addr = 256, .len = f.len};
 
 		memcpy(mem + 256, f.data, f.len);
-		shunt_tag_take(&pkt, mem, 77, 5, i + 1);
-		cr_expect(pkt.len == bare.len && !memcmp(mem + pkt.addr, bare.data, bare.len));
+		shunt_tag_take(&pkt, mem, &tag, tag.cnt);
+		cr_expect(pkt.len == bare.len &&
+			  !memcmp(mem + pkt.addr + 12, bare.data + 12, bare.len - 12));
 		cr_expect_eq(shunt_tag_of(mem + pkt.addr)->device, 77);
 		cr_expect_eq(shunt_tag_of(mem + pkt.addr)->space, 5);
 		shunt_tag_give(&pkt, mem);
