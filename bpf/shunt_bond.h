@@ -165,6 +165,14 @@ SHUNT_BOND_INLINE __u32 shunt_bond_hash_eth(__u8 dst, __u8 src, __u16 type)
 	return dst ^ src ^ type;
 }
 
+SHUNT_BOND_INLINE __u32 shunt_bond_mix(enum shunt_bond_policy policy, __u32 hash, __u32 addrs)
+{
+	hash ^= addrs;
+	hash ^= hash >> 16;
+	hash ^= hash >> 8;
+	return policy == SHUNT_BOND_LAYER34 ? hash >> 1 : hash;
+}
+
 /* shunt_bond_hash returns the hash of a packet from ip on, by whose remainder the kernel chooses
  * among the members that can send. hash_eth: see above. */
 SHUNT_BOND_INLINE __u32 shunt_bond_hash(enum shunt_bond_policy policy, __u32 hash_eth,
@@ -172,20 +180,30 @@ SHUNT_BOND_INLINE __u32 shunt_bond_hash(enum shunt_bond_policy policy, __u32 has
 {
 	struct shunt_bond_bytes packet = {ip, end, 40};
 	struct shunt_bond_flow flow;
-	__u32 hash = hash_eth;
 
 	if (policy == SHUNT_BOND_LAYER2 || ip + 20 > end)
-		return hash;
+		return hash_eth;
 	/* total length; payload length */
 	packet.left = is_ip6 ? 40 + (ip[4] << 8 | ip[5]) : ip[2] << 8 | ip[3];
 	if (!shunt_bond_take_flow(packet, &flow, is_ip6))
-		return hash;
+		return hash_eth;
 	if (policy == SHUNT_BOND_LAYER34)
-		hash = flow.icmp ? flow.icmp : flow.ports;
-	hash ^= flow.addrs;
-	hash ^= hash >> 16;
-	hash ^= hash >> 8;
-	return policy == SHUNT_BOND_LAYER34 ? hash >> 1 : hash;
+		return shunt_bond_mix(policy, flow.icmp ? flow.icmp : flow.ports, flow.addrs);
+	return shunt_bond_mix(policy, hash_eth, flow.addrs);
+}
+
+/* shunt_bond_hash_flow returns the hash of a whole packet of TCP or UDP, without options, by what
+ * it is translated to: both addresses, with zeros behind IPv4's, and both ports as they lie there.
+ */
+SHUNT_BOND_INLINE __u32 shunt_bond_hash_flow(enum shunt_bond_policy policy, __u32 hash_eth,
+					     const __u64 src[2], const __u64 dst[2], __u32 ports)
+{
+	const __u64 both = src[0] ^ src[1] ^ dst[0] ^ dst[1];
+	const __u32 addrs = (__u32)(both ^ both >> 32);
+
+	if (policy == SHUNT_BOND_LAYER2)
+		return hash_eth;
+	return shunt_bond_mix(policy, policy == SHUNT_BOND_LAYER34 ? ports : hash_eth, addrs);
 }
 
 #endif

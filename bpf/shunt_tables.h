@@ -113,6 +113,13 @@ struct shunt_tables_answer6 {
 	__u64 pad[2];
 };
 
+/* By which device tags come in (shunt_device.h, a line's word). The sum says that both words are of
+ * one device, and in which generation it was found. */
+struct shunt_tables_answer_tags {
+	__u64 word;
+	__u64 sum;
+};
+
 enum shunt_tables_flags {
 	SHUNT_TABLES_IP4 = 1, /* forwarding is on */
 	SHUNT_TABLES_IP6 = 2,

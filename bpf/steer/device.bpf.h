@@ -35,12 +35,23 @@ static __always_inline bool read_tags(const struct eth *eth, const void *end, st
 	return out->outer & SHUNT_VLAN_VID && out->inner & SHUNT_VLAN_VID;
 }
 
-/* The word of the device, 0 for none. */
-static __always_inline __u64 device_of(__u32 port, const struct tags *tags)
+static __always_inline struct shunt_tables_answer_tags *answer_of_tags(__u32 key)
 {
-	const __u32 key = shunt_device_key(port, tags->outer, tags->inner);
+	return &shunt_cache_tags[(key >> 13 ^ key) & ((1 << CACHE_TAGS_BITS) - 1)];
+}
+
+static __always_inline __u64 sum_of_late(__u64 word, __u32 gen)
+{
+	return word + ((__u64)gen << 32);
+}
+
+/* The word of the device that has the key, 0 for none, in the table; it is then remembered. gen:
+ * the tables' generation, before that was asked for. */
+__noinline __u64 find_device(__u32 key, __u32 gen)
+{
 	const struct shunt_tables_line *line =
 		line_at(SHUNT_TABLE_TAGS, (__u64)shunt_device_line(key) * sizeof(*line));
+	struct shunt_tables_answer_tags *answer = answer_of_tags(key);
 
 	if (!line)
 		return 0;
@@ -48,10 +59,26 @@ static __always_inline __u64 device_of(__u32 port, const struct tags *tags)
 	for (int i = 0; i < SHUNT_DEVICE_LINE_WORDS; i++) {
 		const __u64 word = READ_ONCE(line->words[i]);
 
-		if (word >> SHUNT_DEVICE_WORD_KEY_SHIFT == key)
-			return shunt_device_number(word) ? word : 0;
+		if (word >> SHUNT_DEVICE_WORD_KEY_SHIFT == key && shunt_device_number(word)) {
+			WRITE_ONCE(answer->word, word);
+			WRITE_ONCE(answer->sum, sum_of_late(word, gen));
+			return word;
+		}
 	}
 	return 0;
+}
+
+/* The word of the device, 0 for none. */
+static __always_inline __u64 device_of(__u32 port, const struct tags *tags)
+{
+	const __u32 key = shunt_device_key(port, tags->outer, tags->inner), gen = generation();
+	const struct shunt_tables_answer_tags *answer = answer_of_tags(key);
+	const __u64 word = READ_ONCE(answer->word);
+
+	if (word >> SHUNT_DEVICE_WORD_KEY_SHIFT == key &&
+	    READ_ONCE(answer->sum) == sum_of_late(word, gen))
+		return word;
+	return find_device(key, gen);
 }
 
 /* NULL without memory. */

@@ -141,13 +141,16 @@ struct {
 	__type(value, struct numbers);
 } shunt_number SEC(".maps");
 
-#define CACHE4_BITS    13 /* 256 KiB: with 4,096 destinations three in four hit */
-#define CACHE6_BITS    11
-#define CACHE_HOP_BITS 8
+#define CACHE4_BITS	13 /* 256 KiB: with 4,096 destinations three in four hit */
+#define CACHE6_BITS	11
+#define CACHE_HOP_BITS	8
+#define CACHE_TAGS_BITS 6
 
-/* What the tables said of late, by destination and by next hop (tables.bpf.h). */
+/* What the tables said of late, by destination, by next hop (tables.bpf.h), by tags (device.bpf.h).
+ */
 struct shunt_tables_answer4 shunt_cache4[1 << CACHE4_BITS];
 struct shunt_tables_answer6 shunt_cache6[1 << CACHE6_BITS];
 struct shunt_tables_answer4 shunt_cache_hop[1 << CACHE_HOP_BITS];
+struct shunt_tables_answer_tags shunt_cache_tags[1 << CACHE_TAGS_BITS];
 
 #endif

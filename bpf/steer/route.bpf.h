@@ -80,9 +80,9 @@ static __always_inline bool find_exit(const struct way *way, struct exit *out, c
 	return true;
 }
 
-/* The member of a bond that the kernel would choose, of a frame as it is to leave. It has the outer
- * tag beside the frame meanwhile; a second one is part of that, and hides the packet. Apart from
- * the straight line. */
+/* The member of a bond that the kernel would choose, of a frame as it is to leave; of a translated
+ * packet by what it is translated to. It has the outer tag beside the frame meanwhile; a second one
+ * is part of that, and hides the packet. Apart from the straight line. */
 static __noinline __u32 sender_of(const struct shunt_device *device, __u64 macs, const __u8 *ip,
 				  const __u8 *end, const bool is_ip6)
 {
@@ -97,6 +97,26 @@ static __noinline __u32 sender_of(const struct shunt_device *device, __u64 macs,
 		policy = SHUNT_BOND_LAYER2;
 	}
 	at = shunt_bond_hash(policy, shunt_bond_hash_eth(macs >> 40, macs, type), ip, end, is_ip6);
+	at %= cnt;
+	return at < SHUNT_DEVICE_MEMBERS_MAX ? device->members[at] : 0;
+}
+
+static __noinline __u32 sender_of_flow(const struct shunt_device *device, __u64 macs,
+				       const struct shunt_flow_key *to, const bool is_ip6)
+{
+	__u32 cnt, at, policy, type;
+
+	if (!device || !to)
+		return 0;
+	cnt = device->member_cnt;
+	policy = device->policy;
+	type = is_ip6 ? ETH_P_IPV6 : ETH_P_IP;
+	if (device->tag_cnt > 1) {
+		type = bpf_ntohs(device->tags[1].type_be);
+		policy = SHUNT_BOND_LAYER2;
+	}
+	at = shunt_bond_hash_flow(policy, shunt_bond_hash_eth(macs >> 40, macs, type), to->src,
+				  to->dst, to->ports);
 	at %= cnt;
 	return at < SHUNT_DEVICE_MEMBERS_MAX ? device->members[at] : 0;
 }
@@ -178,6 +198,19 @@ static __always_inline bool change_tags(struct xdp_md *ctx, const struct exit *b
 	return write_tags(ctx, by->device, priority);
 }
 
+/* In the place of one tag another one. Nothing else of the frame changes, nor where it lies. */
+static __always_inline bool swap_tag(struct xdp_md *ctx, const struct shunt_device *device,
+				     __u32 priority)
+{
+	struct shunt_vlan_tag *tag = (void *)(long)ctx->data + offsetof(struct eth, type_be);
+
+	if ((void *)(tag + 1) > (void *)(long)ctx->data_end)
+		return false;
+	tag->type_be = device->tags[0].type_be;
+	tag->tci_be = shunt_device_tci_be(device, 0, priority);
+	return true;
+}
+
 static __always_inline bool find_way(struct xdp_md *ctx, struct way *way, const void *l3,
 				     __u32 flags, __u32 l3_at, const struct shunt_flow_key *to,
 				     const bool is_ip6)
@@ -233,7 +266,8 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 		priority = is_ip6 ? priority6(from)
 				  : shunt_device_tos_priority(((struct ipv4 *)l3)->tos);
 	if (by.device && by.device->member_cnt > 1)
-		by.port = sender_of(by.device, last_bytes(&way), l3, end, is_ip6);
+		by.port = to ? sender_of_flow(by.device, last_bytes(&way), to, is_ip6)
+			     : sender_of(by.device, last_bytes(&way), l3, end, is_ip6);
 	len = is_ip6 ? hdr_len + bpf_ntohs(((struct ipv6 *)l3)->payload_len_be)
 		     : bpf_ntohs(((struct ipv4 *)l3)->tot_len_be);
 	reason = check_way(from, &way, &by, to ? end - l3 : len, is_sg);
@@ -244,8 +278,12 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 		if (reason != ROUTE_GOOD)
 			return reason;
 		is_new = true;
+		barrier_var(is_new); /* what clang would compute has no bounds for the verifier */
 	}
-	if (from->tags_len || by.device) {
+	if (from->tags_len == sizeof(struct shunt_vlan_tag) && by.tags_len == from->tags_len) {
+		if (!by.device || !swap_tag(ctx, by.device, priority))
+			return SHUNT_STEER_TRUNCATED;
+	} else if (from->tags_len || by.device) {
 		if (!change_tags(ctx, &by, from->tags_len, priority, can_trim))
 			return to ? SHUNT_STEER_NO_WAY : ROUTE_WORKER;
 		l3_at = sizeof(struct eth) + (by.tags_len & 12);
@@ -259,6 +297,8 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 		l3 = data + l3_at;
 		if (l3 + hdr_len > end || data + sizeof(struct eth) > end)
 			return SHUNT_STEER_TRUNCATED;
+	} else if (may_tag && data + sizeof(struct eth) > end) {
+		return SHUNT_STEER_TRUNCATED;
 	}
 	if (is_counted(&way))
 		way_count(ctx);

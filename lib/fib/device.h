@@ -57,7 +57,9 @@ void shunt_devices_hide(struct shunt_devices *devices, uint32_t number);
 void shunt_devices_del(struct shunt_devices *devices, uint32_t number);
 
 /* shunt_devices_set_flags says what a device forwards from now on (enum shunt_tables_flags).
- * Thread: the writer. Cost: a store for each member. */
+ * Programs remember by which device tags come in, and what it forwards, until the tables' next
+ * generation (shunt_xdp_tables_change); so they do after shunt_devices_hide. Thread: the writer.
+ * Cost: a store for each member. */
 void shunt_devices_set_flags(struct shunt_devices *devices, uint32_t number, uint32_t flags);
 
 /* shunt_devices_find returns the word of the device by which a frame of this key comes in

@@ -133,6 +133,27 @@ Test(bond, hash)
 	IS_BY(&p, 0);
 }
 
+/* What a packet is translated to says the same as the packet that it is then. */
+Test(bond, hash_of_a_flow)
+{
+	static const uint8_t with_ports[] = {0x12, 0x34, 0, 53, 9, 9, 9, 9};
+	const struct packet all[] = {packet4(17, 1, with_ports, 8), packet6(6, with_ports, 8)};
+	enum shunt_bond_policy policy;
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		const bool is_ip6 = all[i].is_ip6;
+		__u64 src[2] = {0}, dst[2] = {0};
+
+		memcpy(src, all[i].ip + (is_ip6 ? 8 : 12), is_ip6 ? 16 : 4);
+		memcpy(dst, all[i].ip + (is_ip6 ? 24 : 16), is_ip6 ? 16 : 4);
+		for (policy = 0; policy < SHUNT_BOND_POLICY_CNT; policy++)
+			cr_expect_eq(
+				shunt_bond_hash_flow(policy, 0x0866, src, dst, word(with_ports)),
+				hash(policy, 0x0866, &all[i]), "policy %u, packet %u", policy, i);
+	}
+}
+
 static uint32_t icmp_word(uint8_t type, uint8_t code, uint16_t id)
 {
 	uint8_t bytes[4] = {type, code};

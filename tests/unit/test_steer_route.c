@@ -66,6 +66,12 @@ static void follow(uint32_t flags)
 	set_flags(flags);
 }
 
+static void set_device_flags(uint32_t number, uint32_t flags)
+{
+	shunt_devices_set_flags(devices, number, flags);
+	shunt_xdp_tables_change(tables);
+}
+
 static void set_bases(void)
 {
 	const void *t4[3], *t6[2];
@@ -764,11 +770,11 @@ Test(steer_route, tagged_that_is_the_kernels)
 	expect_left(&f, NO_WAY);
 	good6(&f, "2001:db8:1::3");
 	put_tags(&f, VLAN(100));
-	shunt_devices_set_flags(devices, in_device, SHUNT_TABLES_IP4);
+	set_device_flags(in_device, SHUNT_TABLES_IP4);
 	expect_left(&f, NOT_ROUTER);
-	shunt_devices_set_flags(devices, in_device, 0);
+	set_device_flags(in_device, 0);
 	expect_left(&f, VLAN);
-	shunt_devices_set_flags(devices, in_device, FLAGS);
+	set_device_flags(in_device, FLAGS);
 	follow(FLAGS); /* no device above this port */
 	expect_left(&f, VLAN);
 	stop();
@@ -839,7 +845,7 @@ Test(steer_route, tagged_sources)
 
 	start_tagged();
 	add4("100.127.9.0", 24, add_tagged_way(in_device));
-	shunt_devices_set_flags(devices, in_device, FLAGS | SHUNT_TABLES_RPF4);
+	set_device_flags(in_device, FLAGS | SHUNT_TABLES_RPF4);
 	follow(ABOVE);
 	good4_from(&f, "100.127.9.5", "198.51.100.7");
 	put_tags(&f, VLAN(100));
@@ -938,8 +944,8 @@ Test(steer_route, spaces_of_devices)
 	good4(&f, "203.0.113.9");
 	put_tags(&f, VLAN(101));
 	expect_left(&f, NO_WAY);
-	shunt_devices_set_flags(devices, other, FLAGS);
-	shunt_devices_set_flags(devices, in_device, FLAGS | SPACE4(3));
+	set_device_flags(other, FLAGS);
+	set_device_flags(in_device, FLAGS | SPACE4(3));
 	GOES("198.51.100.7", 0, VLAN(101), NONE, OUT);
 	GOES("198.51.100.7", 0, VLAN(100), NONE, OUT_TWO);
 	GOES("2001:db8:1:3::9", 0, VLAN(100), NONE, OUT);
@@ -1025,7 +1031,7 @@ Test(steer_route, far_sources_of_devices)
 	set_way(way_two, (struct shunt_adj){.port = OUT_TWO, .space = 7});
 	add4_in(7, "192.0.2.0", 24, back);
 	add4("203.0.113.0", 24, back);
-	shunt_devices_set_flags(devices, in_device, FLAGS | RPF_FAR | SPACE4(3));
+	set_device_flags(in_device, FLAGS | RPF_FAR | SPACE4(3));
 	follow(ABOVE);
 	good4_from(&f, "192.0.2.7", "198.51.100.7");
 	put_tags(&f, VLAN(100));
@@ -1033,7 +1039,7 @@ Test(steer_route, far_sources_of_devices)
 	good4_from(&f, "203.0.113.5", "198.51.100.7");
 	put_tags(&f, VLAN(100));
 	expect_left(&f, OTHER_SOURCE);
-	shunt_devices_set_flags(devices, in_device, FLAGS | RPF_FAR); /* out by OUT */
+	set_device_flags(in_device, FLAGS | RPF_FAR); /* out by OUT */
 	expect_left(&f, XDP_FORWARD4);
 	stop();
 }
