@@ -193,13 +193,16 @@ SHUNT_BOND_INLINE __u32 shunt_bond_hash(enum shunt_bond_policy policy, __u32 has
 }
 
 /* shunt_bond_hash_flow returns the hash of a whole packet of TCP or UDP, without options, by what
- * it is translated to: both addresses, with zeros behind IPv4's, and both ports as they lie there.
- */
+ * it is translated to: both addresses, of IPv4 the first four bytes, and both ports as they lie
+ * there. */
 SHUNT_BOND_INLINE __u32 shunt_bond_hash_flow(enum shunt_bond_policy policy, __u32 hash_eth,
-					     const __u64 src[2], const __u64 dst[2], __u32 ports)
+					     const __u64 src[2], const __u64 dst[2], __u32 ports,
+					     int is_ip6)
 {
-	const __u64 both = src[0] ^ src[1] ^ dst[0] ^ dst[1];
-	const __u32 addrs = (__u32)(both ^ both >> 32);
+	const __u64 all = src[0] ^ src[1] ^ dst[0] ^ dst[1];
+	const __u32 addrs =
+		is_ip6 ? (__u32)(all ^ all >> 32)
+		       : shunt_bond_word((const __u8 *)src) ^ shunt_bond_word((const __u8 *)dst);
 
 	if (policy == SHUNT_BOND_LAYER2)
 		return hash_eth;

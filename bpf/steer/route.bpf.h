@@ -116,7 +116,7 @@ static __noinline __u32 sender_of_flow(const struct shunt_device *device, __u64 
 		policy = SHUNT_BOND_LAYER2;
 	}
 	at = shunt_bond_hash_flow(policy, shunt_bond_hash_eth(macs >> 40, macs, type), to->src,
-				  to->dst, to->ports);
+				  to->dst, to->ports, is_ip6);
 	at %= cnt;
 	return at < SHUNT_DEVICE_MEMBERS_MAX ? device->members[at] : 0;
 }
