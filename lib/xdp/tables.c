@@ -177,6 +177,8 @@ int shunt_xdp_tables_join(struct shunt_xdp_tables *t, struct shunt_xdp *x, struc
 		return shunt_err_set(err, -ret, "%s: cannot give its program the tables: %s",
 				     x->ifname, strerror(-ret));
 	t->readers[t->reader_cnt++] = x;
+	/* Attached by hand, it may remember what the tables of a daemon before said. */
+	t->generation = SHUNT_MAX(t->generation, x->ctl->tables.generation);
 	return 0;
 }
 

@@ -254,6 +254,24 @@ static void good6(struct frame *f, const char *dst)
 				  "line %d: bytes changed", __LINE__);                             \
 	} while (0)
 
+/* What a program remembers that was attached by hand is of no generation of the next daemon's. */
+Test(steer_route, generations_go_on_with_the_next_daemon)
+{
+	struct shunt_xdp_tables *next;
+	struct shunt_err err;
+	uint32_t before;
+
+	start();
+	before = x.ctl->tables.generation;
+	cr_assert_gt(before, 0);
+	cr_assert_eq(shunt_xdp_tables_create(&next, &err), 0, "%s", err.msg);
+	cr_assert_eq(shunt_xdp_tables_join(next, &x, &err), 0, "%s", err.msg);
+	shunt_xdp_tables_change(next);
+	cr_expect_eq(x.ctl->tables.generation, before + 1);
+	shunt_xdp_tables_destroy(next);
+	stop();
+}
+
 Test(steer_route, rewrites_ipv4)
 {
 	struct frame f, out, want;
