@@ -129,20 +129,34 @@ static inline uint16_t shunt_ip_drop(const struct shunt_ip *ip, struct shunt_pkt
 	return ip->drop;
 }
 
-/* A packet that is shorter than the shortest frame has a header of IP at least. */
-#define SHUNT_IP_PAD_MAX 32u
-_Static_assert(SHUNT_IP_PAD_MAX >= ETH_ZLEN - sizeof(struct ether_header) - 20, "room for zeros");
+/* Zeros behind a packet that is shorter than the shortest frame, up to 26: no call, and not a byte
+ * more, since two stores may meet. */
+static inline void shunt_ip_zero(uint8_t *at, uint32_t len)
+{
+	if (len >= 16) {
+		memset(at, 0, 16);
+		memset(at + len - 16, 0, 16);
+	} else if (len >= 8) {
+		memset(at, 0, 8);
+		memset(at + len - 8, 0, 8);
+	} else if (len >= 4) {
+		memset(at, 0, 4);
+		memset(at + len - 4, 0, 4);
+	} else {
+		at[0] = at[len / 2] = at[len - 1] = 0;
+	}
+}
 
 /* shunt_ip_trim cuts what follows the packet, as the kernel does, down to where a frame must
- * be padded (min_len: ETH_ZLEN, or 0). Returns the frame's length. The zeros may reach beyond that,
- * where nobody's bytes are. Thread: owner worker. Cost: packet. */
+ * be padded (min_len: ETH_ZLEN, or 0). Returns the frame's length. Thread: owner worker. Cost:
+ * packet. */
 static inline uint32_t shunt_ip_trim(uint8_t *l3, uint32_t l3_len, uint32_t min_len)
 {
 	const uint32_t len = SHUNT_ETH_LEN + l3_len;
 
 	if (likely(len >= min_len))
 		return len;
-	memset(l3 + l3_len, 0, SHUNT_IP_PAD_MAX);
+	shunt_ip_zero(l3 + l3_len, min_len - len);
 	return min_len;
 }
 

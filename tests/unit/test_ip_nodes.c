@@ -503,18 +503,22 @@ Test(ip_nodes, neighbours_are_counted)
 Test(ip_nodes, pads_with_zeros_where_a_driver_does_not)
 {
 	struct ip_rig *rig = ip_rig_create(60);
-	struct frame f = frame4(0x0a6f0001, 28, 60);
+	static const uint8_t zeros[26];
 	const struct ip_outcome *out;
-	static const uint8_t zeros[18];
+	struct frame f;
+	unsigned len;
 
-	memset(f.bytes + IP + 28, 0xee, 18);
-	out = ip_rig_run(rig, f.bytes, f.len);
-	cr_assert_eq(out->len, 60);
-	cr_assert_arr_eq(out->bytes + IP + 28, zeros, 18);
-	/* received unpadded: the bytes behind are another frame's */
-	out = ip_rig_run(rig, f.bytes, IP + 28);
-	cr_assert_eq(out->len, 60);
-	cr_assert_arr_eq(out->bytes + IP + 28, zeros, 18);
+	for (len = 20; len < 46; len++) {
+		f = frame4(0x0a6f0001, len, 60);
+		memset(f.bytes + IP + len, 0xee, 46 - len);
+		out = ip_rig_run(rig, f.bytes, 60);
+		cr_assert_eq(out->len, 60);
+		cr_assert_arr_eq(out->bytes + IP + len, zeros, 46 - len, "length %u", len);
+		/* received unpadded: the bytes behind are another frame's */
+		out = ip_rig_run(rig, f.bytes, IP + len);
+		cr_assert_eq(out->len, 60);
+		cr_assert_arr_eq(out->bytes + IP + len, zeros, 46 - len, "length %u", len);
+	}
 	ip_rig_destroy(rig);
 }
 
