@@ -80,45 +80,38 @@ static __always_inline bool find_exit(const struct way *way, struct exit *out, c
 	return true;
 }
 
-/* The member of a bond that the kernel would choose, of a frame as it is to leave; of a translated
- * packet by what it is translated to. It has the outer tag beside the frame meanwhile; a second one
- * is part of that, and hides the packet. Apart from the straight line. */
-static __noinline __u32 sender_of(const struct shunt_device *device, __u64 macs, const __u8 *ip,
-				  const __u8 *end, const bool is_ip6)
+/* The member of a bond that the kernel would choose, of a frame as it is to leave; to: what it is
+ * translated to, NULL: it is not. It has the outer tag beside the frame meanwhile; a second one is
+ * part of that, and hides the packet. */
+static __always_inline __u32 choose_member(const struct shunt_device *device, __u64 macs,
+					   const __u8 *ip, const __u8 *end,
+					   const struct shunt_flow_key *to, const bool is_ip6)
 {
-	__u32 cnt, at, policy, type = is_ip6 ? ETH_P_IPV6 : ETH_P_IP;
+	const __u32 cnt = device->member_cnt;
+	__u32 at, hash_eth, policy = device->policy, type = is_ip6 ? ETH_P_IPV6 : ETH_P_IP;
 
-	if (!device)
-		return 0;
-	cnt = device->member_cnt;
-	policy = device->policy;
 	if (device->tag_cnt > 1) {
 		type = bpf_ntohs(device->tags[1].type_be);
 		policy = SHUNT_BOND_LAYER2;
 	}
-	at = shunt_bond_hash(policy, shunt_bond_hash_eth(macs >> 40, macs, type), ip, end, is_ip6);
+	hash_eth = shunt_bond_hash_eth(macs >> 40, macs, type);
+	at = to ? shunt_bond_hash_flow(policy, hash_eth, to->src, to->dst, to->ports, is_ip6)
+		: shunt_bond_hash(policy, hash_eth, ip, end, is_ip6);
 	at %= cnt;
 	return at < SHUNT_DEVICE_MEMBERS_MAX ? device->members[at] : 0;
+}
+
+/* Both apart from the straight line. */
+static __noinline __u32 sender_of(const struct shunt_device *device, __u64 macs, const __u8 *ip,
+				  const __u8 *end, const bool is_ip6)
+{
+	return device ? choose_member(device, macs, ip, end, NULL, is_ip6) : 0;
 }
 
 static __noinline __u32 sender_of_flow(const struct shunt_device *device, __u64 macs,
 				       const struct shunt_flow_key *to, const bool is_ip6)
 {
-	__u32 cnt, at, policy, type;
-
-	if (!device || !to)
-		return 0;
-	cnt = device->member_cnt;
-	policy = device->policy;
-	type = is_ip6 ? ETH_P_IPV6 : ETH_P_IP;
-	if (device->tag_cnt > 1) {
-		type = bpf_ntohs(device->tags[1].type_be);
-		policy = SHUNT_BOND_LAYER2;
-	}
-	at = shunt_bond_hash_flow(policy, shunt_bond_hash_eth(macs >> 40, macs, type), to->src,
-				  to->dst, to->ports, is_ip6);
-	at %= cnt;
-	return at < SHUNT_DEVICE_MEMBERS_MAX ? device->members[at] : 0;
+	return device && to ? choose_member(device, macs, NULL, NULL, to, is_ip6) : 0;
 }
 
 /* The last byte of each address, destination before source, as sender_of has it. */
