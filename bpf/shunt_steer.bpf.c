@@ -37,7 +37,7 @@ __noinline int steer_any_dp(struct xdp_md *ctx)
 SEC("xdp")
 int shunt_steer(struct xdp_md *ctx)
 {
-	int verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx);
+	int verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx, true);
 
 	return verdict == LONG_WAY ? steer_any(ctx) : verdict;
 }
@@ -58,7 +58,7 @@ int shunt_steer_sg(struct xdp_md *ctx)
 SEC("xdp")
 int shunt_steer_dp(struct xdp_md *ctx)
 {
-	int verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx);
+	int verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx, false);
 
 	return verdict == LONG_WAY ? steer_any_dp(ctx) : verdict;
 }

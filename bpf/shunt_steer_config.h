@@ -225,14 +225,15 @@ SHUNT_STEER_INLINE __u32 shunt_steer_hash6(__u64 hi, __u64 lo)
  * the program must know:
  *
  *     bits 63..16  the port's own MAC address, as shunt_steer_mac_word has it, moved to the top
- *     bits 15..8   how, one bit of six, the half that has the local addresses, and whether stations
- *                  are looked up
- *     bits  7..0   the slot of the port by which frames leave; lane xdp alone
+ *     bits 15..7   how, one bit of seven, the half that has the local addresses, and whether
+ *                  stations are looked up
+ *     bits  5..0   the slot of the port by which frames leave; lane xdp alone, without tables
  *
  * 0: the short way is closed. A word costs as many instructions to load as a constant, and changes
  * while frames come. */
 enum shunt_steer_quick {
-	SHUNT_STEER_QUICK_PORT = 0x00ff, /* a mask, as is MAC */
+	SHUNT_STEER_QUICK_PORT = 0x003f, /* a mask, as is MAC */
+	SHUNT_STEER_QUICK_LAYER3_XDP = 0x0080,
 	SHUNT_STEER_QUICK_HALF1 = 0x0100,
 	SHUNT_STEER_QUICK_XCONNECT_USER = 0x0200,
 	SHUNT_STEER_QUICK_LAYER3_USER = 0x0400,
@@ -262,38 +263,46 @@ SHUNT_STEER_INLINE int shunt_steer_quick_is_own(__u64 word, __u64 eight_bytes)
 		 SHUNT_STEER_QUICK_MAC_SHIFT);
 }
 
+SHUNT_STEER_INLINE __u32 shunt_steer_quick_layer3(const struct shunt_steer_half *half, int is_xdp)
+{
+	if (half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS)
+		return SHUNT_STEER_QUICK_FLOWS_USER;
+	return is_xdp ? SHUNT_STEER_QUICK_LAYER3_XDP : SHUNT_STEER_QUICK_LAYER3_USER;
+}
+
 SHUNT_STEER_INLINE __u32 shunt_steer_quick_how(const struct shunt_steer_half *half, __u32 index)
 {
 	const int is_xdp = half->lane == SHUNT_LANE_XDP;
 
 	if (half->rule_cnt || (!is_xdp && half->lane != SHUNT_LANE_USER))
 		return 0;
-	if (is_xdp && (half->bridge || half->hop || half->out_port >= SHUNT_STEER_PORTS_MAX))
+	if (is_xdp && (half->hop || half->out_port >= SHUNT_STEER_PORTS_MAX))
+		return 0;
+	if (half->mode == SHUNT_STEER_MODE_LAYER3 ||
+	    (half->mode == SHUNT_STEER_MODE_LAYER3_FLOWS && !is_xdp))
+		return shunt_steer_quick_layer3(half, is_xdp) |
+		       (half->bridge ? SHUNT_STEER_QUICK_STATION : 0) |
+		       (index ? SHUNT_STEER_QUICK_HALF1 : 0);
+	if (is_xdp && half->bridge)
 		return 0;
 	if (half->mode == SHUNT_STEER_MODE_TRANSPARENT)
 		return is_xdp ? SHUNT_STEER_QUICK_TRANSPARENT_XDP
 			      : SHUNT_STEER_QUICK_TRANSPARENT_USER;
 	if (half->mode == SHUNT_STEER_MODE_XCONNECT)
 		return is_xdp ? SHUNT_STEER_QUICK_XCONNECT_XDP : SHUNT_STEER_QUICK_XCONNECT_USER;
-	if (is_xdp ||
-	    (half->mode != SHUNT_STEER_MODE_LAYER3 && half->mode != SHUNT_STEER_MODE_LAYER3_FLOWS))
-		return 0;
-	return (half->mode == SHUNT_STEER_MODE_LAYER3 ? SHUNT_STEER_QUICK_LAYER3_USER
-						      : SHUNT_STEER_QUICK_FLOWS_USER) |
-	       (half->bridge ? SHUNT_STEER_QUICK_STATION : 0) |
-	       (index ? SHUNT_STEER_QUICK_HALF1 : 0);
+	return 0;
 }
 
-/* shunt_steer_quick_of returns the word of a half and its number; 0 where rules, shares, a bridge,
- * a next hop or the tables have to be asked. */
+/* shunt_steer_quick_of returns the word of a half and its number; 0 where rules, shares, a bridge
+ * or a next hop have to be asked. */
 SHUNT_STEER_INLINE __u64 shunt_steer_quick_of(const struct shunt_steer_half *half, __u32 index)
 {
 	const __u32 how = shunt_steer_quick_how(half, index);
+	const int has_port = half->lane == SHUNT_LANE_XDP && !(how & SHUNT_STEER_QUICK_LAYER3_XDP);
 
 	if (!how)
 		return 0;
-	return shunt_steer_quick_mac(half->mac_word) | how |
-	       (half->lane == SHUNT_LANE_XDP ? half->out_port : 0);
+	return shunt_steer_quick_mac(half->mac_word) | how | (has_port ? half->out_port : 0);
 }
 
 _Static_assert(sizeof(struct shunt_steer_key) == 40, "shared layout");
@@ -301,6 +310,6 @@ _Static_assert(sizeof(struct shunt_steer_rule) == 96, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_cfg) == 64, "shared layout");
 _Static_assert(sizeof(struct shunt_steer_half) == 64 + 256 + 96 * SHUNT_STEER_RULES_MAX,
 	       "shared layout");
-_Static_assert(SHUNT_STEER_PORTS_MAX <= SHUNT_STEER_QUICK_PORT, "a port's slot fits its mask");
+_Static_assert(SHUNT_STEER_PORTS_MAX - 1 <= SHUNT_STEER_QUICK_PORT, "a port's slot fits its mask");
 
 #endif

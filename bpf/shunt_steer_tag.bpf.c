@@ -50,7 +50,7 @@ int shunt_steer_tag(struct xdp_md *ctx)
 	leave_room();
 	if (has_tag(ctx, &tag))
 		return steer_tagged(ctx, tag, false);
-	verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx);
+	verdict = tap_takes(ctx, false) ? LONG_WAY : steer_quickly(ctx, true);
 	return verdict == LONG_WAY ? steer_any(ctx) : verdict;
 }
 

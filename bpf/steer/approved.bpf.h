@@ -87,8 +87,8 @@ static __always_inline int leave_translated(struct xdp_md *ctx, const struct shu
 
 	if (why != SHUNT_STEER_OFF)
 		return why;
-	done = route(ctx, half, &out, to, is_ip6, is_sg, false);
-	return done == ROUTE_TAGGED ? APPROVED_APART : left(done, out);
+	done = route(ctx, half, &out, to, is_ip6, is_sg, false, EXITS_PORTS);
+	return done == ROUTE_APART ? APPROVED_APART : left(done, out);
 }
 
 /* What the connection's packets leave with, as the kernel has just said. */
@@ -128,7 +128,7 @@ static __always_inline int leave_apart(struct xdp_md *ctx, __u32 live, __u32 lan
 		return SHUNT_STEER_NO_WAY;
 	if (tags_len && !origin_of_tags(half, data, end, &from))
 		return SHUNT_STEER_VLAN;
-	return left(route_from(ctx, half, &from, &out, to, is_ip6, is_sg, true, true), out);
+	return left(route_from(ctx, half, &from, &out, to, is_ip6, is_sg, true, EXITS_ALL), out);
 }
 
 __noinline int leave_apart4(struct xdp_md *ctx, __u32 live, __u32 lane, __u32 was_asked_for)

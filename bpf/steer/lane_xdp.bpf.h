@@ -26,28 +26,50 @@ static __always_inline bool came_tagged(struct xdp_md *ctx)
 	return (const void *)(eth + 1) <= (const void *)(long)ctx->data_end && is_tagged(eth);
 }
 
-static __always_inline int leave_untagged(struct xdp_md *ctx, const struct shunt_steer_half *half,
-					  __u32 *out, int reason, const bool is_sg,
-					  const bool can_trim)
+static __always_inline int leave_untagged(struct xdp_md *ctx, __u32 live, int reason,
+					  const bool is_sg, const bool can_trim)
 {
-	if (reason == SHUNT_STEER_FORWARD4)
-		return route(ctx, half, out, NULL, false, is_sg, can_trim);
-	return route(ctx, half, out, NULL, true, is_sg, can_trim);
+	if (is_sg)
+		return can_trim ? route_untagged_sg(ctx, live, reason)
+				: route_untagged_sgd(ctx, live, reason);
+	return can_trim ? route_untagged(ctx, live, reason) : route_untagged_dp(ctx, live, reason);
 }
 
-static __always_inline int leave_tagged(struct xdp_md *ctx, __u32 live, __u32 *out, int reason,
+static __always_inline int leave_tagged(struct xdp_md *ctx, __u32 live, int reason,
 					const bool is_sg, const bool can_trim)
 {
 	if (is_sg)
-		reason = can_trim ? route_tagged_sg(ctx, live, reason)
-				  : route_tagged_sgd(ctx, live, reason);
-	else
-		reason = can_trim ? route_tagged(ctx, live, reason)
-				  : route_tagged_dp(ctx, live, reason);
-	if (reason < 0)
-		return reason;
-	*out = (__u32)reason >> ROUTE_OUT_SHIFT;
-	return reason & ((1 << ROUTE_OUT_SHIFT) - 1);
+		return can_trim ? route_tagged_sg(ctx, live, reason)
+				: route_tagged_sgd(ctx, live, reason);
+	return can_trim ? route_tagged(ctx, live, reason) : route_tagged_dp(ctx, live, reason);
+}
+
+static __always_inline int without_port(int done, __u32 *out)
+{
+	if (done < 0)
+		return done;
+	*out = (__u32)done >> ROUTE_OUT_SHIFT;
+	return done & ((1 << ROUTE_OUT_SHIFT) - 1);
+}
+
+/* Of a packet behind one tag, which names a device. Both this and the next one: *out as of leave.
+ */
+static __always_inline int leave_behind_tag(struct xdp_md *ctx, __u32 live, __u32 *out, int reason,
+					    __u64 device, const bool can_trim)
+{
+	return without_port(can_trim ? route_behind_tag(ctx, live, reason, device)
+				     : route_behind_tag_dp(ctx, live, reason, device),
+			    out);
+}
+
+static __always_inline int leave_routed(struct xdp_md *ctx, __u32 live, __u32 *out, int reason,
+					bool came_tagged, const bool is_sg, const bool can_trim)
+{
+	int done = came_tagged ? ROUTE_APART : leave_untagged(ctx, live, reason, is_sg, can_trim);
+
+	if (done == ROUTE_APART)
+		done = leave_tagged(ctx, live, reason, is_sg, can_trim);
+	return without_port(done, out);
 }
 
 /* *out: the port that the frame leaves by, if it does. */
@@ -61,13 +83,7 @@ static __always_inline int leave(struct xdp_md *ctx, const struct shunt_steer_ha
 	if (reason == SHUNT_STEER_BRIDGED)
 		return redirects(half->out_port, is_sg) ? SHUNT_STEER_XDP_BRIDGED
 							: SHUNT_STEER_NO_XDP_PORT;
-	if (!came_tagged(ctx)) {
-		const int done = leave_untagged(ctx, half, out, reason, is_sg, can_trim);
-
-		if (done != ROUTE_TAGGED)
-			return done;
-	}
-	return leave_tagged(ctx, live, out, reason, is_sg, can_trim);
+	return leave_routed(ctx, live, out, reason, came_tagged(ctx), is_sg, can_trim);
 }
 
 /* What the mode would have said of a frame that came tagged. */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The short way, in both lanes: one word of the configuration (enum shunt_steer_quick) says all
- * that has to be known of a port whose frames need neither rules nor shares nor tables. What is
- * plainly good is on its way after a few dozen instructions. Whatever is in doubt takes the long
- * way (steer.bpf.h), which knows every case; both come to the same end.
+ * that has to be known of a port whose frames need neither rules nor shares. What is plainly good
+ * is on its way after a few dozen instructions, or, in lane xdp, as soon as the tables have
+ * answered. Whatever is in doubt takes the long way (steer.bpf.h), which knows every case; both
+ * come to the same end.
  *
- * Nothing is done, and nothing counted, before the frame's end is sure. So LONG_WAY always means
- * that the long way can begin. */
+ * Nothing is counted before the frame's end is sure, and nothing written but that padding may be
+ * gone. So LONG_WAY always means that the long way can begin. */
 #ifndef SHUNT_STEER_QUICK_BPF_H
 #define SHUNT_STEER_QUICK_BPF_H
 
 #include "steer/approved.bpf.h"
 #include "steer/lane_user.bpf.h"
+#include "steer/lane_xdp.bpf.h"
 #include "steer/mode.bpf.h"
 #include "steer/ports.bpf.h"
 #include "steer/switch.bpf.h"
@@ -114,31 +116,63 @@ static __always_inline int ask_quickly(struct xdp_md *ctx, __u64 word, bool may_
 	return XDP_PASS;
 }
 
+/* Lane xdp of mode LAYER3. device: the word of that which the frame's one tag names; 0: no tag. */
+static __always_inline int leave_quickly(struct xdp_md *ctx, __u64 word, int reason, __u64 device,
+					 const bool can_trim)
+{
+	const __u32 live = SHUNT_STEER_LIVE_HALF(!!(word & SHUNT_STEER_QUICK_HALF1));
+	__u32 queue = ctx->rx_queue_index, out = 0;
+	struct shunt_steer_slot *slot = slot_of(queue);
+	__u64 len = ctx->data_end - ctx->data;
+	int done;
+
+	barrier_var(slot);
+	barrier_var(len); /* else clang keeps both ends of the frame */
+	if (READ_ONCE(slot->sample.looks) || READ_ONCE(slot->gate.is_stale) ||
+	    !bpf_map_lookup_elem(&shunt_xsks, &queue))
+		return LONG_WAY;
+	done = device ? leave_behind_tag(ctx, live, &out, reason, device, can_trim)
+		      : leave_routed(ctx, live, &out, reason, false, false, can_trim);
+	if (done == ROUTE_WORKER)
+		return LONG_WAY;
+	if (done < SHUNT_STEER_XDP_FORWARD4)
+		return lane_kernel(ctx, slot, done, len);
+	return sent_quickly(slot, SHUNT_LANE_XDP, done & (SHUNT_STEER_REASON_MAX - 1), len);
+}
+
 /* Mode LAYER3, of a frame to the port's own address with one tag of 802.1Q. */
 static __always_inline int tagged_quickly(struct xdp_md *ctx, __u64 word, const struct eth *eth,
-					  const void *end)
+					  const void *end, const enum shunt_lane lane,
+					  const bool can_trim)
 {
 	const struct shunt_steer_half *half = &shunt_ctl.half[!!(word & SHUNT_STEER_QUICK_HALF1)];
 	const __be16 *at = &eth->type_be;
 	const void *l3 = at + 3;
 	struct tags tags = {.inner = SHUNT_DEVICE_NO_TAG};
-	__u32 flags;
+	int reason = SHUNT_STEER_FORWARD4;
+	__u64 device;
 
 	if (!(READ_ONCE(shunt_ctl.tables.flags) & SHUNT_TABLES_ABOVE) || l3 > end)
 		return LONG_WAY;
 	tags.outer = bpf_ntohs(at[1]) & SHUNT_VLAN_VID;
 	if (!tags.outer)
 		return LONG_WAY;
-	flags = shunt_device_flags(device_of(half->out_port, &tags));
+	device = device_of(half->out_port, &tags);
 	if (at[2] == bpf_htons(ETH_P_IP)) {
-		if (!(flags & SHUNT_TABLES_IP4) || !is_plain_from4(l3, end) ||
+		if (!(shunt_device_flags(device) & SHUNT_TABLES_IP4) || !is_plain_from4(l3, end) ||
 		    may_be_local4(half, l3))
 			return LONG_WAY;
-		return send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
+	} else {
+		if (at[2] != bpf_htons(ETH_P_IPV6) ||
+		    !(shunt_device_flags(device) & SHUNT_TABLES_IP6) || !is_plain_from6(l3, end) ||
+		    may_be_local6(half, l3))
+			return LONG_WAY;
+		reason = SHUNT_STEER_FORWARD6;
 	}
-	if (at[2] != bpf_htons(ETH_P_IPV6) || !(flags & SHUNT_TABLES_IP6) ||
-	    !is_plain_from6(l3, end) || may_be_local6(half, l3))
-		return LONG_WAY;
+	if (lane == SHUNT_LANE_XDP)
+		return leave_quickly(ctx, word, reason, device, can_trim);
+	if (reason == SHUNT_STEER_FORWARD4)
+		return send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
 	return send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD6, word);
 }
 
@@ -161,7 +195,7 @@ static __always_inline int route_quickly(struct xdp_md *ctx, __u64 word, const s
 			       : send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD4, word);
 	}
 	if (!asks && eth->type_be == bpf_htons(ETH_P_8021Q))
-		return tagged_quickly(ctx, word, eth, end);
+		return tagged_quickly(ctx, word, eth, end, SHUNT_LANE_USER, false);
 	if (eth->type_be != bpf_htons(ETH_P_IPV6) || !is_plain_from6(l3, end))
 		return LONG_WAY;
 	if (asks)
@@ -171,10 +205,30 @@ static __always_inline int route_quickly(struct xdp_md *ctx, __u64 word, const s
 		       : send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_FORWARD6, word);
 }
 
+/* Lane xdp of mode LAYER3, of a frame to the port's own address. */
+static __always_inline int route_quickly_xdp(struct xdp_md *ctx, __u64 word, const struct eth *eth,
+					     const void *end, const bool can_trim)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[!!(word & SHUNT_STEER_QUICK_HALF1)];
+	const void *l3 = eth + 1;
+
+	if (eth->type_be == bpf_htons(ETH_P_IP)) {
+		if (!is_plain_from4(l3, end) || may_be_local4(half, l3))
+			return LONG_WAY;
+		return leave_quickly(ctx, word, SHUNT_STEER_FORWARD4, 0, can_trim);
+	}
+	if (eth->type_be == bpf_htons(ETH_P_8021Q))
+		return tagged_quickly(ctx, word, eth, end, SHUNT_LANE_XDP, can_trim);
+	if (eth->type_be != bpf_htons(ETH_P_IPV6) || !is_plain_from6(l3, end) ||
+	    may_be_local6(half, l3))
+		return LONG_WAY;
+	return leave_quickly(ctx, word, SHUNT_STEER_FORWARD6, 0, can_trim);
+}
+
 /* Modes that look at the frame's addresses. Its first bytes are loaded before anything else: on a
  * NAPI of its own they lie in the sender's cache. */
 static __always_inline int look_quickly(struct xdp_md *ctx, __u64 word, const enum shunt_lane lane,
-					const int reason)
+					const int reason, const bool can_trim)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	const struct eth *eth = data;
@@ -185,6 +239,8 @@ static __always_inline int look_quickly(struct xdp_md *ctx, __u64 word, const en
 	is_own = shunt_steer_quick_is_own(word, *(const __u64 *)eth);
 	if (lane == SHUNT_LANE_USER && word & QUICK_LAYER3)
 		return is_own ? route_quickly(ctx, word, eth, end) : LONG_WAY;
+	if (lane == SHUNT_LANE_XDP && word & SHUNT_STEER_QUICK_LAYER3_XDP)
+		return is_own ? route_quickly_xdp(ctx, word, eth, end, can_trim) : LONG_WAY;
 	return is_own || eth->dst[0] & 1 ? LONG_WAY : send_quickly(ctx, lane, reason, word);
 }
 
@@ -200,17 +256,17 @@ static __always_inline bool is_heard(struct xdp_md *ctx, __u64 word)
 	return station_is_known(ctx, half->bridge, half->in_port);
 }
 
-/* The frame's verdict, or LONG_WAY. */
-static __always_inline int steer_quickly(struct xdp_md *ctx)
+/* The frame's verdict, or LONG_WAY. can_trim: as of lane_xdp. */
+static __always_inline int steer_quickly(struct xdp_md *ctx, const bool can_trim)
 {
 	__u64 word = READ_ONCE(shunt_ctl.quick);
 
 	if (word & SHUNT_STEER_QUICK_STATION && !is_heard(ctx, word))
 		return LONG_WAY;
 	if (word & (SHUNT_STEER_QUICK_XCONNECT_USER | QUICK_LAYER3))
-		return look_quickly(ctx, word, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED);
-	if (word & SHUNT_STEER_QUICK_XCONNECT_XDP)
-		return look_quickly(ctx, word, SHUNT_LANE_XDP, SHUNT_STEER_XDP_BRIDGED);
+		return look_quickly(ctx, word, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED, can_trim);
+	if (word & (SHUNT_STEER_QUICK_XCONNECT_XDP | SHUNT_STEER_QUICK_LAYER3_XDP))
+		return look_quickly(ctx, word, SHUNT_LANE_XDP, SHUNT_STEER_XDP_BRIDGED, can_trim);
 	/* of the others no byte of the frame is loaded */
 	if (word & SHUNT_STEER_QUICK_TRANSPARENT_USER)
 		return send_quickly(ctx, SHUNT_LANE_USER, SHUNT_STEER_BRIDGED, word);

@@ -17,7 +17,7 @@
 enum route_verdict {
 	ROUTE_WORKER = -1, /* not for this lane but for the worker */
 	ROUTE_GOOD = -2,   /* nothing stands against it */
-	ROUTE_TAGGED = -3, /* it leaves tagged: for route_tagged */
+	ROUTE_APART = -3,  /* not by these exits: for a function that has all */
 };
 
 /* The sum of the header's words is 0xffff, in whatever width it is taken (RFC 1071). */
@@ -65,12 +65,20 @@ struct exit {
 	__u32 tags_len;			   /* bytes of tags */
 };
 
-static __always_inline bool find_exit(const struct way *way, struct exit *out, const bool may_tag)
+/* What a function here can send packets out of. */
+enum route_exits {
+	EXITS_PORTS,	/* ports that are no device's */
+	EXITS_UNTAGGED, /* those, and bonds and bridges, untagged */
+	EXITS_ALL,
+};
+
+static __always_inline bool find_exit(const struct way *way, struct exit *out,
+				      const enum route_exits exits)
 {
 	out->port = way_port(way);
 	out->device = NULL;
 	out->tags_len = 0;
-	if (!may_tag || out->port < SHUNT_TABLES_TAGGED)
+	if (exits == EXITS_PORTS || out->port < SHUNT_TABLES_TAGGED)
 		return true;
 	out->device = device_at(out->port - SHUNT_TABLES_TAGGED);
 	if (!out->device)
@@ -227,12 +235,14 @@ static __always_inline bool change_packet(struct xdp_md *ctx, const struct shunt
 }
 
 /* Returns the reason for which the packet left, by port *out, or did not, or a verdict. to: what it
- * is translated to; NULL: it is not. may_tag: it may come and leave tagged. */
+ * is translated to; NULL: it is not. A packet that came tagged needs EXITS_ALL. */
 static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_steer_half *half,
 				      const struct origin *from, __u32 *out,
 				      const struct shunt_flow_key *to, const bool is_ip6,
-				      const bool is_sg, const bool can_trim, const bool may_tag)
+				      const bool is_sg, const bool can_trim,
+				      const enum route_exits exits)
 {
+	const bool may_tag = exits == EXITS_ALL;
 	const __u32 hdr_len = is_ip6 ? sizeof(struct ipv6) : sizeof(struct ipv4);
 	__u32 l3_at = sizeof(struct eth) + from->tags_len, len, priority = 0;
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -251,11 +261,11 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 	if (reason != ROUTE_GOOD)
 		return reason;
 	if (!find_way(ctx, &way, l3, from->flags, l3_at, to, is_ip6) ||
-	    !find_exit(&way, &by, may_tag))
+	    !find_exit(&way, &by, exits))
 		return SHUNT_STEER_NO_WAY;
-	if (!may_tag && by.port >= SHUNT_TABLES_TAGGED)
-		return ROUTE_TAGGED;
-	if (by.device)
+	if (!may_tag && (by.port >= SHUNT_TABLES_TAGGED || by.tags_len))
+		return ROUTE_APART;
+	if (may_tag && by.device)
 		priority = is_ip6 ? priority6(from)
 				  : shunt_device_tos_priority(((struct ipv4 *)l3)->tos);
 	if (by.device && by.device->member_cnt > 1)
@@ -273,10 +283,11 @@ static __always_inline int route_from(struct xdp_md *ctx, const struct shunt_ste
 		is_new = true;
 		barrier_var(is_new); /* what clang would compute has no bounds for the verifier */
 	}
-	if (from->tags_len == sizeof(struct shunt_vlan_tag) && by.tags_len == from->tags_len) {
+	if (may_tag && from->tags_len == sizeof(struct shunt_vlan_tag) &&
+	    by.tags_len == from->tags_len) {
 		if (!by.device || !swap_tag(ctx, by.device, priority))
 			return SHUNT_STEER_TRUNCATED;
-	} else if (from->tags_len || by.device) {
+	} else if (may_tag && (from->tags_len || by.tags_len)) {
 		if (!change_tags(ctx, &by, from->tags_len, priority, can_trim))
 			return to ? SHUNT_STEER_NO_WAY : ROUTE_WORKER;
 		l3_at = sizeof(struct eth) + (by.tags_len & 12);
@@ -314,11 +325,34 @@ static __always_inline struct origin origin_of_port(void)
 /* Of a packet that came untagged, and leaves so. */
 static __always_inline int route(struct xdp_md *ctx, const struct shunt_steer_half *half,
 				 __u32 *out, const struct shunt_flow_key *to, const bool is_ip6,
-				 const bool is_sg, const bool can_trim)
+				 const bool is_sg, const bool can_trim,
+				 const enum route_exits exits)
 {
 	const struct origin from = origin_of_port();
 
-	return route_from(ctx, half, &from, out, to, is_ip6, is_sg, can_trim, false);
+	return route_from(ctx, half, &from, out, to, is_ip6, is_sg, can_trim, exits);
+}
+
+/* Beside the reason, the port that a packet has left by. */
+#define ROUTE_OUT_SHIFT 8
+
+static __always_inline int with_port(int done, __u32 out)
+{
+	return done < SHUNT_STEER_XDP_FORWARD4 ? done : done | (int)(out << ROUTE_OUT_SHIFT);
+}
+
+/* Of a packet that came untagged, and leaves so. reason: the mode's. */
+static __always_inline int route_by_port(struct xdp_md *ctx, __u32 live, int reason,
+					 const bool is_sg, const bool can_trim)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
+	__u32 out = 0;
+
+	if (reason == SHUNT_STEER_FORWARD4)
+		reason = route(ctx, half, &out, NULL, false, is_sg, can_trim, EXITS_UNTAGGED);
+	else
+		reason = route(ctx, half, &out, NULL, true, is_sg, can_trim, EXITS_UNTAGGED);
+	return with_port(reason, out);
 }
 
 /* By the device above the port that the frame's tags name; false where none forwards it. */
@@ -338,9 +372,6 @@ static __always_inline bool origin_of_tags(const struct shunt_steer_half *half,
 	out->pcp = bpf_ntohs(*(&eth->type_be + (tags.len > 4 ? 3 : 1))) >> SHUNT_VLAN_PCP_SHIFT;
 	return out->flags;
 }
-
-/* Beside the reason, the port that a packet has left by. */
-#define ROUTE_OUT_SHIFT 8
 
 /* Of a packet that came tagged, or leaves so. reason: of one that came untagged, the mode's. */
 static __always_inline int route_by_device(struct xdp_md *ctx, __u32 live, int reason,
@@ -366,13 +397,59 @@ static __always_inline int route_by_device(struct xdp_md *ctx, __u32 live, int r
 			return reason;
 	}
 	if (reason == SHUNT_STEER_FORWARD4)
-		reason = route_from(ctx, half, &from, &out, NULL, false, is_sg, can_trim, true);
+		reason =
+			route_from(ctx, half, &from, &out, NULL, false, is_sg, can_trim, EXITS_ALL);
 	else
-		reason = route_from(ctx, half, &from, &out, NULL, true, is_sg, can_trim, true);
-	return reason < SHUNT_STEER_XDP_FORWARD4 ? reason : reason | (int)(out << ROUTE_OUT_SHIFT);
+		reason = route_from(ctx, half, &from, &out, NULL, true, is_sg, can_trim, EXITS_ALL);
+	return with_port(reason, out);
 }
 
-/* Each verified once. live: as the caller has read it; reason: see route_by_device. */
+/* Of a packet behind one tag, of a device that forwards packets of its family. reason: the mode's,
+ * were it untagged. */
+static __always_inline int route_by_tag(struct xdp_md *ctx, __u32 live, int reason, __u64 device,
+					const bool can_trim)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
+	const struct shunt_vlan_tag *tag =
+		(const void *)(long)ctx->data + offsetof(struct eth, type_be);
+	struct origin from = {.own = SHUNT_TABLES_TAGGED + shunt_device_number(device),
+			      .flags = shunt_device_flags(device),
+			      .tags_len = sizeof(*tag)};
+	__u32 out = 0;
+
+	if ((const void *)(tag + 1) > (const void *)(long)ctx->data_end)
+		return SHUNT_STEER_TRUNCATED;
+	from.pcp = bpf_ntohs(tag->tci_be) >> SHUNT_VLAN_PCP_SHIFT;
+	if (reason == SHUNT_STEER_FORWARD4)
+		reason =
+			route_from(ctx, half, &from, &out, NULL, false, false, can_trim, EXITS_ALL);
+	else
+		reason = route_from(ctx, half, &from, &out, NULL, true, false, can_trim, EXITS_ALL);
+	return with_port(reason, out);
+}
+
+/* Each verified once. live: as the caller has read it; the others: see route_by_port,
+ * route_by_device and route_by_tag. */
+__noinline int route_untagged(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_port(ctx, live, reason, false, true);
+}
+
+__noinline int route_untagged_dp(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_port(ctx, live, reason, false, false);
+}
+
+__noinline int route_untagged_sg(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_port(ctx, live, reason, true, true);
+}
+
+__noinline int route_untagged_sgd(struct xdp_md *ctx, __u32 live, int reason)
+{
+	return route_by_port(ctx, live, reason, true, false);
+}
+
 __noinline int route_tagged(struct xdp_md *ctx, __u32 live, int reason)
 {
 	return route_by_device(ctx, live, reason, false, true);
@@ -391,6 +468,16 @@ __noinline int route_tagged_sg(struct xdp_md *ctx, __u32 live, int reason)
 __noinline int route_tagged_sgd(struct xdp_md *ctx, __u32 live, int reason)
 {
 	return route_by_device(ctx, live, reason, true, false);
+}
+
+__noinline int route_behind_tag(struct xdp_md *ctx, __u32 live, int reason, __u64 device)
+{
+	return route_by_tag(ctx, live, reason, device, true);
+}
+
+__noinline int route_behind_tag_dp(struct xdp_md *ctx, __u32 live, int reason, __u64 device)
+{
+	return route_by_tag(ctx, live, reason, device, false);
 }
 
 #endif
