@@ -53,7 +53,11 @@ static __always_inline int crossing_reason(struct xdp_md *ctx, const struct shun
 		return xconnect_reason(half, data, end);
 	if (is_ruled || (reason < 0 && half->mode == SHUNT_STEER_MODE_TRANSPARENT))
 		return SHUNT_STEER_BRIDGED;
-	return reason < 0 ? xconnect_reason(half, data, end) : reason;
+	if (reason >= 0)
+		return reason;
+	reason = xconnect_reason(half, data, end);
+	return is_mix_tagged(half, data) ? mix_tagged_reason(ctx, live, reason, end - data)
+					 : reason;
 }
 
 static __always_inline int switch_meanwhile(struct xdp_md *ctx, const struct shunt_steer_half *half,

@@ -208,23 +208,20 @@ static __always_inline int layer3_reason(const struct shunt_steer_half *half, co
 
 /* ---- cross-connect -------------------------------------------------------------------------- */
 
-/* Broadcast and multicast crosses, unless it asks for this host. A tagged one
- * asks for another network's. */
-static __always_inline int group_reason(const struct shunt_steer_half *half, const struct eth *eth,
-					const void *end)
+/* Of a group's frame: whether it asks for this host. */
+static __always_inline int asked_reason(const struct shunt_steer_half *half, __be16 type_be,
+					const void *l3, const void *end)
 {
-	const struct ipv6 *ip6 = (const void *)(eth + 1);
-	const __u8 *l3 = (const void *)(eth + 1), *icmp6 = (const void *)(ip6 + 1);
+	const struct ipv6 *ip6 = l3;
+	const __u8 *icmp6 = (const void *)(ip6 + 1);
 
-	if (is_link_local_control(eth))
-		return SHUNT_STEER_LINK_LOCAL_CONTROL;
-	if (eth->type_be == bpf_htons(ETH_P_ARP) && (const void *)(l3 + 28) <= end) {
+	if (type_be == bpf_htons(ETH_P_ARP) && l3 + 28 <= end) {
 		__be32 target_be;
 
 		__builtin_memcpy(&target_be, l3 + 24, sizeof(target_be));
 		if (is_local4(half, target_be))
 			return SHUNT_STEER_ARP;
-	} else if (eth->type_be == bpf_htons(ETH_P_IPV6) && (const void *)(icmp6 + 24) <= end &&
+	} else if (type_be == bpf_htons(ETH_P_IPV6) && (const void *)(icmp6 + 24) <= end &&
 		   ip6->nexthdr == NEXTHDR_ICMP6 && icmp6[0] == ICMP6_SOLICIT) {
 		const __u64 *target = (const void *)(icmp6 + 8);
 
@@ -232,6 +229,16 @@ static __always_inline int group_reason(const struct shunt_steer_half *half, con
 			return SHUNT_STEER_ND;
 	}
 	return SHUNT_STEER_BRIDGED;
+}
+
+/* Broadcast and multicast crosses, unless it asks for this host. A tagged one asks for another
+ * network's. */
+static __always_inline int group_reason(const struct shunt_steer_half *half, const struct eth *eth,
+					const void *end)
+{
+	if (is_link_local_control(eth))
+		return SHUNT_STEER_LINK_LOCAL_CONTROL;
+	return asked_reason(half, eth->type_be, eth + 1, end);
 }
 
 static __always_inline int xconnect_reason(const struct shunt_steer_half *half,
@@ -250,6 +257,39 @@ static __always_inline int mix_reason(const struct shunt_steer_half *half, const
 	if (shunt_steer_mac_word(*(const __u64 *)eth) == half->mac_word)
 		return layer3_reason(half, eth, end, beyond);
 	return xconnect_reason(half, eth, end);
+}
+
+/* Mode mix: of a tagged frame for which that is reason, by the device above the port that has its
+ * tags. What is sent to the port's address is routed; a group's frame may ask for an address of
+ * that device. Apart from the straight line. live, len: as of tagged_reason. */
+__noinline int mix_tagged_reason(struct xdp_md *ctx, __u32 live, int reason, __u64 len)
+{
+	const struct shunt_steer_half *half = &shunt_ctl.half[SHUNT_STEER_LIVE_HALF_OF(live)];
+	const struct eth *eth = (const void *)(long)ctx->data;
+	const void *end = (const void *)(long)ctx->data_end;
+	struct tags tags;
+	__u32 tags_len;
+	const __be16 *type_be;
+
+	if (reason == SHUNT_STEER_VLAN)
+		return tagged_reason(ctx, live, len);
+	if (reason != SHUNT_STEER_BRIDGED || (const void *)(eth + 1) > end || !(eth->dst[0] & 1) ||
+	    !read_tags(eth, end, &tags) || !device_of(half->out_port, &tags))
+		return reason;
+	tags_len = tags.len;
+	barrier_var(tags_len); /* see inner_reason */
+	type_be = (const void *)&eth->type_be + (tags_len & 12);
+	if ((const void *)(type_be + 1) > end)
+		return reason;
+	return asked_reason(half, *type_be, type_be + 1, end);
+}
+
+/* Whether mix_tagged_reason has to be asked. */
+static __always_inline bool is_mix_tagged(const struct shunt_steer_half *half,
+					  const struct eth *eth)
+{
+	return half->mode == SHUNT_STEER_MODE_MIX && is_tagged(eth) &&
+	       READ_ONCE(shunt_ctl.tables.flags) & SHUNT_TABLES_ABOVE;
 }
 
 static __always_inline int mode_reason(const struct shunt_steer_half *half, const struct eth *eth,

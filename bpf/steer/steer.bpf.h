@@ -74,6 +74,8 @@ static __always_inline int to_lane(struct xdp_md *ctx, const bool is_sg, const b
 									  beyond) == SHUNT_LANE_XDP
 				 ? SHUNT_STEER_FORWARD4
 				 : tagged_reason(ctx, live, len);
+	else if (is_mix_tagged(half, data))
+		reason = mix_tagged_reason(ctx, live, reason, len);
 	if (half->bridge && is_layer3(half) && may_go_on(reason) &&
 	    !station_is_known(ctx, half->bridge, half->in_port))
 		reason = SHUNT_STEER_STATION;

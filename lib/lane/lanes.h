@@ -17,8 +17,8 @@
  * not while devices are asked, nor while anything is done to them: that may take seconds. What
  * cannot wait that long the follower does itself: it bars ports that are judged now (judged.h).
  *
- * Limits: what a port of mode mix routes is the worker's, also in lane xdp. Where all drivers claim
- * zero-copy the programs cannot read the routing tables, and auto stays with user. */
+ * Limits: where all drivers claim zero-copy the programs cannot read the routing tables, and auto
+ * stays with user; what a port of mode mix routes is then the worker's, also in lane xdp. */
 #ifndef SHUNT_LANE_LANES_H
 #define SHUNT_LANE_LANES_H
 

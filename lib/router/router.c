@@ -28,14 +28,13 @@ static int port_of(void *ctx, uint32_t ifindex)
 
 _Static_assert(SHUNT_DEVICE_PORTS == SHUNT_PORT_MAX, "a count of devices for each port");
 
-/* Devices above other modes' ports are the kernel's. */
+/* Devices above ports that do not route are the kernel's. */
 static int base_of(void *ctx, uint32_t ifindex)
 {
 	const struct shunt_ports *ports = ((struct shunt_router *)ctx)->ports;
 	const int port = shunt_ports_at(ports, ifindex);
 
-	return port >= 0 && shunt_ports_mode(ports, (unsigned)port) == SHUNT_FORWARD_ROUTE ? port
-											   : -1;
+	return port >= 0 && shunt_ports_routes(ports, (unsigned)port) ? port : -1;
 }
 
 static int open_mirror(struct shunt_router *router, struct shunt_err *err)

@@ -26,10 +26,11 @@ def marker(number):
 
 class Exchange:
     """ends: by port of dut the host and device at its other end. ours(frame): (number, what is compared) of
-    one that was sent here, else None."""
+    one that was sent here, else None. addresses: those of ports that bridge what is sent to all, in bytes:
+    markers are sent to them."""
 
-    def __init__(self, lab, ends, ours):
-        self._lab, self._ends, self._ours = lab, ends, ours
+    def __init__(self, lab, ends, ours, addresses=NONE):
+        self._lab, self._ends, self._ours, self.addresses = lab, ends, ours, addresses
         self._wires, self._taps = {}, {}
         self._rounds = itertools.count()
         for port, (host, dev) in ends.items():
@@ -62,10 +63,11 @@ class Exchange:
         """Waits until the kernel has done with all that was sent to the port. What has arrived until then is
         added to left, or forgotten."""
         sign = marker(next(self._rounds))
+        enters = self.addresses.get(port, sign[:6]) + sign[6:]
         for wire in *self._wires.values(), *self._taps.values():
             wire.forget_error()
-        self._until(lambda: self._wires[port].send(sign), {port: self._taps[port]},
-                    lambda _, frame: frame == sign, "dut")
+        self._until(lambda: self._wires[port].send(enters), {port: self._taps[port]},
+                    lambda _, frame: frame == enters, "dut")
 
         def arrived(at, frame):
             row = self._ours(frame)
