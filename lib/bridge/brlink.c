@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/netlink.h"
+#include "device/netdev_xdp.h"
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
@@ -31,12 +32,14 @@ static int take_info(const struct nlattr *attr, void *arg)
 {
 	struct shunt_brlink *link = arg;
 
-	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-		link->is_bridge = !strcmp(shunt_netlink_str(attr), "bridge");
-	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-		link->is_bond = !strcmp(shunt_netlink_str(attr), "bond");
-	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-		link->is_vlan = !strcmp(shunt_netlink_str(attr), "vlan");
+	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND) {
+		const char *kind = shunt_netlink_str(attr);
+
+		link->is_bridge = !strcmp(kind, "bridge");
+		link->is_bond = !strcmp(kind, "bond");
+		link->is_vlan = !strcmp(kind, "vlan");
+		link->is_virtual = strcmp(kind, "veth") != 0 && strcmp(kind, "tun") != 0;
+	}
 	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA && link->is_bridge)
 		mnl_attr_parse_nested(attr, take_bridge_attr, link);
 	return MNL_CB_OK;
@@ -174,23 +177,85 @@ static int add_port(struct shunt_config *config, struct shunt_group_config *grou
 	return 0;
 }
 
-static int expand_one(struct shunt_config *config, struct shunt_group_config *group, unsigned place,
-		      const struct shunt_brlinks *links, const struct shunt_brlink *master,
-		      struct shunt_err *err)
+/* Why the port of a bridge cannot be a port here, with the settings of p; NULL: it can. */
+static const char *why_not(const struct shunt_brlink *port, const struct shunt_port_config *p)
+{
+	struct shunt_netdev_xdp facts;
+
+	if (port->is_bond)
+		return "it is a bond, whose frames come by its members";
+	if (p->driver_mode == SHUNT_DRIVER_GENERIC)
+		return NULL;
+	if (port->is_virtual)
+		return "it has no native XDP";
+	if (shunt_netdev_xdp_query((int)port->ifindex, &facts, NULL) || !facts.is_known ||
+	    facts.features & SHUNT_NETDEV_XDP_basic)
+		return NULL;
+	return "its driver has no native XDP";
+}
+
+static int refuse_bridge(const struct shunt_brlink *bridge, unsigned left_cnt,
+			 struct shunt_err *err)
+{
+	if (!left_cnt)
+		return shunt_err_set(err, EINVAL,
+				     "%s is a bridge without ports; ip link set DEVICE master %s",
+				     bridge->name, bridge->name);
+	return shunt_err_set(err, EOPNOTSUPP,
+			     "%s: none of its %u port%s can have native XDP; give it one that can, "
+			     "or choose driver mode generic for it (--driver-mode generic, slower)",
+			     bridge->name, left_cnt, left_cnt > 1 ? "s" : "");
+}
+
+static int expand_bridge(struct shunt_config *config, struct shunt_group_config *group,
+			 unsigned place, const struct shunt_brlinks *links,
+			 const struct shunt_brlink *bridge, shunt_brlink_left_fn *left,
+			 struct shunt_err *err)
+{
+	struct shunt_port_config *named = &config->ports[group->port[place]];
+	const struct shunt_brlink *const end = links->links + links->cnt, *port;
+	const struct shunt_port_config settings = *named;
+	unsigned cnt = 0, left_cnt = 0;
+	int ret = 0;
+
+	snprintf(named->master, sizeof(named->master), "%s", bridge->name);
+	named->is_bridged = group->mode == SHUNT_FORWARD_ROUTE;
+	for (port = links->links; port < end && !ret; port++) {
+		if (port->master != bridge->ifindex)
+			continue;
+		if (why_not(port, &settings))
+			left_cnt++;
+		else
+			ret = add_port(config, group, place, port, !cnt++, err);
+	}
+	if (!ret && !cnt)
+		ret = refuse_bridge(bridge, left_cnt, err);
+	for (port = links->links; port < end && !ret && left; port++) {
+		const char *why = port->master == bridge->ifindex ? why_not(port, &settings) : NULL;
+
+		if (why)
+			left(port->name, bridge->name, why);
+	}
+	return ret;
+}
+
+static int expand_bond(struct shunt_config *config, struct shunt_group_config *group,
+		       unsigned place, const struct shunt_brlinks *links,
+		       const struct shunt_brlink *bond, struct shunt_err *err)
 {
 	struct shunt_port_config *named = &config->ports[group->port[place]];
 	unsigned i, cnt = 0;
 	int ret = 0;
 
-	snprintf(named->master, sizeof(named->master), "%s", master->name);
-	named->is_bridged = master->is_bridge && group->mode == SHUNT_FORWARD_ROUTE;
+	snprintf(named->master, sizeof(named->master), "%s", bond->name);
 	for (i = 0; i < links->cnt && !ret; i++)
-		if (links->links[i].master == master->ifindex)
+		if (links->links[i].master == bond->ifindex)
 			ret = add_port(config, group, place, &links->links[i], !cnt++, err);
 	if (ret || cnt)
 		return ret;
-	return shunt_err_set(err, EINVAL, "%s is a %s without ports; ip link set DEVICE master %s",
-			     master->name, master->is_bond ? "bond" : "bridge", master->name);
+	return shunt_err_set(err, EINVAL,
+			     "%s is a bond without ports; ip link set DEVICE master %s", bond->name,
+			     bond->name);
 }
 
 static const struct shunt_brlink *find(const struct shunt_brlinks *links, const char *name)
@@ -204,7 +269,8 @@ static const struct shunt_brlink *find(const struct shunt_brlinks *links, const 
 }
 
 static int expand_group(struct shunt_config *config, struct shunt_group_config *group,
-			const struct shunt_brlinks *links, struct shunt_err *err)
+			const struct shunt_brlinks *links, shunt_brlink_left_fn *left,
+			struct shunt_err *err)
 {
 	unsigned i, cnt = group->port_cnt;
 	int ret = 0;
@@ -212,26 +278,68 @@ static int expand_group(struct shunt_config *config, struct shunt_group_config *
 	for (i = 0; i < cnt && !ret; i++) {
 		const struct shunt_port_config *port = &config->ports[group->port[i]];
 		const struct shunt_brlink *link = find(links, port->name);
-		const bool routes = group->mode == SHUNT_FORWARD_ROUTE;
 
-		if (port->kind == SHUNT_PORT_XSK && link &&
-		    (link->is_bridge || (routes && link->is_bond)))
-			ret = expand_one(config, group, i, links, link, err);
+		if (port->kind != SHUNT_PORT_XSK || !link)
+			continue;
+		if (link->is_bridge)
+			ret = expand_bridge(config, group, i, links, link, left, err);
+		else if (link->is_bond && group->mode == SHUNT_FORWARD_ROUTE)
+			ret = expand_bond(config, group, i, links, link, err);
 	}
 	return ret;
 }
 
-int shunt_brlink_expand(struct shunt_config *config, struct shunt_err *err)
+/* What native XDP cannot be on, or in vain, though another name serves. */
+static int check_kind(const struct shunt_config *config, unsigned at,
+		      const struct shunt_brlink *link, const struct shunt_brlinks *links,
+		      struct shunt_err *err)
+{
+	const struct shunt_brlink *lower = shunt_brlinks_at(links, link->lower);
+
+	if (link->is_bond)
+		return shunt_err_set(
+			err, EOPNOTSUPP,
+			"%s is a bond, whose frames come by its members: mode %s cannot serve it; "
+			"mode route can; or take its members out (ip link set DEVICE nomaster) and "
+			"name them",
+			link->name, shunt_forward_mode_name(shunt_config_mode(config, at)));
+	if (link->is_vlan && lower)
+		return shunt_err_set(err, EOPNOTSUPP,
+				     "%s is a VLAN device of %s: name %s, whose VLAN devices modes "
+				     "route and mix follow",
+				     link->name, lower->name, lower->name);
+	return 0;
+}
+
+static int check_kinds(const struct shunt_config *config, const struct shunt_brlinks *links,
+		       struct shunt_err *err)
+{
+	unsigned i;
+	int ret = 0;
+
+	for (i = 0; i < config->port_cnt && !ret; i++) {
+		const struct shunt_port_config *port = &config->ports[i];
+		const struct shunt_brlink *link = find(links, port->name);
+
+		if (port->kind == SHUNT_PORT_XSK && port->driver_mode == SHUNT_DRIVER_NATIVE &&
+		    link)
+			ret = check_kind(config, i, link, links, err);
+	}
+	return ret;
+}
+
+int shunt_brlink_expand(struct shunt_config *config, shunt_brlink_left_fn *left,
+			struct shunt_err *err)
 {
 	struct shunt_brlinks links;
 	unsigned i;
 	int ret;
 
-	if (!config->group_cnt)
-		return 0;
 	ret = shunt_brlinks_query(&links, err);
 	for (i = 0; i < config->group_cnt && !ret; i++)
-		ret = expand_group(config, &config->groups[i], &links, err);
+		ret = expand_group(config, &config->groups[i], &links, left, err);
+	if (!ret)
+		ret = check_kinds(config, &links, err);
 	shunt_brlinks_fini(&links);
 	return ret;
 }

@@ -473,6 +473,38 @@ def test_says_what_is_wrong(three):
     assert "br1" in refused(three, "bridge", "eth1", "eth2")
 
 
+@pytest.mark.parametrize("each_lane", ["user", "xdp"], indirect=True)
+def test_a_port_without_xdp_stays_the_kernels(three):
+    """The bridge's others are shunt's, and its stations reach theirs."""
+    add_bridge(three)
+    three.exec("dut", "sh", "-ec", """
+        ip link add far0 type veth peer name far1
+        ip link add link far0 name odd0 type macvlan mode passthru
+        for dev in far0 far1 odd0; do ip link set $dev up; done
+        ip link set odd0 master br0""")
+    with bridge(three, "br0") as daemon:
+        assert any("odd0, a port of br0, stays the kernel's" in line for line in daemon.log), daemon.log
+        assert sorted(port["name"] for port in daemon.show("ports")["ports"]) == PORTS
+        gen, sink, far = three.wire("gen"), three.wire("sink"), three.wire("dut", "far1")
+        learn(daemon, gen, OTHER, "eth1")
+        learn(daemon, sink, NEAR, "eth2")
+        gen.reaches(sink, frame(NEAR, OTHER, 2))
+        far.send(frame(OTHER, FAR, 3))
+        gen.expect(frame(OTHER, FAR, 3))
+        wait_until(lambda: kernel_port_of(three, FAR) == "odd0", what="the kernel's entry")
+        for mark in range(4, 20):
+            gen.reaches(far, frame(FAR, OTHER, mark))
+            far.reaches(gen, frame(OTHER, FAR, mark + 100))
+        assert port_of(daemon, FAR) in (None, "kernel")
+
+
+@pytest.mark.parametrize("each_lane", ["user"], indirect=True)
+def test_a_bridge_without_a_port_that_can_have_xdp(three):
+    three.exec("dut", "sh", "-ec",
+               "ip link add br1 type bridge; ip link add i0 type ifb; ip link set i0 master br1")
+    assert "br1: none of its 1 port can have native XDP" in refused(three, "bridge", "br1")
+
+
 def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three, each_lane):
     """dut's own subnets are routed between, on the same ports on which others are bridged."""
     three.remember()

@@ -42,6 +42,12 @@ void shuntd_announce_notice(void *engine_arg, const struct shunt_notice *notice)
 		fprintf(stderr, "shuntd: %s\n", shunt_notice_over(notice->kind));
 }
 
+void shuntd_announce_left(const char *port, const char *bridge, const char *why)
+{
+	fprintf(stderr, "shuntd: warning: %s, a port of %s, stays the kernel's: %s\n", port, bridge,
+		why);
+}
+
 void shuntd_announce_start(const struct shunt_config *config)
 {
 	unsigned i;

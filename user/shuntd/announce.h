@@ -6,6 +6,10 @@
 #include "engine/engine.h"
 #include "notice/notice.h"
 
+/* shuntd_announce_left says that the port of a bridge is none of shunt's; a shunt_brlink_left_fn.
+ */
+void shuntd_announce_left(const char *port, const char *bridge, const char *why);
+
 /* shuntd_announce_start says how many ports forward by what, and which are connected
  * transparently. */
 void shuntd_announce_start(const struct shunt_config *config);

@@ -270,7 +270,7 @@ static int drop_rights(struct daemon *d, struct shunt_err *err)
 /* What is done when a step failed is taken down by stop(). */
 static int start(struct daemon *d, struct shunt_err *err)
 {
-	int ret = shunt_brlink_expand(&d->args.config, err);
+	int ret = shunt_brlink_expand(&d->args.config, shuntd_announce_left, err);
 
 	if (!ret)
 		ret = shunt_config_check(&d->args.config, err);
