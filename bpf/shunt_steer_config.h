@@ -188,8 +188,8 @@ struct shunt_steer_ctl {
 	/* Another when what was found of a bridge's stations is no longer so, or time went by:
 	 * shunt_xdp_forget_stations. */
 	__u64 station_epoch;
-	/* A flowtable has the bridge that the port belongs to, and not the port: the flowtable's
-	 * own function knows nothing of it, so connections are asked for. */
+	/* A flowtable has the bridge or bond that the port belongs to, and not the port: the
+	 * flowtable's own function knows nothing of it, so connections are asked for. */
 	__u64 flow_above;
 	struct shunt_steer_half half[2];
 };

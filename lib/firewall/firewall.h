@@ -69,8 +69,8 @@ const struct shunt_judges *shunt_firewall_judges(const struct shunt_firewall *fi
 void shunt_firewall_query(const int *ifindexes, unsigned cnt, struct shunt_judges *out);
 
 /* shunt_firewall_has_flowtable says whether a flowtable of the kernel's has the device, the bridge
- * that it belongs to, or a VLAN device above them, without
- * following. Thread: control. Cost: a dump of tables and flowtables. */
+ * or bond that it belongs to, or a VLAN device above them, without following. Thread: control.
+ * Cost: a dump of tables and flowtables. */
 bool shunt_firewall_has_flowtable(int ifindex);
 
 /* `firewall: manage`: shunt's own table of nftables (own_table.h) approves connections where the

@@ -179,7 +179,7 @@ int shunt_judges_flow_device(const struct shunt_judges *judges, const struct shu
 {
 	if (has_flowtable(judges, port->ifindex))
 		return port->ifindex;
-	if (port->is_bridged && port->is_routed && has_flowtable(judges, port->master))
+	if (port->is_routed && port->master && has_flowtable(judges, port->master))
 		return port->master;
 	return 0;
 }

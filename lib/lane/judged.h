@@ -38,8 +38,8 @@ const struct shunt_judge *shunt_lane_judge(const struct shunt_lanes *lanes, unsi
  * its program (firewall/judge.h), which can ask for them. Thread: the one that holds the guard. */
 bool shunt_lane_leaves_flows(const struct shunt_lanes *lanes, unsigned port);
 
-/* shunt_lane_flow_is_above says whether a flowtable has the bridge that the port belongs to, and
- * not the port. Thread: the one that holds the guard. */
+/* shunt_lane_flow_is_above says whether a flowtable has the bridge or bond that the port belongs
+ * to, and not the port. Thread: the one that holds the guard. */
 bool shunt_lane_flow_is_above(const struct shunt_lanes *lanes, unsigned port);
 
 /* shunt_lane_lacks_flows says that connections could be left to the port's program, had it been

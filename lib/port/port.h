@@ -29,7 +29,7 @@ struct shunt_port_lane {
 	struct shunt_judged judged; /* what decides whose rules its frames would meet */
 	struct shunt_lane_choice choice;
 	bool asks_flows;	/* its program forwards approved connections alone: in force */
-	bool is_flow_above;	/* a flowtable has the port's bridge, and not the port */
+	bool is_flow_above;	/* a flowtable has the port's bridge or bond, and not the port */
 	uint8_t approved_looks; /* since none are approved any more, which workers mind yet; or 0 */
 	bool leaves_tags;	/* what carries a VLAN tag is the kernel's */
 	bool is_new;		/* chosen, or changed, since shunt_lanes_take_new */

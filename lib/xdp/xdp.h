@@ -101,8 +101,8 @@ enum shunt_flow_asks shunt_xdp_asks_flows(const struct shunt_xdp *x);
  * flowtable comes late. That takes rights (serve/rights.h). Thread: control. Cost: netlink. */
 bool shunt_xdp_loads_later(struct shunt_xdp *x);
 
-/* shunt_xdp_set_flow_above says whether a flowtable has the bridge that the port belongs to, and
- * not the port. Thread: control. */
+/* shunt_xdp_set_flow_above says whether a flowtable has the bridge or bond that the port belongs
+ * to, and not the port. Thread: control. */
 void shunt_xdp_set_flow_above(struct shunt_xdp *x, bool is_above);
 
 /* shunt_xdp_forget_flows has the program ask the kernel again about each connection, since

@@ -144,6 +144,11 @@ Test(judge, those_of_a_kind_are_counted)
 	cr_expect_str_eq(cut, "nftables in");
 }
 
+static const struct shunt_judged bonded[] = {
+	{.ifindex = ETH1, .leave_by = 2, .is_routed = true, .master = OTHER},
+	{.ifindex = ETH2, .leave_by = 1, .is_routed = true},
+};
+
 /* Connections of a flowtable are left to the port where all that judges it is IP's rules. */
 Test(judge, what_leaves_flows)
 {
@@ -176,6 +181,9 @@ Test(judge, what_leaves_flows)
 		{"a bridge's input, over it", mixed, SHUNT_JUDGE_nftables, SHUNT_JUDGE_BRIDGE_HOST,
 		 0, ETH1, false},
 		{"not asked", untold, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, ETH1, false},
+		{"its bond's", bonded, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IP, 0, OTHER, true},
+		{"ingress of its bond", bonded, SHUNT_JUDGE_nftables, SHUNT_JUDGE_IN, OTHER, OTHER,
+		 false},
 	};
 	unsigned i;
 
