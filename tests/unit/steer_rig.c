@@ -299,3 +299,47 @@ void steer_rig_macs_close(struct steer_rig_macs *macs)
 	shunt_mac_destroy(macs->table);
 	shunt_xdp_macs_close(macs->shared);
 }
+
+/* ---- frames that change -----------------------------------------------------------------------
+ */
+
+static int send_by(struct steer_rig *rig, uint64_t quick, const struct frame *f, struct frame *out)
+{
+	struct shunt_steer_counters before = rig->slots[0].counters;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = f->data, .data_size_in = (uint32_t)f->len,
+		    .data_out = out->data, .data_size_out = sizeof(out->data), .repeat = 1);
+	int reason = -1;
+
+	rig->ctl->quick = quick;
+	cr_assert_eq(bpf_prog_test_run_opts(rig->prog_fd, &opts), 0);
+	rig->ctl->quick = 0;
+	rig->verdict = opts.retval;
+	out->len = opts.data_size_out;
+	for (int i = 0; i < SHUNT_STEER_REASON_CNT; i++) {
+		const uint64_t cnt = rig->slots[0].counters.packets[i] - before.packets[i];
+
+		cr_assert(cnt <= 1 && !(cnt && reason >= 0), "counted more than once");
+		if (cnt)
+			reason = i;
+	}
+	return reason;
+}
+
+int steer_rig_send(struct steer_rig *rig, const struct frame *f, struct frame *out)
+{
+	const uint64_t quick = shunt_steer_quick_of(rig->half, 0);
+	const int reason = send_by(rig, 0, f, out);
+	const uint32_t verdict = rig->verdict;
+	struct frame again;
+	int other;
+
+	if (!quick)
+		return reason;
+	other = send_by(rig, quick, f, &again);
+	cr_expect_eq(other, reason, "quickly %s, else %s", shunt_steer_reason_name((unsigned)other),
+		     shunt_steer_reason_name((unsigned)reason));
+	cr_expect_eq(rig->verdict, verdict);
+	cr_expect(again.len == out->len && !memcmp(again.data, out->data, out->len),
+		  "other bytes by the short way");
+	return reason;
+}

@@ -62,6 +62,11 @@ void steer_rig_macs_close(struct steer_rig_macs *macs);
  * (shunt_steer_quick_of), the frame goes it, too, and must come to the same. */
 int steer_rig_run(struct steer_rig *rig, const void *data, size_t len);
 
+/* steer_rig_send is for frames that change: *out is how it left. It goes by the long way and, where
+ * the configuration has one, by the short way, which must come to the same; each counts. Returns
+ * the reason. */
+int steer_rig_send(struct steer_rig *rig, const struct frame *f, struct frame *out);
+
 /* The addresses of the tests' host. */
 #define STEER_LOCAL4_CNT 2
 #define STEER_LOCAL6_CNT 2

@@ -218,16 +218,7 @@ static struct frame packet(unsigned from, unsigned to, bool is_ip6)
 
 static int run(const struct frame *f, struct frame *out)
 {
-	const struct shunt_steer_counters before = rig.slots[0].counters;
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = f->data, .data_size_in = (uint32_t)f->len,
-		    .data_out = out->data, .data_size_out = sizeof(out->data), .repeat = 1);
-
-	cr_assert_eq(bpf_prog_test_run_opts(rig.prog_fd, &opts), 0);
-	out->len = opts.data_size_out;
-	for (int i = 0; i < SHUNT_STEER_REASON_CNT; i++)
-		if (rig.slots[0].counters.packets[i] != before.packets[i])
-			return i;
-	return -1;
+	return steer_rig_send(&rig, f, out);
 }
 
 static void expect_run(const struct frame *f, int want, struct frame *out, int line)
