@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,16 +82,35 @@ static int open_bridge(struct shunt_engine *engine, struct shunt_err *err)
 	return shunt_lanes_prepare_crossing(&engine->lanes, true, err);
 }
 
-/* `firewall: manage` is about what mode route forwards. */
+/* `firewall: manage` is about what mode route forwards. Of a bond connections are known by the
+ * bond; of a bridge by its port, and the bridge is what rules see. */
+static unsigned add_managed(const struct shunt_engine *engine, unsigned port, int *ifindexes,
+			    unsigned cnt)
+{
+	const struct shunt_port_config *config = engine->ports.at[port].config;
+	unsigned i;
+	int master;
+
+	if (!*config->master || config->is_bridged)
+		ifindexes[cnt++] = engine->ports.at[port].netdev.ifindex;
+	master = *config->master ? (int)if_nametoindex(config->master) : 0;
+	for (i = 0; i < cnt && master; i++)
+		if (ifindexes[i] == master)
+			return cnt;
+	if (master)
+		ifindexes[cnt++] = master;
+	return cnt;
+}
+
 static int manage_firewall(struct shunt_engine *engine, struct shunt_err *err)
 {
-	int ifindexes[SHUNT_PORT_MAX];
+	int ifindexes[2 * SHUNT_PORT_MAX];
 	unsigned i, cnt = 0;
 
 	for (i = 0; i < engine->ports.cnt; i++)
-		if (engine->ports.at[i].xdp && !*engine->ports.at[i].config->master &&
+		if (engine->ports.at[i].xdp &&
 		    shunt_ports_mode(&engine->ports, i) == SHUNT_FORWARD_ROUTE)
-			ifindexes[cnt++] = engine->ports.at[i].netdev.ifindex;
+			cnt = add_managed(engine, i, ifindexes, cnt);
 	if (!cnt || engine->config->firewall != SHUNT_FIREWALL_MANAGE)
 		return 0;
 	return shunt_firewall_manage(engine->firewall, ifindexes, cnt, err);

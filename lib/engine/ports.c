@@ -70,18 +70,14 @@ static int check_master(const struct shunt_engine *engine, const struct shunt_po
 		port->name, port->name);
 }
 
-/* The rules of shunt's own table do not know bridges and bonds. In generic mode a packet whose
- * checksum was left to a device cannot be translated: what is left to do goes with it, and is not
- * to be seen. */
+/* In generic mode a packet whose checksum was left to a device cannot be translated: what is left
+ * to do goes with it, and is not to be seen. */
 static bool asks_flows(const struct shunt_engine *engine, const struct shunt_port *port)
 {
-	const bool is_member = *port->config->master;
-
 	return engine->config->firewall != SHUNT_FIREWALL_IGNORE &&
 	       port->config->driver_mode != SHUNT_DRIVER_GENERIC &&
 	       shunt_ports_mode(&engine->ports, port->index) == SHUNT_FORWARD_ROUTE &&
-	       ((engine->can_manage && !is_member) ||
-		shunt_firewall_has_flowtable(port->netdev.ifindex));
+	       (engine->can_manage || shunt_firewall_has_flowtable(port->netdev.ifindex));
 }
 
 /* Else the worker does, which takes the frame for that. */
