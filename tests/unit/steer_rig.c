@@ -339,7 +339,7 @@ int steer_rig_send(struct steer_rig *rig, const struct frame *f, struct frame *o
 	cr_expect_eq(other, reason, "quickly %s, else %s", shunt_steer_reason_name((unsigned)other),
 		     shunt_steer_reason_name((unsigned)reason));
 	cr_expect_eq(rig->verdict, verdict);
-	cr_expect(again.len == out->len && !memcmp(again.data, out->data, out->len),
-		  "other bytes by the short way");
+	cr_expect_eq(again.len, out->len);
+	cr_expect_eq(memcmp(again.data, out->data, out->len), 0, "other bytes by the short way");
 	return reason;
 }
