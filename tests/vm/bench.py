@@ -84,9 +84,6 @@ def cases():
            captured(FILTERS["all"], "xconnect", *guest.PORTS, "--lane", "xdp", is_stopped=False), 1)
     yield ("vm.xdpdump.read", {"lane": "xdp", "filter": "all"}, guest.SINK,
            dumped("xconnect", *guest.PORTS, "--lane", "xdp"), 1)
-    yield "vm.kernel.ip_forward.vrf", {}, guest.DUT, in_vrf(nobody), 1
-    for lane in "xdp", "user":
-        yield "vm.shunt.route.vrf", {"lane": lane}, guest.DUT, in_vrf(routed(lane)), 1
     yield "vm.kernel.ip_forward.br0", {}, guest.DUT, behind_bridge(nobody), 1
     for lane in "xdp", "user":
         yield "vm.shunt.route.br0", {"lane": lane}, guest.DUT, behind_bridge(from_bridge(lane)), 1
@@ -95,8 +92,8 @@ def cases():
     yield "vm.kernel.flowtable.router", {}, guest.DUT, small_router(nobody), 1
     for lane in "xdp", "user":
         yield "vm.shunt.route.router", {"lane": lane}, guest.DUT, small_router(from_bridge(lane)), 1
-    # Last: they leave the ports without addresses. The emulated igb does not come back from being a member.
-    # Beside a veth, the second member of balance-xor, workers have no zero-copy.
+    # They leave the ports without addresses. The emulated igb does not come back from being a member. Beside
+    # a veth, the second member of balance-xor, workers have no zero-copy.
     for mode, lanes in (("active-backup", ("xdp", "user")), ("balance-xor", ("xdp",))):
         if guest.DRIVER == "igb":
             break
@@ -104,6 +101,10 @@ def cases():
         for lane in lanes:
             yield ("vm.shunt.route.bond", {"lane": lane, "mode": mode}, guest.DUT,
                    bonded(shunt("route", "bin", "bout", "--lane", lane, "--batch", "64"), mode), 1)
+    # Last: since there was a VRF, the kernel asks `ip rule` of each packet.
+    yield "vm.kernel.ip_forward.vrf", {}, guest.DUT, in_vrf(nobody), 1
+    for lane in "xdp", "user":
+        yield "vm.shunt.route.vrf", {"lane": lane}, guest.DUT, in_vrf(routed(lane)), 1
 
 
 def vlan_of(name):

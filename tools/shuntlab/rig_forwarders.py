@@ -118,8 +118,9 @@ def behind_bridge(forwarder):
 
 
 def in_vrf(forwarder):
-    """A forwarder whose ports are in a VRF."""
-    furnish = f"ip neigh replace 10.0.2.2 lladdr {guest.SINK} dev eth2 nud permanent"
+    """A forwarder whose ports are in a VRF. They may be without addresses before."""
+    furnish = f"""ip neigh replace 10.0.2.2 lladdr {guest.SINK} dev eth2 nud permanent
+        ip address replace 10.0.1.1/24 dev eth1; ip address replace 10.0.2.1/24 dev eth2"""
 
     @contextlib.contextmanager
     def between(lab):
