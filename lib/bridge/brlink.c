@@ -84,6 +84,7 @@ void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out)
 	if (!ifi)
 		return;
 	out->ifindex = (uint32_t)ifi->ifi_index;
+	out->is_up = ifi->ifi_flags & IFF_UP;
 	mnl_attr_parse(nlh, sizeof(*ifi), take_attr, out);
 }
 
@@ -184,6 +185,8 @@ static const char *why_not(const struct shunt_brlink *port, const struct shunt_p
 
 	if (port->is_bond)
 		return "it is a bond, whose frames come by its members";
+	if (!port->is_up)
+		return "it is down";
 	if (p->driver_mode == SHUNT_DRIVER_GENERIC)
 		return NULL;
 	if (port->is_virtual)
@@ -201,10 +204,12 @@ static int refuse_bridge(const struct shunt_brlink *bridge, unsigned left_cnt,
 		return shunt_err_set(err, EINVAL,
 				     "%s is a bridge without ports; ip link set DEVICE master %s",
 				     bridge->name, bridge->name);
-	return shunt_err_set(err, EOPNOTSUPP,
-			     "%s: none of its %u port%s can have native XDP; give it one that can, "
-			     "or choose driver mode generic for it (--driver-mode generic, slower)",
-			     bridge->name, left_cnt, left_cnt > 1 ? "s" : "");
+	return shunt_err_set(
+		err, EOPNOTSUPP,
+		"%s: none of its %u port%s is up and can have native XDP; give it one "
+		"that can, or choose driver mode generic for it (--driver-mode generic, "
+		"slower)",
+		bridge->name, left_cnt, left_cnt > 1 ? "s" : "");
 }
 
 static int expand_bridge(struct shunt_config *config, struct shunt_group_config *group,

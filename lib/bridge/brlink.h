@@ -19,8 +19,9 @@ struct shunt_brlink {
 	uint8_t mac[6];
 	bool is_bridge, is_bond, is_vlan;
 	bool is_virtual; /* neither a NIC nor a veth nor a tap */
-	uint32_t lower;	 /* of a VLAN device: the one beneath; 0: in another network namespace */
-	bool is_moving;	 /* to another network namespace */
+	bool is_up;
+	uint32_t lower; /* of a VLAN device: the one beneath; 0: in another network namespace */
+	bool is_moving; /* to another network namespace */
 	/* of a bridge */
 	bool filters_vlans;
 	uint16_t vlan_type_be; /* of the tags that it filters by */
@@ -46,11 +47,11 @@ void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
 
 /* shunt_brlink_expand replaces a port that is a kernel bridge by the ports of that bridge, and in
  * groups of mode route one that is a bond by its members, with the settings that were given for it.
- * Ports of a bridge that cannot have XDP as these settings ask for it are left out: they stay the
- * kernel's, and left, unless it is NULL, is called for each, with the reason. Returns 0 or -errno
- * with err set: a bridge without ports, or of which all were left out; a bond without members; in
- * driver mode native a bond as a port of another mode, or a VLAN device; or no memory. Thread:
- * control, before shunt_engine_create. */
+ * Ports of a bridge that are down, or cannot have XDP as these settings ask for it, are left out:
+ * they stay the kernel's, and left, unless it is NULL, is called for each, with the reason. Returns
+ * 0 or -errno with err set: a bridge without ports, or of which all were left out; a bond without
+ * members; in driver mode native a bond as a port of another mode, or a VLAN device; or no memory.
+ * Thread: control, before shunt_engine_create. */
 typedef void shunt_brlink_left_fn(const char *port, const char *bridge, const char *why);
 int shunt_brlink_expand(struct shunt_config *config, shunt_brlink_left_fn *left,
 			struct shunt_err *err);

@@ -481,9 +481,12 @@ def test_a_port_without_xdp_stays_the_kernels(three):
         ip link add far0 type veth peer name far1
         ip link add link far0 name odd0 type macvlan mode passthru
         for dev in far0 far1 odd0; do ip link set $dev up; done
-        ip link set odd0 master br0""")
+        ip link set odd0 master br0
+        ip link add down0 type veth peer name down1; ip link set down0 master br0""")
     with bridge(three, "br0") as daemon:
-        assert any("odd0, a port of br0, stays the kernel's" in line for line in daemon.log), daemon.log
+        for port, why in ("odd0", "it has no native XDP"), ("down0", "it is down"):
+            said = f"shuntd: warning: {port}, a port of br0, stays the kernel's: {why}\n"
+            assert said in daemon.log, daemon.log
         assert sorted(port["name"] for port in daemon.show("ports")["ports"]) == PORTS
         gen, sink, far = three.wire("gen"), three.wire("sink"), three.wire("dut", "far1")
         learn(daemon, gen, OTHER, "eth1")
@@ -502,7 +505,7 @@ def test_a_port_without_xdp_stays_the_kernels(three):
 def test_a_bridge_without_a_port_that_can_have_xdp(three):
     three.exec("dut", "sh", "-ec",
                "ip link add br1 type bridge; ip link add i0 type ifb; ip link set i0 master br1")
-    assert "br1: none of its 1 port can have native XDP" in refused(three, "bridge", "br1")
+    assert "br1: none of its 1 port is up and can have native XDP" in refused(three, "bridge", "br1")
 
 
 def test_mix_routes_what_is_sent_to_it_and_bridges_the_rest(three, each_lane):
