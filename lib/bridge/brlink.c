@@ -150,17 +150,17 @@ const struct shunt_brlink *shunt_brlinks_at(const struct shunt_brlinks *links, u
 
 /* The place in the group goes to the first port; the others are appended. */
 static int add_port(struct shunt_config *config, struct shunt_group_config *group, unsigned place,
-		    const struct shunt_brlink *port, bool is_first, struct shunt_err *err)
+		    const char *name, bool is_first, struct shunt_err *err)
 {
 	struct shunt_port_config *p;
 	int at;
 
 	if (is_first) {
 		p = &config->ports[group->port[place]];
-		snprintf(p->name, sizeof(p->name), "%s", port->name);
+		snprintf(p->name, sizeof(p->name), "%s", name);
 		return 0;
 	}
-	at = shunt_config_add_port(config, port->name, err);
+	at = shunt_config_add_port(config, name, err);
 	if (at < 0)
 		return at;
 	p = &config->ports[at];
@@ -171,9 +171,9 @@ static int add_port(struct shunt_config *config, struct shunt_group_config *grou
 
 		p->filters = filters ? memcpy(filters, p->filters, len) : NULL;
 		if (!filters)
-			return shunt_err_set(err, ENOMEM, "no memory for port %s", port->name);
+			return shunt_err_set(err, ENOMEM, "no memory for port %s", name);
 	}
-	snprintf(p->name, sizeof(p->name), "%s", port->name);
+	snprintf(p->name, sizeof(p->name), "%s", name);
 	group->port[group->port_cnt++] = (unsigned)at;
 	return 0;
 }
@@ -231,11 +231,11 @@ static int expand_bridge(struct shunt_config *config, struct shunt_group_config 
 		if (why_not(port, &settings))
 			left_cnt++;
 		else
-			ret = add_port(config, group, place, port, !cnt++, err);
+			ret = add_port(config, group, place, port->name, !cnt++, err);
 	}
 	if (!ret && !cnt)
 		ret = refuse_bridge(bridge, left_cnt, err);
-	for (port = links->links; port < end && !ret && left; port++) {
+	for (port = links->links; port < end && !ret; port++) {
 		const char *why = port->master == bridge->ifindex ? why_not(port, &settings) : NULL;
 
 		if (why)
@@ -255,7 +255,7 @@ static int expand_bond(struct shunt_config *config, struct shunt_group_config *g
 	snprintf(named->master, sizeof(named->master), "%s", bond->name);
 	for (i = 0; i < links->cnt && !ret; i++)
 		if (links->links[i].master == bond->ifindex)
-			ret = add_port(config, group, place, &links->links[i], !cnt++, err);
+			ret = add_port(config, group, place, links->links[i].name, !cnt++, err);
 	if (ret || cnt)
 		return ret;
 	return shunt_err_set(err, EINVAL,
@@ -346,5 +346,36 @@ int shunt_brlink_expand(struct shunt_config *config, shunt_brlink_left_fn *left,
 	if (!ret)
 		ret = check_kinds(config, &links, err);
 	shunt_brlinks_fini(&links);
+	return ret;
+}
+
+/* In the place of a name the ports that stand for it in `as`, if some do. */
+static int expand_as(struct shunt_config *config, struct shunt_group_config *group, unsigned place,
+		     const struct shunt_config *as, struct shunt_err *err)
+{
+	char master[sizeof(config->ports->name)];
+	unsigned i, cnt = 0;
+	int ret = 0;
+
+	snprintf(master, sizeof(master), "%s", config->ports[group->port[place]].name);
+	for (i = 0; i < as->port_cnt && !ret; i++)
+		if (!strcmp(as->ports[i].master, master))
+			ret = add_port(config, group, place, as->ports[i].name, !cnt++, err);
+	return ret;
+}
+
+int shunt_brlink_expand_as(struct shunt_config *config, const struct shunt_config *as,
+			   struct shunt_err *err)
+{
+	unsigned i, j;
+	int ret = 0;
+
+	for (i = 0; i < config->group_cnt; i++) {
+		struct shunt_group_config *group = &config->groups[i];
+		const unsigned cnt = group->port_cnt;
+
+		for (j = 0; j < cnt && !ret; j++)
+			ret = expand_as(config, group, j, as, err);
+	}
 	return ret;
 }

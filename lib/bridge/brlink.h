@@ -48,12 +48,17 @@ void shunt_brlink_parse(const struct nlmsghdr *nlh, struct shunt_brlink *out);
 /* shunt_brlink_expand replaces a port that is a kernel bridge by the ports of that bridge, and in
  * groups of mode route one that is a bond by its members, with the settings that were given for it.
  * Ports of a bridge that are down, or cannot have XDP as these settings ask for it, are left out:
- * they stay the kernel's, and left, unless it is NULL, is called for each, with the reason. Returns
+ * they stay the kernel's, and left is called for each, with the reason. Returns
  * 0 or -errno with err set: a bridge without ports, or of which all were left out; a bond without
  * members; in driver mode native a bond as a port of another mode, or a VLAN device; or no memory.
  * Thread: control, before shunt_engine_create. */
 typedef void shunt_brlink_left_fn(const char *port, const char *bridge, const char *why);
 int shunt_brlink_expand(struct shunt_config *config, shunt_brlink_left_fn *left,
 			struct shunt_err *err);
+
+/* shunt_brlink_expand_as does so as it was done for another configuration, whatever ports the
+ * bridges and bonds have now. Returns 0 or -errno with err set. Thread: control. */
+int shunt_brlink_expand_as(struct shunt_config *config, const struct shunt_config *as,
+			   struct shunt_err *err);
 
 #endif

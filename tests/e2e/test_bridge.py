@@ -502,6 +502,23 @@ def test_a_port_without_xdp_stays_the_kernels(three):
 
 
 @pytest.mark.parametrize("each_lane", ["user"], indirect=True)
+def test_rules_are_read_again_whatever_ports_the_bridge_has(three, tmp_path):
+    """Those of shuntd are the bridge's at the start."""
+    add_bridge(three)
+    path = tmp_path / "shuntd.yaml"
+    text = "ports: [{name: br0}]\nforward: [{mode: bridge, ports: [br0]}]\n"
+    path.write_text(text)
+    three.remember()
+    with Shuntd(three, "-c", path, "--poll", "interrupt", chatty=True) as daemon:
+        three.exec("dut", "sh", "-ec", "ip link add late0 type veth peer name late1; ip link set late0 up; "
+                   "ip link set late0 master br0; ip link set eth3 nomaster")
+        path.write_text(text + 'rules: ["proto icmp lane kernel"]\n')
+        assert daemon.ctl("reload").returncode == 0
+        assert [row["rule"] for row in daemon.show("rules")["rules"]] == ["proto icmp lane kernel"]
+        three.exec("dut", "sh", "-ec", "ip link set eth3 master br0; ip link del late0")
+
+
+@pytest.mark.parametrize("each_lane", ["user"], indirect=True)
 def test_a_bridge_without_a_port_that_can_have_xdp(three):
     three.exec("dut", "sh", "-ec",
                "ip link add br1 type bridge; ip link add i0 type ifb; ip link set i0 master br1")

@@ -53,7 +53,7 @@ int shuntd_reload(struct shunt_engine *engine, int argc, char **argv, struct shu
 				    "shuntd was started without a file (-c): there is nothing to "
 				    "read again");
 	if (!ret)
-		ret = shunt_brlink_expand(&fresh.config, NULL, err);
+		ret = shunt_brlink_expand_as(&fresh.config, engine->config, err);
 	if (!ret)
 		ret = shunt_config_check(&fresh.config, err);
 	if (!ret)
