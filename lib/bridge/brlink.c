@@ -178,11 +178,15 @@ static int add_port(struct shunt_config *config, struct shunt_group_config *grou
 	return 0;
 }
 
-/* Why the port of a bridge cannot be a port here, with the settings of p; NULL: it can. */
-static const char *why_not(const struct shunt_brlink *port, const struct shunt_port_config *p)
+/* Why the port of a bridge cannot be a port here, with the settings of p; NULL: it can. A bond's
+ * members all have to be ports, or the bond is the kernel's. */
+static const char *why_not(const struct shunt_brlink *port, const struct shunt_brlink *master,
+			   const struct shunt_port_config *p)
 {
 	struct shunt_netdev_xdp facts;
 
+	if (master->is_bond)
+		return NULL;
 	if (port->is_bond)
 		return "it is a bond, whose frames come by its members";
 	if (!port->is_up)
@@ -197,25 +201,23 @@ static const char *why_not(const struct shunt_brlink *port, const struct shunt_p
 	return "its driver has no native XDP";
 }
 
-static int refuse_bridge(const struct shunt_brlink *bridge, unsigned left_cnt,
-			 struct shunt_err *err)
+static int refuse(const struct shunt_brlink *master, unsigned left_cnt, struct shunt_err *err)
 {
 	if (!left_cnt)
-		return shunt_err_set(err, EINVAL,
-				     "%s is a bridge without ports; ip link set DEVICE master %s",
-				     bridge->name, bridge->name);
+		return shunt_err_set(
+			err, EINVAL, "%s is a %s without ports; ip link set DEVICE master %s",
+			master->name, master->is_bond ? "bond" : "bridge", master->name);
 	return shunt_err_set(
 		err, EOPNOTSUPP,
 		"%s: none of its %u port%s is up and can have native XDP; give it one "
 		"that can, or choose driver mode generic for it (--driver-mode generic, "
 		"slower)",
-		bridge->name, left_cnt, left_cnt > 1 ? "s" : "");
+		master->name, left_cnt, left_cnt > 1 ? "s" : "");
 }
 
-static int expand_bridge(struct shunt_config *config, struct shunt_group_config *group,
-			 unsigned place, const struct shunt_brlinks *links,
-			 const struct shunt_brlink *bridge, shunt_brlink_left_fn *left,
-			 struct shunt_err *err)
+static int expand_one(struct shunt_config *config, struct shunt_group_config *group, unsigned place,
+		      const struct shunt_brlinks *links, const struct shunt_brlink *master,
+		      shunt_brlink_left_fn *left, struct shunt_err *err)
 {
 	struct shunt_port_config *named = &config->ports[group->port[place]];
 	const struct shunt_brlink *const end = links->links + links->cnt, *port;
@@ -223,44 +225,26 @@ static int expand_bridge(struct shunt_config *config, struct shunt_group_config 
 	unsigned cnt = 0, left_cnt = 0;
 	int ret = 0;
 
-	snprintf(named->master, sizeof(named->master), "%s", bridge->name);
-	named->is_bridged = group->mode == SHUNT_FORWARD_ROUTE;
+	snprintf(named->master, sizeof(named->master), "%s", master->name);
+	named->is_bridged = master->is_bridge && group->mode == SHUNT_FORWARD_ROUTE;
 	for (port = links->links; port < end && !ret; port++) {
-		if (port->master != bridge->ifindex)
+		if (port->master != master->ifindex)
 			continue;
-		if (why_not(port, &settings))
+		if (why_not(port, master, &settings))
 			left_cnt++;
 		else
 			ret = add_port(config, group, place, port->name, !cnt++, err);
 	}
 	if (!ret && !cnt)
-		ret = refuse_bridge(bridge, left_cnt, err);
+		ret = refuse(master, left_cnt, err);
 	for (port = links->links; port < end && !ret; port++) {
-		const char *why = port->master == bridge->ifindex ? why_not(port, &settings) : NULL;
+		const char *why =
+			port->master == master->ifindex ? why_not(port, master, &settings) : NULL;
 
 		if (why)
-			left(port->name, bridge->name, why);
+			left(port->name, master->name, why);
 	}
 	return ret;
-}
-
-static int expand_bond(struct shunt_config *config, struct shunt_group_config *group,
-		       unsigned place, const struct shunt_brlinks *links,
-		       const struct shunt_brlink *bond, struct shunt_err *err)
-{
-	struct shunt_port_config *named = &config->ports[group->port[place]];
-	unsigned i, cnt = 0;
-	int ret = 0;
-
-	snprintf(named->master, sizeof(named->master), "%s", bond->name);
-	for (i = 0; i < links->cnt && !ret; i++)
-		if (links->links[i].master == bond->ifindex)
-			ret = add_port(config, group, place, links->links[i].name, !cnt++, err);
-	if (ret || cnt)
-		return ret;
-	return shunt_err_set(err, EINVAL,
-			     "%s is a bond without ports; ip link set DEVICE master %s", bond->name,
-			     bond->name);
 }
 
 static const struct shunt_brlink *find(const struct shunt_brlinks *links, const char *name)
@@ -284,12 +268,11 @@ static int expand_group(struct shunt_config *config, struct shunt_group_config *
 		const struct shunt_port_config *port = &config->ports[group->port[i]];
 		const struct shunt_brlink *link = find(links, port->name);
 
-		if (port->kind != SHUNT_PORT_XSK || !link)
-			continue;
-		if (link->is_bridge)
-			ret = expand_bridge(config, group, i, links, link, left, err);
-		else if (link->is_bond && group->mode == SHUNT_FORWARD_ROUTE)
-			ret = expand_bond(config, group, i, links, link, err);
+		const bool routes = group->mode == SHUNT_FORWARD_ROUTE;
+
+		if (port->kind == SHUNT_PORT_XSK && link &&
+		    (link->is_bridge || (routes && link->is_bond)))
+			ret = expand_one(config, group, i, links, link, left, err);
 	}
 	return ret;
 }

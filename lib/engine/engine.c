@@ -88,17 +88,11 @@ static unsigned add_managed(const struct shunt_engine *engine, unsigned port, in
 			    unsigned cnt)
 {
 	const struct shunt_port_config *config = engine->ports.at[port].config;
-	unsigned i;
-	int master;
 
 	if (!*config->master || config->is_bridged)
 		ifindexes[cnt++] = engine->ports.at[port].netdev.ifindex;
-	master = *config->master ? (int)if_nametoindex(config->master) : 0;
-	for (i = 0; i < cnt && master; i++)
-		if (ifindexes[i] == master)
-			return cnt;
-	if (master)
-		ifindexes[cnt++] = master;
+	if (*config->master)
+		ifindexes[cnt++] = (int)if_nametoindex(config->master);
 	return cnt;
 }
 

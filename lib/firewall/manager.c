@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "firewall/above.h"
 #include "firewall/own_table.h"
 
 /* Between two transactions: where rules change all the time, connections are approved so long. */
@@ -44,16 +45,6 @@ struct shunt_manager {
 	uint64_t change_cnt;
 };
 
-static bool is_in(const int *ifindexes, unsigned cnt, int ifindex)
-{
-	unsigned i;
-
-	for (i = 0; i < cnt; i++)
-		if (ifindexes[i] == ifindex)
-			return true;
-	return false;
-}
-
 /* --- orders ----------------------------------------------------------------------------------- */
 
 /* Ports that a flowtable of the host's own has are its. */
@@ -63,7 +54,8 @@ static void order_ports(const struct shunt_manager *manager, const struct shunt_
 	unsigned i;
 
 	for (i = 0; i < manager->cnt; i++)
-		if (!is_in(judges->flowtables, judges->flowtable_cnt, manager->ifindexes[i]))
+		if (!shunt_firewall_has(judges->flowtables, judges->flowtable_cnt,
+					manager->ifindexes[i]))
 			out->ifindexes[out->cnt++] = manager->ifindexes[i];
 }
 
@@ -204,8 +196,8 @@ static void *run(void *arg)
 /* With the lock. A port of the table that an order leaves out is out at once. */
 static bool has(const struct shunt_manager *manager, int ifindex)
 {
-	return is_in(manager->done.ifindexes, manager->done.cnt, ifindex) &&
-	       is_in(manager->order.ifindexes, manager->order.cnt, ifindex);
+	return shunt_firewall_has(manager->done.ifindexes, manager->done.cnt, ifindex) &&
+	       shunt_firewall_has(manager->order.ifindexes, manager->order.cnt, ifindex);
 }
 
 void shunt_manager_add(struct shunt_manager *manager, struct shunt_judges *judges)
@@ -246,14 +238,16 @@ int shunt_manager_create(struct shunt_manager **out, const int *ifindexes, unsig
 			 struct shunt_err *err)
 {
 	struct shunt_manager *manager = calloc(1, sizeof(*manager));
+	unsigned i;
 	int ret;
 
 	*out = NULL;
 	if (!manager)
 		return shunt_err_set(err, ENOMEM, "own table: not enough memory");
 	pthread_mutex_init(&manager->lock, NULL);
-	manager->cnt = SHUNT_MIN(cnt, (unsigned)SHUNT_PORT_MAX);
-	memcpy(manager->ifindexes, ifindexes, manager->cnt * sizeof(*ifindexes));
+	for (i = 0; i < cnt && manager->cnt < SHUNT_PORT_MAX; i++)
+		if (!shunt_firewall_has(manager->ifindexes, manager->cnt, ifindexes[i]))
+			manager->ifindexes[manager->cnt++] = ifindexes[i];
 	manager->wake_fd = eventfd(0, EFD_CLOEXEC);
 	ret = manager->wake_fd < 0
 		      ? shunt_err_set(err, errno, "own table: eventfd: %s", strerror(errno))
